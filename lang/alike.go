@@ -18,8 +18,8 @@ func (p *Phase) Alike(v Variant, env bool) grid.Projection {
 			axes = append(axes, t.Axes()...)
 		}
 	}
-	reads(f.image)
-	reads(f.setup)
+	reads(f.of("image"))
+	reads(f.of("setup"))
 	for k := range p.Preconditions {
 		reads(p.Preconditions[k].file)
 	}
@@ -33,11 +33,11 @@ func (p *Phase) Alike(v Variant, env bool) grid.Projection {
 }
 
 // HasSetup reports whether jobs bring a setup of their own.
-func (p *Phase) HasSetup(v Variant) bool { return p.job.form[v].setup != nil }
+func (p *Phase) HasSetup(v Variant) bool { return p.job.form[v].of("setup") != nil }
 
 // Images parts the cells by their container image; false where they have none.
 func (p *Phase) Images(v Variant) (grid.Projection, bool) {
-	t := p.job.form[v].image
+	t := p.job.form[v].of("image")
 	if t == nil {
 		return grid.Projection{}, false
 	}

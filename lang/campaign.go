@@ -1,7 +1,7 @@
 // Package lang turns a directory of *.muster.hcl files into a Campaign: a
-// value that is complete, checked and cheap to ask about any cell. It knows
-// nothing of state, plans or running providers; a backend's own settings are
-// checked against the offer.Schema it is given.
+// complete, checked value that is cheap to query for any cell. It knows nothing
+// of state, plans or running providers; it checks a backend's settings against
+// a given offer.Schema.
 package lang
 
 import (
@@ -11,14 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/lang/backends"
-	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
-	"github.com/muster-run/muster/lang/output"
-	"github.com/muster-run/muster/lang/policy"
-	"github.com/muster-run/muster/lang/rerun"
-	"github.com/muster-run/muster/lang/source"
-	"github.com/muster-run/muster/lang/vars"
 )
 
 // A Campaign is everything in one directory.
@@ -29,11 +23,10 @@ type Campaign struct {
 	MaxParallel int    // most jobs queued or running at once; 0 = no cap
 	Digest      string // of the files as read and the values of the variables
 
-	RequiredVersion   string
 	RequiredProviders map[string]RequiredProvider
 
 	Store     Typed   // where the state lives; Type "file" by default
-	Notify    []Typed // whom to tell
+	Notify    []Typed // whom to notify
 	Variables []Variable
 	Backends  []*Backend // sorted by name; local.local is always there
 	Source    *Source    // nil: code is untracked
@@ -46,7 +39,6 @@ type Campaign struct {
 	Imports   []Import
 
 	Files map[string]*hcl.File // by name, for source excerpts
-	Reads *disk.Reads          // what functions asked of files, so far
 
 	static *hcl.EvalContext // var, local and functions; see console.go
 }
@@ -64,14 +56,8 @@ type RequiredProvider struct {
 	Range   hcl.Range
 }
 
-// A Variable is a campaign variable and its value.
-type Variable = vars.Variable
-
 // A Backend is a place to run, configured once.
 type Backend = backends.Backend
-
-// Source names the code a job depends on.
-type Source = source.Source
 
 // A Phase is a set of jobs from one template over one grid.
 type Phase struct {
@@ -122,27 +108,14 @@ type Input struct {
 
 // A RawInput is files that jobs read and that no phase makes.
 type RawInput struct {
-	Name  string
-	Range hcl.Range
+	Name    string
+	Backend string // address of the one where the files are; "" = muster's machine
+	Range   hcl.Range
 
 	path *expr.Template // nil when it did not compile
 	grid *grid.Grid
 	list bool // a pattern, in one cell or more
 }
-
-// What a job leaves behind, and what is read from it.
-type (
-	Output     = output.Output
-	OutputKind = output.Kind
-	Metric     = output.Metric
-)
-
-// The kinds of output.
-const (
-	File = output.File
-	Glob = output.Glob
-	Dir  = output.Dir
-)
 
 // A Secret is read at submission and never stored.
 type Secret struct {
@@ -166,27 +139,13 @@ type Smoke struct {
 	Tolerance  float64  // by what share repeats may differ, 0 to 1
 	// MinThroughput is the least share of the expected throughput; 0 = any.
 	MinThroughput float64
-	Range         hcl.Range
 }
 
 // Expect is a condition on a smoke's metrics.
 type Expect struct {
 	Message   string // "" if none is written
 	condition *expr.Template
-	Range     hcl.Range
 }
-
-// What a phase says of work that is launched more than once.
-type (
-	Retry      = rerun.Retry
-	Scale      = rerun.Scale
-	Breaker    = rerun.Breaker
-	Checkpoint = rerun.Checkpoint
-	Watch      = rerun.Watch
-	Lifecycle  = rerun.Lifecycle
-	// A Failure is an entry of the project's own failure catalogue.
-	Failure = rerun.Failure
-)
 
 // A Precondition must hold before anything is spent: a condition known at
 // plan time, or a file on the backend.
@@ -194,26 +153,24 @@ type Precondition struct {
 	Message   string
 	MinSize   int64
 	OnBackend bool // File is checked where the job runs
-	Range     hcl.Range
 
 	condition *expr.Template
 	file      *expr.Template
 }
 
-// What the campaign allows: its rules and limits, and its budgets.
-type (
-	Policy    = policy.Policy
-	RuleScope = policy.Scope // what a rule's condition sees
-	Budget    = policy.Budget
-)
-
 // A Result is a value computed from metrics and outputs.
 type Result struct {
 	Name        string
 	Description string
-	Range       hcl.Range
 	value       *expr.Template
 	reads       []*Phase // whose metrics or outputs it reads
+	metrics     []phaseMetric
+}
+
+// A phaseMetric is phase.NAME.metric.M.
+type phaseMetric struct {
+	phase *Phase
+	name  string
 }
 
 // Moved says that an address has a new name.
@@ -222,10 +179,18 @@ type Moved struct {
 	Range    hcl.Range
 }
 
-// Import adopts a running or finished job of a backend.
+// Import adopts what muster did not start: a job of a backend, or files.
 type Import struct {
-	To      string // job address
-	Backend string
-	ID      string
+	To      string // address of a job; of files also of a phase
+	Backend string // of files "" = wherever the jobs may run
+	ID      string // of a job
 	Range   hcl.Range
+}
+
+// Files reports whether it adopts files at the output paths of jobs.
+func (im *Import) Files() bool { return im.ID == "" }
+
+// Covers reports whether it adopts a job of a phase.
+func (im *Import) Covers(p *Phase, cell int) bool {
+	return im.To == "phase."+p.Name || im.To == p.Address(cell)
 }

@@ -9,49 +9,52 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/providers/offer"
 )
 
-// crossChecks looks at jobs beside one another, and at what their templates
-// read.
-func (l *loader) crossChecks() {
-	if l.Broken {
-		return
-	}
-	for _, p := range l.order {
+// A checker looks at jobs beside one another, and at what their templates read.
+type checker struct {
+	*phases
+	dir      string // the campaign's
+	backends []*Backend
+	schemas  map[string]offer.Schema
+}
+
+func (ck *checker) check() {
+	for _, p := range ck.order {
 		if p.failed || !p.expanded || !p.ok && p.full {
 			continue
 		}
-		l.unreadAxes(p)
-		l.rawPlaces(p)
-		l.untakenOutputs(p)
-		l.exposed(p)
+		ck.unreadAxes(p)
+		ck.untakenOutputs(p)
+		ck.exposed(p)
 		if p.ok {
-			l.splices(p)
-			l.longLists(p)
+			ck.splices(p)
+			ck.longLists(p)
 		}
 	}
-	for _, p := range l.order {
-		l.needsWorkdir(p)
+	for _, p := range ck.order {
+		ck.needsWorkdir(p)
 	}
-	l.uniqueLabels()
-	l.uniquePaths()
+	ck.uniqueLabels()
+	ck.uniquePaths()
 }
 
-// needsWorkdir tells remote candidates without a workdir in a phase with a
+// needsWorkdir reports remote candidates without a workdir in a phase with a
 // source: there the current directory is a copy, and outputs need a place.
-func (l *loader) needsWorkdir(p *phaseBuild) {
+func (ck *checker) needsWorkdir(p *phaseBuild) {
 	if p.Source == nil {
 		return
 	}
-	for _, b := range l.c.Backends {
-		if slices.Contains(p.Candidates, b.Address()) && b.Workdir == "" && l.o.Schemas[b.Type].Can.Remote {
-			l.Perhaps.Errorat(b.Range, "workdir is missing", "phase.%s runs on backend.%s with a source, so its current directory there is a read-only copy. Write workdir = \"/…\" in the backend: the folder that outputs go to.", p.Name, b.Address())
+	for _, b := range ck.backends {
+		if slices.Contains(p.Candidates, b.Address()) && b.Workdir == "" && ck.schemas[b.Type].Can.Remote {
+			ck.Perhaps.Errorat(b.Range, "workdir is missing", "phase.%s runs on backend.%s with a source, so its current directory there is a read-only copy. Write workdir = \"/…\" in the backend: the folder that outputs go to.", p.Name, b.Address())
 		}
 	}
 }
 
 // unreadAxes warns of axes that make jobs which differ in nothing.
-func (l *loader) unreadAxes(p *phaseBuild) {
+func (ck *checker) unreadAxes(p *phaseBuild) {
 	read := map[int]bool{}
 	mark := func(ts ...*expr.Template) {
 		for _, t := range ts {
@@ -88,27 +91,27 @@ func (l *loader) unreadAxes(p *phaseBuild) {
 			} else if g := p.b.One("grid"); g != nil {
 				at = g.Range
 			}
-			l.Perhaps.Warnat(at, "An axis is not read", "No expression of the job in phase.%s reads cell.%s, so jobs that differ only in it do the same work. Use it, take it out of the grid, or, if the jobs are independent samples, write repeat = [%q] in the grid.",
+			ck.Perhaps.Warnat(at, "An axis is not read", "No expression of the job in phase.%s reads cell.%s, so jobs that differ only in it do the same work. Use it, take it out of the grid, or, if the jobs are independent samples, write repeat = [%q] in the grid.",
 				p.Name, axis.Name, axis.Name)
 		}
 	}
 }
 
 // exposed warns of sensitive values that a job's script would hold.
-func (l *loader) exposed(p *phaseBuild) {
+func (ck *checker) exposed(p *phaseBuild) {
 	for _, f := range p.Phase.job.form {
 		for _, t := range f.site() {
 			for _, s := range t.Sensitive() {
-				l.Perhaps.Warnat(s.Range, "A sensitive value in a job's script", "%s is sensitive, and the script of phase.%s on the backend would hold it, and a process list show it where it stands in a command. Hand it over by a secret block, and read it as $NAME.", s, p.Name)
+				ck.Perhaps.Warnat(s.Range, "A sensitive value in a job's script", "%s is sensitive, and the script of phase.%s on the backend would contain it; in a command, process lists would show it. Use a secret block, and read it as $NAME.", s, p.Name)
 			}
 		}
 	}
 }
 
-// untakenOutputs tells outputs whose path the job cannot know: in a smoke it
+// untakenOutputs reports outputs whose path the job cannot know: in a smoke it
 // is another one than in a run, and with a source the current directory is a
 // read-only copy.
-func (l *loader) untakenOutputs(p *phaseBuild) {
+func (ck *checker) untakenOutputs(p *phaseBuild) {
 	if p.Smoke == nil && p.Source == nil || p.Smoke != nil && p.Smoke.Isolated {
 		return
 	}
@@ -128,7 +131,7 @@ func (l *loader) untakenOutputs(p *phaseBuild) {
 		if p.Smoke == nil {
 			why, out = "with a source the current directory is a read-only copy, and outputs go to the workdir", ""
 		}
-		l.Perhaps.Errorat(o.Range, "An output that the job does not take", "No expression of the job in phase.%s reads ${output.%s}: %s. Use ${output.%s} where the command names the path.%s", p.Name, o.Name, why, o.Name, out)
+		ck.Perhaps.Errorat(o.Range, "An output that the job does not take", "No expression of the job in phase.%s reads ${output.%s}: %s. Use ${output.%s} where the command names the path.%s", p.Name, o.Name, why, o.Name, out)
 	}
 }
 
@@ -137,18 +140,18 @@ func (l *loader) untakenOutputs(p *phaseBuild) {
 const longList = 64 << 10 // bytes
 
 // longLists warns of lists too long for a command line.
-func (l *loader) longLists(p *phaseBuild) {
+func (ck *checker) longLists(p *phaseBuild) {
 	for _, in := range p.Inputs {
 		if !in.List() || !p.splicesInput(in.Name) {
 			continue
 		}
-		from := l.phases[in.From.Name]
+		from := ck.byName[in.From.Name]
 		if !from.ok || from.failed {
 			continue
 		}
 		worst, cell := 0, 0
 		for g := range in.Groups() {
-			if n := l.listBytes(from, in, in.Members(g)); n > worst {
+			if n := ck.listBytes(from, in, in.Members(g)); n > worst {
 				worst, cell = n, g
 			}
 		}
@@ -159,7 +162,7 @@ func (l *loader) longLists(p *phaseBuild) {
 					break
 				}
 			}
-			l.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A long list in a command", Subject: in.Range.Ptr(), Address: p.Address(cell),
+			ck.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A long list in a command", Subject: in.Range.Ptr(), Address: p.Address(cell),
 				Detail: fmt.Sprintf("${input.%s} puts about %s of paths into the command of %s. Use ${input_file.%s}, a file with one path a line.", in.Name, units.FormatSize(int64(worst)), p.Address(cell), in.Name)})
 		}
 	}
@@ -179,14 +182,14 @@ func (p *phaseBuild) splicesInput(name string) bool {
 // listBytes is about how long the paths of some producers are. A path is no
 // longer than an axis text or two more than its neighbours', so that a few
 // tell whether all need be looked at.
-func (l *loader) listBytes(from *phaseBuild, in *Input, members []int) int {
+func (ck *checker) listBytes(from *phaseBuild, in *Input, members []int) int {
 	k := slices.IndexFunc(from.Outputs, func(o *Output) bool { return o.Name == in.Output })
 	t := from.Phase.job.form[Run].outputs[k]
 	if t == nil || len(members) == 0 {
 		return 0
 	}
 	const roughly = 200 // bytes of one path, when there are few
-	each := 1 + len(l.workdirOf(from)) + 1
+	each := 1 + len(ck.workdirOf(from)) + 1
 	if len(members)*(each+roughly) < longList {
 		return 0
 	}
@@ -200,18 +203,18 @@ func (l *loader) listBytes(from *phaseBuild, in *Input, members []int) int {
 }
 
 // workdirOf is the workdir of a phase's first candidate.
-func (l *loader) workdirOf(p *phaseBuild) string {
-	for _, b := range l.c.Backends {
+func (ck *checker) workdirOf(p *phaseBuild) string {
+	for _, b := range ck.backends {
 		if len(p.Candidates) > 0 && b.Address() == p.Candidates[0] || len(p.Candidates) == 0 && b.Address() == backends.Local {
-			return l.workdir(b)
+			return ck.workdir(b)
 		}
 	}
-	return l.c.Dir
+	return ck.dir
 }
 
-func (l *loader) workdir(b *Backend) string {
+func (ck *checker) workdir(b *Backend) string {
 	if b.Workdir != "" {
 		return strings.TrimRight(b.Workdir, "/")
 	}
-	return l.c.Dir
+	return ck.dir
 }

@@ -20,22 +20,22 @@ type cover struct {
 }
 
 // Bounds of the search for files of one job in the folders of another; what
-// lies beyond is not looked at.
+// is beyond them is not looked at.
 const (
 	mostCovers = 1 << 20
 	mostTries  = 1 << 21 // patterns tried on paths
 )
 
-// A coverage finds the folders and patterns that a path lies in.
+// A coverage finds the folders and patterns that a path is in.
 type coverage struct {
 	dirs  map[string][]cover // by folder
 	globs map[string][]cover // by the folder before the first wildcard
 	tries int
 }
 
-// covered tells files that one job would write into a folder, or under a
+// covered reports files that one job would write into a folder, or under a
 // pattern, of another: each would take them for its own.
-func (l *loader) covered(columns []distinct.Column, places map[*phaseBuild]map[string]bool) {
+func (ck *checker) covered(columns []distinct.Column, places map[*phaseBuild]map[string]bool) {
 	cov := coverage{dirs: map[string][]cover{}, globs: map[string][]cover{}}
 	n := 0
 	for i := range columns {
@@ -68,8 +68,8 @@ func (l *loader) covered(columns []distinct.Column, places map[*phaseBuild]map[s
 					return
 				}
 				told[pair] = true
-				l.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: c.at.Ptr(), Address: c.p.Address(mine),
-					Detail: fmt.Sprintf("%s would write %q, which lies in the %s %q of %s, so that each would take it for its own. Give each job a folder of its own.",
+				ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: c.at.Ptr(), Address: c.p.Address(mine),
+					Detail: fmt.Sprintf("%s would write %q, which is in the %s %q of %s, so both jobs would claim it. Give each job its own folder.",
 						c.p.Address(mine), wording.Clip(string(buf)), d.output.Kind, wording.Clip(v.text), d.p.Address(theirs))})
 			})
 		}

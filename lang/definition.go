@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/muster-run/muster/lang/fields"
 	"github.com/muster-run/muster/lang/value"
 )
 
@@ -24,14 +23,14 @@ type Definition struct {
 
 // storedDefinition is the JSON of a Definition.
 type storedDefinition struct {
-	V      int             `json:"v"`
-	Run    []fields.Stored `json:"run"`
-	Smoke  []fields.Stored `json:"smoke,omitempty"` // where it differs
-	Policy any             `json:"policy"`
+	V      int           `json:"v"`
+	Run    []storedField `json:"run"`
+	Smoke  []storedField `json:"smoke,omitempty"` // where it differs
+	Policy any           `json:"policy"`
 }
 
 // storedPolicy is what the state keeps of a phase's policy, for people who
-// look back. Jobs that were handed over under one definition are under one cap.
+// look back. Jobs submitted under one definition share one cap.
 type storedPolicy struct {
 	Candidates []string    `json:"candidates,omitempty"`
 	Overflow   []string    `json:"overflow,omitempty"`
@@ -73,7 +72,31 @@ func (p *Phase) define() Definition {
 	return Definition{Digest: "sha256:" + hex.EncodeToString(sum[:]), JSON: text}
 }
 
-func (p *Phase) stored(v Variant) []fields.Stored { return p.job.form[v].result.Stored(p.Grid) }
+// OutputsReadOf are the outputs that the inputs of a stored definition name, by
+// input; nil where it has none.
+func OutputsReadOf(def json.RawMessage) map[string]string {
+	var d struct {
+		Policy struct {
+			Inputs [][]string `json:"inputs"`
+		} `json:"policy"`
+	}
+	if len(def) == 0 || json.Unmarshal(def, &d) != nil {
+		return nil
+	}
+	var out map[string]string
+	for _, in := range d.Policy.Inputs {
+		if len(in) != 3 {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[in[0]] = in[2]
+	}
+	return out
+}
+
+func (p *Phase) stored(v Variant) []storedField { return p.job.form[v].result.Stored(p.Grid) }
 
 // FieldsOf prints the fields of a job from a stored definition and the texts
 // of the job's axes, as Fields did when it was stored.

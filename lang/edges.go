@@ -6,7 +6,6 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/addr"
-	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/wording"
@@ -25,13 +24,19 @@ func (in *Input) Groups() int { return in.edge.j.Groups() }
 // exactly one for `from`. The slice is shared.
 func (in *Input) Members(g int) []int { return in.edge.j.Members(g) }
 
-// join matches a phase's inputs to producers, cell by cell, and tells those
+// A joiner finds the producers of inputs.
+type joiner struct {
+	*phases
+	compiler *compiler
+}
+
+// join matches a phase's inputs to producers, cell by cell, and reports those
 // that find none or several.
-func (l *loader) join(p *phaseBuild) {
+func (jn *joiner) join(p *phaseBuild) {
 	for _, in := range p.Inputs {
-		match, ok := l.match(p, in)
-		from := l.phases[in.From.Name]
-		if !ok || !p.ok || !from.ok || l.Broken {
+		match, ok := jn.match(p, in)
+		from := jn.byName[in.From.Name]
+		if !ok || !p.ok || !from.ok || jn.Broken {
 			in.edge.j = grid.Join(grid.Single(), grid.Single(), nil)
 			p.ok = false
 			continue
@@ -39,15 +44,15 @@ func (l *loader) join(p *phaseBuild) {
 		in.edge.j = grid.Join(p.Grid, from.Grid, match)
 		for _, axis := range grid.MixedTypes(p.Grid, from.Grid) {
 			if match[axis] == nil {
-				l.Perhaps.Warnat(in.Range, "One axis in two types", "The axis %q holds numbers in one of phase.%s and phase.%s and texts in the other. They match by text, but one of them is most likely a slip.", axis, p.Name, from.Name)
+				jn.Perhaps.Warnat(in.Range, "One axis in two types", "The axis %q holds numbers in one of phase.%s and phase.%s and texts in the other. They match by text, but one of them is most likely a slip.", axis, p.Name, from.Name)
 			}
 		}
-		l.checkEdge(p, from, in)
+		jn.checkEdge(p, from, in)
 	}
 }
 
 // match compiles match = { N = cell.hidden }.
-func (l *loader) match(p *phaseBuild, in *Input) (map[string]func(i int) string, bool) {
+func (jn *joiner) match(p *phaseBuild, in *Input) (map[string]func(i int) string, bool) {
 	var b *syntax.Block
 	for _, c := range p.job.All("input") {
 		if c.Name() == in.Name {
@@ -59,18 +64,18 @@ func (l *loader) match(p *phaseBuild, in *Input) (map[string]func(i int) string,
 		return nil, true
 	}
 	out, ok := map[string]func(i int) string{}, true
-	for _, it := range l.Entries(e, "match") {
+	for _, it := range jn.Entries(e, "match") {
 		if it.Value == nil {
 			return nil, false
 		}
 		if in.From.Grid.AxisIndex(it.Name) < 0 {
-			if ok = false; !l.phases[in.From.Name].expanded {
+			if ok = false; !jn.byName[in.From.Name].expanded {
 				continue // its axes are not known
 			}
-			l.Perhaps.Errorat(it.At, "Unknown axis", "phase.%s, the producer, has no axis named %q%s", in.From.Name, wording.Clip(it.Name), wording.Known(it.Name, in.From.Grid.AxisNames(), "its axes are"))
+			jn.Perhaps.Errorat(it.At, "Unknown axis", "phase.%s, the producer, has no axis named %q%s", in.From.Name, wording.Clip(it.Name), wording.Known(it.Name, in.From.Grid.AxisNames(), "its axes are"))
 			continue
 		}
-		t := l.template(p, p.scope, it.Value, "a match")
+		t := jn.compiler.template(p, p.scope, it.Value, "a match")
 		if t == nil {
 			ok = false
 			continue
@@ -82,7 +87,7 @@ func (l *loader) match(p *phaseBuild, in *Input) (map[string]func(i int) string,
 }
 
 // checkEdge looks at each group once, and at the cells only when one is wrong.
-func (l *loader) checkEdge(p, from *phaseBuild, in *Input) {
+func (jn *joiner) checkEdge(p, from *phaseBuild, in *Input) {
 	wrong := false
 	for g := range in.Groups() {
 		n := len(in.Members(g))
@@ -103,13 +108,13 @@ func (l *loader) checkEdge(p, from *phaseBuild, in *Input) {
 		return // only groups without consumers
 	}
 	p.ok = false
-	l.Perhaps.Append(l.edgeError(p, from, in, cell, bad))
+	jn.Perhaps.Append(jn.edgeError(p, from, in, cell, bad))
 }
 
 // mostCandidates is how many jobs a message lists.
 const mostCandidates = 5
 
-func (l *loader) edgeError(p, from *phaseBuild, in *Input, cell, bad int) diag.Diagnostic {
+func (jn *joiner) edgeError(p, from *phaseBuild, in *Input, cell, bad int) diag.Diagnostic {
 	members := in.Members(in.GroupOf(cell))
 	on := in.edge.j.On()
 	d := diag.Diagnostic{Subject: in.Range.Ptr(), Address: p.Address(cell)}
@@ -128,7 +133,7 @@ func (l *loader) edgeError(p, from *phaseBuild, in *Input, cell, bad int) diag.D
 	default:
 		d.Summary = "An input matches no producer"
 		d.Detail = fmt.Sprintf("%s takes the input %q from a job of phase.%s with %s, and there is none. Its jobs are %s.%s",
-			p.Address(cell), in.Name, from.Name, l.wanted(p, in, cell), listJobs(from.Phase, cells.All(min(from.Len(), mostCandidates+1))), also)
+			p.Address(cell), in.Name, from.Name, jn.wanted(p, in, cell), listJobs(from.Phase, firstCells(min(from.Len(), mostCandidates+1))), also)
 	}
 	return d
 }
@@ -141,8 +146,8 @@ func sharing(on []string) string {
 }
 
 // wanted says which axis values a consumer asks for.
-func (l *loader) wanted(p *phaseBuild, in *Input, cell int) string {
-	match, _ := l.match(p, in)
+func (jn *joiner) wanted(p *phaseBuild, in *Input, cell int) string {
+	match, _ := jn.match(p, in)
 	var parts []string
 	for _, axis := range in.edge.j.On() {
 		text := ""

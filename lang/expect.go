@@ -13,8 +13,8 @@ import (
 )
 
 // expects compiles what a smoke expects, and the preconditions' like.
-func (l *loader) expects(p *phaseBuild) {
-	s := l.newScope(p, nil)
+func (cp *compiler) expects(p *phaseBuild) {
+	s := cp.newScope(p, nil)
 	s.Params = p.smoke.Params
 	s.Symbols = map[string][]string{"metric": {}}
 	if s.Grid == nil {
@@ -24,7 +24,7 @@ func (l *loader) expects(p *phaseBuild) {
 		s.Symbols["metric"] = append(s.Symbols["metric"], m.Name)
 	}
 	for _, b := range p.b.One("smoke").All("expect") {
-		x := Expect{Message: l.Text(b, "message"), Range: b.Range}
+		x := Expect{Message: cp.Text(b, "message")}
 		e := b.Expr("condition")
 		if e == nil {
 			continue
@@ -33,14 +33,14 @@ func (l *loader) expects(p *phaseBuild) {
 		if !ds.HasErrors() && p.ok {
 			ds.Append(t.Errors()...)
 		}
-		l.Perhaps.Append(ds...)
+		cp.Perhaps.Append(ds...)
 		if x.condition = t; !ds.HasErrors() {
 			for _, sym := range t.Symbols() {
 				if sym.Root == "metric" {
 					p.needs(sym.Name)
 				}
 			}
-			l.isCondition(p, t)
+			cp.isCondition(p, t)
 		}
 		p.Smoke.Expect = append(p.Smoke.Expect, x)
 	}
@@ -114,26 +114,26 @@ func (x *Expect) failed(why string) string {
 }
 
 // preconditions compiles what must hold before anything is spent.
-func (l *loader) preconditions(p *phaseBuild) {
+func (cp *compiler) preconditions(p *phaseBuild) {
 	for _, b := range p.b.All("precondition") {
-		q := Precondition{Message: l.Text(b, "message"), MinSize: l.Size(b, "min_size"), Range: b.Range}
+		q := Precondition{Message: cp.Text(b, "message"), MinSize: cp.Size(b, "min_size")}
 		cond, file := b.Expr("condition"), b.Expr("file")
 		switch {
 		case cond != nil && file != nil:
-			l.Sure.Errorat(b.Range, "A precondition with both a condition and a file", "It is one of them: a condition known at plan time, or a file on the backend. Write two blocks.")
+			cp.Sure.Errorat(b.Range, "A precondition with both a condition and a file", "It is one of them: a condition known at plan time, or a file on the backend. Write two blocks.")
 			continue
 		case cond != nil:
 			if e := b.Expr("min_size"); e != nil {
-				l.Wrong(e, "min_size", "min_size goes with file.")
+				cp.Wrong(e, "min_size", "min_size goes with file.")
 			}
-			q.condition = l.template(p, p.scope, cond, "a precondition")
-			l.isCondition(p, q.condition)
+			q.condition = cp.template(p, p.scope, cond, "a precondition")
+			cp.isCondition(p, q.condition)
 		case file != nil:
 			q.OnBackend = true
-			q.file = l.template(p, p.scope, file, "a path")
-			l.isFile(p, q.file)
-		case !l.Broken:
-			l.Sure.Errorat(b.Range, "A precondition needs a condition or a file", "Write condition = …, known at plan time, or file = \"…\", on the backend.")
+			q.file = cp.template(p, p.scope, file, "a path")
+			cp.isFile(p, q.file)
+		case !cp.Broken:
+			cp.Sure.Errorat(b.Range, "A precondition needs a condition or a file", "Write condition = …, known at plan time, or file = \"…\", on the backend.")
 			continue
 		}
 		if q.condition != nil || q.file != nil {
@@ -142,29 +142,29 @@ func (l *loader) preconditions(p *phaseBuild) {
 	}
 }
 
-// isCondition tells a condition that is not true or false in the first cell.
-func (l *loader) isCondition(p *phaseBuild, t *expr.Template) {
-	if v, ok := l.inFirstCell(p, t); ok && v.Type() != cty.Bool {
-		l.Sure.Errorat(t.Range(), "Invalid condition", "A condition is true or false, not %s.", wording.A(v))
+// isCondition reports a condition that is not true or false in the first cell.
+func (cp *compiler) isCondition(p *phaseBuild, t *expr.Template) {
+	if v, ok := cp.inFirstCell(p, t); ok && v.Type() != cty.Bool {
+		cp.Sure.Errorat(t.Range(), "Invalid condition", "A condition is true or false, not %s.", wording.A(v))
 	}
 }
 
-// isFile tells a path that is none in the first cell.
-func (l *loader) isFile(p *phaseBuild, t *expr.Template) {
-	v, ok := l.inFirstCell(p, t)
+// isFile reports a path that is none in the first cell.
+func (cp *compiler) isFile(p *phaseBuild, t *expr.Template) {
+	v, ok := cp.inFirstCell(p, t)
 	if !ok {
 		return
 	}
 	switch text, err := value.Text(v); {
 	case err != nil:
-		l.Sure.Errorat(t.Range(), "Invalid file", "%s", wording.Sentence(err))
+		cp.Sure.Errorat(t.Range(), "Invalid file", "%s", wording.Sentence(err))
 	case strings.TrimSpace(text) == "":
-		l.Sure.Errorat(t.Range(), "Invalid file", "The path is empty: write a file on the backend, relative to the workdir.")
+		cp.Sure.Errorat(t.Range(), "Invalid file", "The path is empty: write a file on the backend, relative to the workdir.")
 	}
 }
 
 // inFirstCell is the value of a template in the first cell, if it has one.
-func (l *loader) inFirstCell(p *phaseBuild, t *expr.Template) (cty.Value, bool) {
+func (cp *compiler) inFirstCell(p *phaseBuild, t *expr.Template) (cty.Value, bool) {
 	if t == nil || !p.ok || p.Len() == 0 || len(t.Symbols()) > 0 {
 		return cty.NilVal, false
 	}
@@ -173,7 +173,7 @@ func (l *loader) inFirstCell(p *phaseBuild, t *expr.Template) (cty.Value, bool) 
 }
 
 // CheckPreconditions evaluates the plan-time preconditions of a cell. One that
-// reads no axis is told of the phase, in the same words for every cell.
+// reads no axis is reported for the phase, in the same words for every cell.
 func (p *Phase) CheckPreconditions(i int) diag.List {
 	var ds diag.List
 	for k := range p.Preconditions {

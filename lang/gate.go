@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/syntax"
 )
 
@@ -12,28 +11,28 @@ const (
 )
 
 // smokeHead reads a smoke block, but for what it expects.
-func (l *loader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
-	told := len(l.Sure)
-	s := &Smoke{Walltime: l.Duration(b, "walltime", -1), Range: b.Range}
-	if s.Walltime == 0 && told == len(l.Sure) {
-		l.Wrong(b.Expr("walltime"), "walltime", "A walltime is more than nothing.")
+func (pr *phaseReader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
+	told := len(pr.Sure)
+	s := &Smoke{Walltime: pr.Duration(b, "walltime", -1)}
+	if s.Walltime == 0 && told == len(pr.Sure) {
+		pr.Wrong(b.Expr("walltime"), "walltime", "A walltime is more than nothing.")
 	}
 	s.Walltime = max(0, s.Walltime)
-	s.Forbid = l.Texts(b, "forbid")
-	s.Repeat, s.Tolerance = l.Integer(b, "repeat", 1, 1), l.Number(b, "tolerance", 0, 1, defaultTolerance)
+	s.Forbid = pr.Texts(b, "forbid")
+	s.Repeat, s.Tolerance = pr.Integer(b, "repeat", 1, 1), pr.Number(b, "tolerance", 0, 1, defaultTolerance)
 	if s.Repeat > mostRepeats {
-		l.Wrong(b.Expr("repeat"), "repeat", "A smoke is repeated at most %d times.", mostRepeats)
+		pr.Wrong(b.Expr("repeat"), "repeat", "A smoke is repeated at most %d times.", mostRepeats)
 	}
-	if b.Expr("tolerance") != nil && s.Repeat < 2 && !l.Broken {
-		l.Wrong(b.Expr("tolerance"), "tolerance", "It compares repeats: write repeat = 2 beside it.")
+	if b.Expr("tolerance") != nil && s.Repeat < 2 && !pr.Broken {
+		pr.Wrong(b.Expr("tolerance"), "tolerance", "It compares repeats: write repeat = 2 beside it.")
 	}
-	s.MinThroughput = l.Number(b, "min_throughput", 0.01, 1, 0)
-	l.rerun.Forbidden(b, s.Forbid)
-	s.Cells, s.Isolated, s.Parallel = cells.Pick(l.Reader, p.cells(), b), l.Bool(b, "isolated"), l.Bool(b, "parallel")
+	s.MinThroughput = pr.Number(b, "min_throughput", 0.01, 1, 0)
+	pr.rerun.Forbidden(b, s.Forbid)
+	s.Cells, s.Isolated, s.Parallel = pickCells(pr.Reader, p, b), pr.Bool(b, "isolated"), pr.Bool(b, "parallel")
 	if place := b.One("place"); place != nil {
-		s.Candidates = l.backends.Candidates(place)
+		s.Candidates = pr.backends.Candidates(place)
 		if e := place.Expr("prefer"); e != nil {
-			l.Wrong(e, "prefer", "A smoke runs on the cheapest pool of its environment class; name candidates only.")
+			pr.Wrong(e, "prefer", "A smoke runs on the cheapest pool of its environment class; name candidates only.")
 		}
 	}
 	return s

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
@@ -9,13 +10,16 @@ import (
 )
 
 // inputs resolves a job's inputs to producers.
-func (l *loader) inputs(p *phaseBuild) {
+func (pr *phaseReader) inputs(p *phaseBuild) {
 	for _, b := range p.job.All("input") {
 		if b.Expr("path") != nil {
-			l.rawInput(p, b)
+			pr.rawInput(p, b)
 			continue
 		}
-		if in := l.input(p, b); in != nil {
+		if at := b.Expr("backend"); at != nil {
+			pr.Wrong(at, "backend", "It says where the files of path = \"…\" are; what a phase makes is moved from where it was made.")
+		}
+		if in := pr.input(b); in != nil {
 			p.Inputs = append(p.Inputs, in)
 		} else {
 			p.ok = false
@@ -23,16 +27,16 @@ func (l *loader) inputs(p *phaseBuild) {
 	}
 }
 
-func (l *loader) input(p *phaseBuild, b *syntax.Block) *Input {
+func (pr *phaseReader) input(b *syntax.Block) *Input {
 	from, all := b.Expr("from"), b.Expr("from_all")
 	switch {
 	case from == nil && all == nil:
-		if !l.Broken {
-			l.Sure.Errorat(b.Range, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, or path = \"FILE\" for a file that no phase makes, in input %q.", b.Name())
+		if !pr.Broken {
+			pr.Sure.Errorat(b.Range, "An input needs a producer", "Write from = phase.NAME.output.OUTPUT, or from_all for a list, or path = \"FILE\" for a file that no phase makes, in input %q.", b.Name())
 		}
 		return nil
 	case from != nil && all != nil:
-		l.Sure.Errorat(b.Range, "from and from_all", "from means exactly one producer for each cell, from_all a list of any number. Keep one of them.")
+		pr.Sure.Errorat(b.Range, "from and from_all", "from means exactly one producer for each cell, from_all a list of any number. Keep one of them.")
 		return nil
 	}
 	in := &Input{Name: b.Name(), All: all != nil, Range: b.Range}
@@ -43,12 +47,16 @@ func (l *loader) input(p *phaseBuild, b *syntax.Block) *Input {
 	t, hds := hcl.AbsTraversalForExpr(e)
 	parts := value.Names(t)
 	if hds.HasErrors() || len(parts) != 4 || parts[0] != "phase" || parts[2] != "output" {
-		l.Wrong(e, "input", "An input is a static reference, phase.NAME.output.OUTPUT.")
+		if phase := indexed(e); phase != "" {
+			pr.Wrong(e, "input", "Write phase.%s.output.OUTPUT without the index: each job reads the cell that has its own axis values. For other cells add match = { AXIS = VALUE }; from_all reads all of them.", phase)
+		} else {
+			pr.Wrong(e, "input", "Write an output of a phase: phase.NAME.output.OUTPUT.")
+		}
 		return nil
 	}
-	producer := l.phases[parts[1]]
+	producer := pr.byName[parts[1]]
 	if producer == nil {
-		l.unknownPhase(parts[1], e.Range())
+		pr.unknownPhase(parts[1], e.Range())
 		return nil
 	}
 	in.From, in.Output = producer.Phase, parts[3]
@@ -59,13 +67,33 @@ func (l *loader) input(p *phaseBuild, b *syntax.Block) *Input {
 		for _, o := range producer.Outputs {
 			known = append(known, o.Name)
 		}
-		l.Perhaps.Errorat(e.Range(), "Unknown output", "phase.%s has no output %q%s", producer.Name, wording.Clip(in.Output), wording.DidYouMean(in.Output, known))
+		pr.Perhaps.Errorat(e.Range(), "Unknown output", "phase.%s has no output %q%s", producer.Name, wording.Clip(in.Output), wording.DidYouMean(in.Output, known))
 		return nil
 	case o.Shared:
-		l.Perhaps.Errorat(e.Range(), "A shared output feeds nobody", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
+		pr.Perhaps.Errorat(e.Range(), "A shared output feeds nobody", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
 		return nil
 	}
 	return in
+}
+
+// indexed is the phase of which an expression selects a cell, phase.NAME[…], or "".
+func indexed(e hcl.Expression) string {
+	if whole, ok := e.(*hclsyntax.RelativeTraversalExpr); ok {
+		e = whole.Source
+	}
+	if at, ok := e.(*hclsyntax.IndexExpr); ok {
+		e = at.Collection
+	}
+	t, _ := hcl.AbsTraversalForExpr(e)
+	if len(t) < 2 || t.RootName() != "phase" {
+		return ""
+	}
+	if len(t) > 2 {
+		if _, ok := t[2].(hcl.TraverseIndex); !ok {
+			return ""
+		}
+	}
+	return value.Names(t[:2])[1]
 }
 
 func (p *Phase) output(name string) *Output {

@@ -12,12 +12,12 @@ import (
 )
 
 // secret reads a secret block. Its values are read at submission only.
-func (l *loader) secret(b *syntax.Block) Secret {
-	s := Secret{Name: b.Name(), Env: l.Text(b, "env"), File: l.Text(b, "file"), Range: b.Range}
+func (pr *phaseReader) secret(b *syntax.Block) Secret {
+	s := Secret{Name: b.Name(), Env: pr.Text(b, "env"), File: pr.Text(b, "file"), Range: b.Range}
 	if e := b.Expr("command"); e != nil {
 		if _, isList := e.(*hclsyntax.TupleConsExpr); isList {
-			s.Command = l.Texts(b, "command")
-		} else if text := l.Text(b, "command"); text != "" {
+			s.Command = pr.Texts(b, "command")
+		} else if text := pr.Text(b, "command"); text != "" {
 			s.Command = []string{"/bin/sh", "-c", text}
 		}
 	}
@@ -27,52 +27,52 @@ func (l *loader) secret(b *syntax.Block) Secret {
 			n++
 		}
 	}
-	if n != 1 && !l.Broken {
-		l.Sure.Errorat(b.Range, "A secret has one source", "Write exactly one of env, command and file in secret %q.", s.Name)
+	if n != 1 && !pr.Broken {
+		pr.Sure.Errorat(b.Range, "A secret has one source", "Write exactly one of env, command and file in secret %q.", s.Name)
 	}
 	if s.Env != "" {
-		l.EnvName(b.Expr("env"), s.Env)
+		pr.EnvName(b.Expr("env"), s.Env)
 	}
 	if strings.Contains(s.Name, "-") {
-		l.Sure.Errorat(b.Syntax.LabelRanges[0], "Invalid name", "%q cannot name an environment variable, which a secret becomes in the job: use letters, digits and _.", wording.Clip(s.Name))
+		pr.Sure.Errorat(b.Syntax.LabelRanges[0], "Invalid name", "%q cannot name an environment variable, which a secret becomes in the job: use letters, digits and _.", wording.Clip(s.Name))
 	}
 	if e := b.Expr("command"); e != nil && len(s.Command) == 0 && n == 1 {
-		if v, ok := l.Peek(e, nil); ok && value.IsList(v) {
-			l.Wrong(e, "command", "The list is empty: its first element is the program.")
+		if v, ok := pr.Peek(e, nil); ok && value.IsList(v) {
+			pr.Wrong(e, "command", "The list is empty: its first element is the program.")
 		}
 	}
 	return s
 }
 
-// secretsBesideEnv tells variables that are both a secret and in env: one of
+// secretsBesideEnv reports variables that are both a secret and in env: one of
 // the values would be lost, and it might be the one that must stay out of
 // scripts.
-func (l *loader) secretsBesideEnv(p *phaseBuild) {
+func (pr *phaseReader) secretsBesideEnv(p *phaseBuild) {
 	obj, written := p.job.Expr("env").(*hclsyntax.ObjectConsExpr)
 	if !written {
 		return
 	}
 	for _, it := range obj.Items {
-		key, hds := it.KeyExpr.Value(l.Static)
+		key, hds := it.KeyExpr.Value(pr.Static)
 		name, err := value.Text(key)
 		if hds.HasErrors() || err != nil {
 			continue
 		}
 		if slices.ContainsFunc(p.Secrets, func(s Secret) bool { return s.Name == name }) {
-			l.Sure.Errorat(it.KeyExpr.Range(), "A secret in env, too", "%s is set by env and by secret %q. Keep one of them.", wording.Clip(name), wording.Clip(name))
+			pr.Sure.Errorat(it.KeyExpr.Range(), "A secret in env, too", "%s is set by env and by secret %q. Keep one of them.", wording.Clip(name), wording.Clip(name))
 		}
 	}
 }
 
-// distinctVariables tells names of inputs and outputs that would share one
+// distinctVariables reports names of inputs and outputs that would share one
 // MUSTER_ variable.
-func (l *loader) distinctVariables(p *phaseBuild) {
+func (pr *phaseReader) distinctVariables(p *phaseBuild) {
 	for _, kind := range []string{"input", "output"} {
 		seen := map[string]string{}
 		for _, b := range p.job.All(kind) {
 			v := variableName(kind, b.Name())
 			if first, ok := seen[v]; ok {
-				l.Sure.Errorat(b.Range, "Two names for one variable", "The %ss %q and %q would both be %s in the job. Rename one.", kind, first, b.Name(), v)
+				pr.Sure.Errorat(b.Range, "Two names for one variable", "The %ss %q and %q would both be %s in the job. Rename one.", kind, first, b.Name(), v)
 			}
 			seen[v] = b.Name()
 		}
@@ -80,7 +80,7 @@ func (l *loader) distinctVariables(p *phaseBuild) {
 }
 
 // variableName is the environment variable that tells a job where an input or
-// an output lies: MUSTER_INPUT_NAME, MUSTER_OUTPUT_NAME.
+// an output is: MUSTER_INPUT_NAME, MUSTER_OUTPUT_NAME.
 func variableName(kind, name string) string {
 	return "MUSTER_" + strings.ToUpper(kind) + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

@@ -13,16 +13,10 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/backends"
-	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/expr"
-	"github.com/muster-run/muster/lang/grid"
-	"github.com/muster-run/muster/lang/policy"
-	"github.com/muster-run/muster/lang/rerun"
-	"github.com/muster-run/muster/lang/source"
 	"github.com/muster-run/muster/lang/syntax"
-	"github.com/muster-run/muster/lang/vars"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -38,16 +32,11 @@ type LoadOptions struct {
 
 	// Schemas by backend type. A type that is not here is an error.
 	Schemas map[string]offer.Schema
-	// Stores are the types of `state` block and what they hold; nil: file.
-	Stores map[string]offer.Block
 
 	SensitiveKey     []byte // keys the digests of sensitive values
 	AllowUnknownVars bool   // variables without a value are unknown rather than an error
 	Version          string // muster's own, for required_version; "" is not checked
 }
-
-// An Assignment is one -var or -var-file of a command line.
-type Assignment = vars.Assignment
 
 // BackendTypes are the types of backend blocks in a directory's campaign
 // files, sorted, so that a caller knows whose schemas Load will need.
@@ -81,30 +70,54 @@ type loader struct {
 	o      LoadOptions
 	c      *Campaign
 	digest *digester
-
-	top      *syntax.Block // all files' blocks as one
-	grids    *cells.Grids
-	phases   map[string]*phaseBuild
-	order    []*phaseBuild // by file and line, then in order of dependency
-	cells    int           // max_cells
-	backends *backends.Set
-	rerun    *rerun.Reader
 }
 
 func newLoader(o LoadOptions) *loader {
 	return &loader{
 		Reader: &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}, Roots: disk.Roots(o.Environ)}},
-		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}, Reads: &disk.Reads{}},
-		digest: newDigester(), phases: map[string]*phaseBuild{},
-		cells: grid.DefaultMaxCells,
+		o:      o, c: &Campaign{Dir: o.Dir, RequiredProviders: map[string]RequiredProvider{}}, digest: newDigester(),
 	}
 }
 
 func (l *loader) load() (*Campaign, diag.List) {
+	if !l.readable() {
+		return nil, l.Perhaps
+	}
+	r, c, top := l.Reader, l.c, l.Blocks()
+	l.variables(top)
+	maxCells := readHead(r, c, l.o.Version, top.One("campaign"))
+	set := backends.Read(r, top.All("backend"), l.o.Schemas)
+	c.Backends = set.All
+	var again *rerunReader
+	again, c.Failures = newRerunReader(r, top.All("failure"))
+	c.Source = readSource(r, c.Dir, top.One("source"), nil)
+	grids := readGrids(r, top.All("grid"), maxCells)
+	ps := &phases{Reader: r, byName: map[string]*phaseBuild{}}
+	(&phaseReader{ps, c.Dir, c.Source, grids, set, again}).read(top.All("phase"))
+	c.Phases = ps.compile(&compiler{r, set, l.o.Schemas})
+	allows := policyReader{set, ps}
+	c.Policy, c.Budgets = allows.policy(top.One("policy")), allows.budgets(top.All("budget"))
+	ps.allowed(c.Policy)
+	if len(c.Phases) == 0 && !l.Sure.HasErrors() {
+		l.Perhaps.Warnf("The campaign has no phase", "So it has no jobs. Write one: phase \"NAME\" { … } with job { command = \"…\" } in it.")
+	}
+	if !l.Broken {
+		(&checker{ps, c.Dir, c.Backends, l.o.Schemas}).check()
+	}
+	c.Results = resultReader{ps}.read(top.All("result"))
+	named := addressReader{ps, set}
+	c.Moved, c.Imports = named.moves(top.All("moved")), named.imports(top.All("import"), top.All("moved"))
+	c.Digest, c.Files = l.digest.sum(), l.Files
+	l.Meter.Stop()
+	return l.finish()
+}
+
+// readable reports whether there is a campaign, and why not.
+func (l *loader) readable() bool {
 	if dir, _ := filepath.Abs(l.o.Dir); !utf8.ValidString(dir) {
 		l.Perhaps.Errorf("The name of the campaign's folder is not UTF-8", "The folder is %q. Paths of jobs and of their files are recorded as UTF-8 text, so that muster would write to another folder. "+
 			"Rename the folder, or one above it that has this name, and run the command again.", dir)
-		return nil, l.Perhaps
+		return false
 	}
 	if len(l.Campaign) == 0 && !l.Broken {
 		almost := l.Almost
@@ -112,41 +125,17 @@ func (l *loader) load() (*Campaign, diag.List) {
 			almost = " (" + almost + ")"
 		}
 		l.Perhaps.Errorf("There is no campaign here", "%s holds no file named *.muster.hcl%s. Write one, or run `muster init -from=quickstart` for a first campaign.", l.o.Dir, almost)
-		return nil, l.Perhaps
+		return false
 	}
-	l.top = l.Blocks()
-	l.variables()
-	l.campaign()
-	l.backends = backends.Read(l.Reader, l.top.All("backend"), l.o.Schemas)
-	l.c.Backends = l.backends.All
-	l.rerun, l.c.Failures = rerun.New(l.Reader, l.top.All("failure"))
-	l.c.Source = source.Read(l.Reader, l.c.Dir, l.top.One("source"), nil)
-	l.grids = cells.Read(l.Reader, l.top.All("grid"), l.cells)
-	l.phaseBlocks()
-	allows := policy.Reader{Set: l.backends, Phase: l.known}
-	l.c.Policy, l.c.Budgets = allows.Policy(l.top.One("policy")), allows.Budgets(l.top.All("budget"))
-	l.allowed()
-	if len(l.order) == 0 && !l.Sure.HasErrors() {
-		l.Perhaps.Warnf("The campaign has no phase", "So it has no jobs. Write one: phase \"NAME\" { … } with job { command = \"…\" } in it.")
-	}
-	l.crossChecks()
-	l.results()
-	l.moves()
-	l.imports()
-	l.c.Digest, l.c.Files = l.digest.sum(), l.Files
-	l.Meter.Stop()
-	return l.finish()
+	return true
 }
 
 // variables gives var and local their values, and the campaign its digest.
-func (l *loader) variables() {
+func (l *loader) variables(top *syntax.Block) {
 	for _, f := range l.Campaign {
 		l.digest.add("file", f.Name, f.Src)
 	}
-	l.c.Variables = vars.Read(l.Reader, l.top, vars.Given{
-		Dir: l.o.Dir, Environ: l.o.Environ, Files: l.o.VarFiles, Flags: l.o.Vars, CommandLine: l.o.CommandLine,
-		SensitiveKey: l.o.SensitiveKey, AllowUnknown: l.o.AllowUnknownVars, Reads: l.c.Reads,
-	})
+	l.c.Variables = readVariables(l.Reader, top, l.o)
 	for _, v := range l.c.Variables {
 		if v.Known {
 			l.digest.add("variable", v.Name, []byte(v.Text+v.Digest))
@@ -155,13 +144,13 @@ func (l *loader) variables() {
 	l.c.static = l.Static
 }
 
-// finish orders the diagnostics and says in which block each lies.
+// finish orders the diagnostics and says which block each is in.
 func (l *loader) finish() (*Campaign, diag.List) {
 	ds := l.Sure
 	if !l.Lost {
 		ds.Append(l.Perhaps...)
 	}
-	ds = unread(ds)
+	ds = slices.DeleteFunc(unread(ds), l.Half)
 	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int {
 		if a.Subject == nil || b.Subject == nil {
 			return cmp.Compare(b2i(a.Subject == nil), b2i(b.Subject == nil))
@@ -177,7 +166,7 @@ func (l *loader) finish() (*Campaign, diag.List) {
 	return l.c, ds
 }
 
-// mostTold is how many diagnostics are told: nobody reads more at once.
+// mostTold is how many diagnostics are reported: nobody reads more at once.
 const mostTold = 500
 
 // told keeps errors before warnings, in their order, and says how many it
@@ -192,7 +181,7 @@ func told(ds diag.List) diag.List {
 		}
 	}
 	last := out[0].Severity // an error, where there is one
-	out.Append(diag.Diagnostic{Severity: last, Summary: "There is more", Detail: fmt.Sprintf("%d more diagnostics are not shown. They will be, once these are mended.", len(ds)-len(out))})
+	out.Append(diag.Diagnostic{Severity: last, Summary: "There is more", Detail: fmt.Sprintf("%d more diagnostics are not shown. Fix these to see them.", len(ds)-len(out))})
 	return out
 }
 

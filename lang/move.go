@@ -7,60 +7,66 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/lang/addr"
-	"github.com/muster-run/muster/lang/cells"
+	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
-	"github.com/muster-run/muster/lang/wording"
 )
 
+// An addressReader reads blocks that name jobs by address.
+type addressReader struct {
+	*phases
+	backends *backends.Set
+}
+
 // moves reads the moved blocks: the old name is gone, the new one is there.
-func (l *loader) moves() {
+func (ar *addressReader) moves(blocks []*syntax.Block) (out []Moved) {
 	from := map[string]hcl.Range{}
 	to := map[string]hcl.Range{}
-	for _, b := range l.top.All("moved") {
-		f, ok1 := l.jobAddress(b, "from")
-		t, ok2 := l.jobAddress(b, "to")
+	for _, b := range blocks {
+		f, ok1 := ar.jobAddress(b, "from")
+		t, ok2 := ar.jobAddress(b, "to")
 		if !ok1 || !ok2 {
 			continue
 		}
 		m := Moved{From: f.String(), To: t.String(), Range: b.Range}
 		switch {
 		case m.From == m.To:
-			l.Sure.Errorat(b.Range, "Nothing is moved", "from and to are both %s.", m.From)
+			ar.Sure.Errorat(b.Range, "Nothing is moved", "from and to are both %s.", m.From)
 		case f.Key == "" && t.Key != "" || f.Key != "" && t.Key == "":
-			if !l.keyless(f) && !l.keyless(t) {
-				l.Sure.Errorat(b.Range, "A phase and a job", "%s and %s differ in kind: move a phase to a phase, or a job to a job.", m.From, m.To)
+			if !ar.keyless(f) && !ar.keyless(t) {
+				ar.Sure.Errorat(b.Range, "A phase and a job", "%s and %s differ in kind: move a phase to a phase, or a job to a job.", m.From, m.To)
 			}
 		}
 		if at, twice := from[m.From]; twice {
-			l.Sure.Errorat(b.Range, "Moved twice", "%s is moved already at %s line %d.", m.From, at.Filename, at.Start.Line)
+			ar.Sure.Errorat(b.Range, "Moved twice", "%s is moved already at %s line %d.", m.From, at.Filename, at.Start.Line)
 		}
 		if at, twice := to[m.To]; twice {
-			l.Sure.Errorat(b.Range, "Two moves to one address", "Something is moved to %s already at %s line %d.", m.To, at.Filename, at.Start.Line)
+			ar.Sure.Errorat(b.Range, "Two moves to one address", "Something is moved to %s already at %s line %d.", m.To, at.Filename, at.Start.Line)
 		}
 		from[m.From], to[m.To] = b.Range, b.Range
-		if l.there(f) {
-			l.Perhaps.Errorat(b.Expr("from").Range(), "The old address is still there", "%s is in the campaign, so nothing can have moved away from it. Rename the phase, or take this block out.", m.From)
+		if ar.there(f) {
+			ar.Perhaps.Errorat(b.Expr("from").Range(), "The old address is still there", "%s is in the campaign, so nothing can have moved away from it. Rename the phase, or take this block out.", m.From)
 		}
-		l.exists(t, b.Expr("to").Range(), m.To)
-		l.c.Moved = append(l.c.Moved, m)
+		ar.exists(t, b.Expr("to").Range(), m.To, blocks)
+		out = append(out, m)
 	}
-	l.moveCycles()
+	ar.moveCycles(out)
+	return out
 }
 
-// moveCycles tells moves that lead back to where they began.
-func (l *loader) moveCycles() {
+// moveCycles reports moves that lead back to where they began.
+func (ar *addressReader) moveCycles(moves []Moved) {
 	next := map[string]string{}
-	for _, m := range l.c.Moved {
+	for _, m := range moves {
 		next[m.From] = m.To
 	}
 	told := map[string]bool{}
-	for _, m := range l.c.Moved {
+	for _, m := range moves {
 		path := []string{m.From}
 		for at, ok := next[m.From]; ok && !told[at] && len(path) <= len(next); at, ok = next[at] {
 			path = append(path, at)
 			if at == m.From && len(path) > 2 {
-				l.Sure.Errorat(m.Range, "Moves in a circle", "%s: nothing could be found at the end. Take one of these blocks out.", strings.Join(path, " → "))
+				ar.Sure.Errorat(m.Range, "Moves in a circle", "%s: nothing could be found at the end. Take one of these blocks out.", strings.Join(path, " → "))
 				for _, name := range path {
 					told[name] = true
 				}
@@ -72,14 +78,14 @@ func (l *loader) moveCycles() {
 
 // keyless reports whether an address without a key is a whole job: that of a
 // phase without a grid.
-func (l *loader) keyless(j addr.Job) bool {
-	p := l.phases[j.Phase]
+func (ar *addressReader) keyless(j addr.Job) bool {
+	p := ar.byName[j.Phase]
 	return j.Key == "" && (p == nil || len(p.Grid.Axes) == 0)
 }
 
 // there reports whether an address is in the campaign.
-func (l *loader) there(j addr.Job) bool {
-	p := l.phases[j.Phase]
+func (ar *addressReader) there(j addr.Job) bool {
+	p := ar.byName[j.Phase]
 	if p == nil || j.Key == "" {
 		return p != nil
 	}
@@ -87,17 +93,18 @@ func (l *loader) there(j addr.Job) bool {
 	return ok && p.ok
 }
 
-// exists tells an address that is not in the campaign.
-func (l *loader) exists(j addr.Job, at hcl.Range, text string) bool {
-	p := l.phases[j.Phase]
+// exists reports an address that is not in the campaign, and where no moved block
+// leads from.
+func (ar *addressReader) exists(j addr.Job, at hcl.Range, text string, moved []*syntax.Block) bool {
+	p := ar.byName[j.Phase]
 	if p == nil {
 		// A chain of moves ends at a phase that is there.
-		chained := slices.ContainsFunc(l.top.All("moved"), func(b *syntax.Block) bool {
-			f, ok := l.peekAddress(b)
+		chained := slices.ContainsFunc(moved, func(b *syntax.Block) bool {
+			f, ok := peekAddress(b)
 			return ok && f.Phase == j.Phase
 		})
 		if !chained {
-			l.unknownPhase(j.Phase, at)
+			ar.unknownPhase(j.Phase, at)
 		}
 		return chained
 	}
@@ -105,13 +112,13 @@ func (l *loader) exists(j addr.Job, at hcl.Range, text string) bool {
 		return true
 	}
 	if _, ok := p.Index(j.Key); !ok {
-		l.Perhaps.Errorat(at, "No such job", "phase.%s has no job %s; its jobs are %s.", j.Phase, text, listJobs(p.Phase, cells.All(min(p.Len(), mostCandidates+1))))
+		ar.Perhaps.Errorat(at, "No such job", "phase.%s has no job %s; its jobs are %s.", j.Phase, text, listJobs(p.Phase, firstCells(min(p.Len(), mostCandidates+1))))
 		return false
 	}
 	return true
 }
 
-func (l *loader) peekAddress(b *syntax.Block) (addr.Job, bool) {
+func peekAddress(b *syntax.Block) (addr.Job, bool) {
 	e := b.Expr("from")
 	if e == nil {
 		return addr.Job{}, false
@@ -124,7 +131,7 @@ func (l *loader) peekAddress(b *syntax.Block) (addr.Job, bool) {
 }
 
 // jobAddress reads phase.NAME or phase.NAME["key"].
-func (l *loader) jobAddress(b *syntax.Block, name string) (addr.Job, bool) {
+func (ar *addressReader) jobAddress(b *syntax.Block, name string) (addr.Job, bool) {
 	e := b.Expr(name)
 	if e == nil {
 		return addr.Job{}, false
@@ -133,7 +140,7 @@ func (l *loader) jobAddress(b *syntax.Block, name string) (addr.Job, bool) {
 		if j, ok := addressOf(t); ok {
 			return j, true
 		}
-	} else if v, ok := l.Eval(e); ok {
+	} else if v, ok := ar.Eval(e); ok {
 		if text, err := value.Text(v); err == nil {
 			if j, err := addr.Parse(text); err == nil {
 				return j, true
@@ -142,7 +149,7 @@ func (l *loader) jobAddress(b *syntax.Block, name string) (addr.Job, bool) {
 	} else {
 		return addr.Job{}, false
 	}
-	l.Wrong(e, name, "An address is phase.NAME or phase.NAME[\"axis=value,…\"].")
+	ar.Wrong(e, name, "An address is phase.NAME or phase.NAME[\"axis=value,…\"].")
 	return addr.Job{}, false
 }
 
@@ -163,36 +170,51 @@ func addressOf(t hcl.Traversal) (addr.Job, bool) {
 	return j, true
 }
 
+// importable reports an import that cannot adopt what it names: whole says that it
+// names several jobs.
+func (ar *addressReader) importable(b *syntax.Block, p *phaseBuild, whole bool) {
+	if b.Expr("id") != nil {
+		if b.Expr("backend") == nil {
+			ar.Sure.Errorat(b.Range, "An import without its backend", "The id of a job means nothing without the backend that gave it: write backend = backend.TYPE.NAME.")
+		}
+		if whole {
+			ar.Wrong(b.Expr("to"), "to", "phase.%s has %d jobs; name one: %s.", p.Name, p.Len(), listJobs(p.Phase, firstCells(min(p.Len(), 1))))
+		}
+		return
+	}
+	if len(p.Outputs) == 0 {
+		ar.Sure.Errorat(b.Range, "An import without files", "phase.%s declares no output, so there are no files to adopt: declare what its jobs leave behind.", p.Name)
+	}
+	for _, o := range p.Outputs {
+		if o.Shared {
+			ar.Sure.Errorat(b.Range, "An import of a shared file", "Several jobs of phase.%s write its output %s, so nobody can tell whose the file is.", p.Name, o.Name)
+		}
+	}
+}
+
 // imports reads the import blocks.
-func (l *loader) imports() {
+func (ar *addressReader) imports(blocks, moved []*syntax.Block) (out []Import) {
 	seen := map[string]hcl.Range{}
-	for _, b := range l.top.All("import") {
-		to, ok := l.jobAddress(b, "to")
-		x := Import{To: to.String(), ID: l.Text(b, "id"), Range: b.Range}
+	for _, b := range blocks {
+		to, ok := ar.jobAddress(b, "to")
+		x := Import{To: to.String(), ID: ar.Text(b, "id"), Range: b.Range}
 		if e := b.Expr("id"); e != nil && strings.TrimSpace(x.ID) == "" {
-			if v, known := l.Peek(e, nil); known && !v.IsNull() {
-				l.Wrong(e, "id", "The id is empty: write the backend's own id of the job, such as \"1234567_3\".")
+			if v, known := ar.Peek(e, nil); known && !v.IsNull() {
+				ar.Wrong(e, "id", "The id is empty: write the backend's own id of the job, such as \"1234567_3\".")
 			}
 		}
-		if e := b.Expr("backend"); e != nil && l.backends.Exist(e, "backend") {
-			if v, known := l.Eval(e, l.backends.Values()); known {
-				text, err := value.Text(v)
-				x.Backend = strings.TrimPrefix(text, "backend.")
-				if err != nil || !slices.Contains(l.backends.Names, x.Backend) {
-					l.Perhaps.Errorat(e.Range(), "Unknown backend", "There is no backend %q%s Declared: %s.", wording.Clip(text), wording.DidYouMean(text, l.backends.Names), strings.Join(l.backends.Names, ", "))
-				}
-			}
-		}
-		if !ok || !l.exists(to, b.Expr("to").Range(), x.To) {
+		x.Backend = ar.backends.Place(b, "backend")
+		if !ok || !ar.exists(to, b.Expr("to").Range(), x.To, moved) {
 			continue
 		}
-		if p := l.phases[to.Phase]; to.Key == "" && p != nil && len(p.Grid.Axes) > 0 {
-			l.Wrong(b.Expr("to"), "to", "phase.%s has %d jobs; name one: %s.", to.Phase, p.Len(), listJobs(p.Phase, cells.All(min(p.Len(), 1))))
+		if p := ar.byName[to.Phase]; p != nil && p.ok {
+			ar.importable(b, p, to.Key == "" && len(p.Grid.Axes) > 0)
 		}
 		if at, twice := seen[x.To]; twice {
-			l.Sure.Errorat(b.Range, "Imported twice", "%s is imported already at %s line %d.", x.To, at.Filename, at.Start.Line)
+			ar.Sure.Errorat(b.Range, "Imported twice", "%s is imported already at %s line %d.", x.To, at.Filename, at.Start.Line)
 		}
 		seen[x.To] = b.Range
-		l.c.Imports = append(l.c.Imports, x)
+		out = append(out, x)
 	}
+	return out
 }

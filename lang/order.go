@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// sortPhases puts producers before consumers, else by name, and tells cycles.
-func (l *loader) sortPhases() {
-	slices.SortFunc(l.order, func(a, b *phaseBuild) int { return strings.Compare(a.Name, b.Name) })
+// sortPhases puts producers before consumers, else by name, and reports cycles.
+func (ps *phases) sortPhases() {
+	slices.SortFunc(ps.order, func(a, b *phaseBuild) int { return strings.Compare(a.Name, b.Name) })
 	state := map[string]int8{}
 	var out []*phaseBuild
 	var visit func(p *phaseBuild, path []string)
@@ -17,20 +17,20 @@ func (l *loader) sortPhases() {
 		for _, ref := range p.edgesBefore() {
 			switch state[ref.name] {
 			case 0:
-				visit(l.phases[ref.name], path)
+				visit(ps.byName[ref.name], path)
 			case 1:
-				l.phaseCycle(path, ref)
+				ps.phaseCycle(path, ref)
 			}
 		}
 		state[p.Name] = 2
 		out = append(out, p)
 	}
-	for _, p := range l.order {
+	for _, p := range ps.order {
 		if state[p.Name] == 0 {
 			visit(p, nil)
 		}
 	}
-	l.order = out
+	ps.order = out
 }
 
 // edgesBefore lists the phases that must come first, by name.
@@ -43,17 +43,17 @@ func (p *phaseBuild) edgesBefore() []afterRef {
 	return slices.CompactFunc(out, func(a, b afterRef) bool { return a.name == b.name })
 }
 
-func (l *loader) phaseCycle(path []string, ref afterRef) {
+func (ps *phases) phaseCycle(path []string, ref afterRef) {
 	cycle := append(slices.Clone(path[slices.Index(path, ref.name):]), ref.name)
 	// Phases wait for one another in the direction of the path; as data flows
 	// it is the other way round.
 	slices.Reverse(cycle)
 	if len(cycle) == 2 {
-		l.Sure.Errorat(ref.at, "A phase waits for itself", "phase.%s takes what it makes itself, so it could never start. What one of its jobs makes for another belongs to a phase of its own.", ref.name)
+		ps.Sure.Errorat(ref.at, "A phase waits for itself", "phase.%s takes what it makes itself, so it could never start. What one of its jobs makes for another belongs to a phase of its own.", ref.name)
 		return
 	}
-	l.Sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))
+	ps.Sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))
 	for _, name := range cycle {
-		l.phases[name].ok = false
+		ps.byName[name].ok = false
 	}
 }

@@ -6,12 +6,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/muster-run/muster/lang/cells"
+	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/expr"
-	"github.com/muster-run/muster/lang/output"
 	"github.com/muster-run/muster/lang/schema"
-	"github.com/muster-run/muster/lang/source"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/wording"
 )
@@ -37,100 +35,108 @@ type afterRef struct {
 	at   hcl.Range
 }
 
-// phaseBlocks reads all phases: first what stands for itself, then the edges
-// between them, then the templates.
-func (l *loader) phaseBlocks() {
-	for _, b := range l.top.All("phase") {
+// Phases are those of a campaign while it is loaded.
+type phases struct {
+	*decode.Reader
+	byName map[string]*phaseBuild
+	order  []*phaseBuild // by file and line, then in order of dependency
+}
+
+// A phaseReader reads phases, but for their templates.
+type phaseReader struct {
+	*phases
+	dir      string  // the campaign's
+	source   *Source // the campaign's
+	grids    *gridSet
+	backends *backends.Set
+	rerun    *rerunReader
+}
+
+// read reads all phases, producers first: what depends on no other phase, then the
+// edges between them.
+func (pr *phaseReader) read(blocks []*syntax.Block) {
+	for _, b := range blocks {
 		p := &phaseBuild{Phase: &Phase{Name: b.Name(), Range: b.Range}, b: b, job: b.One("job")}
-		l.phases[p.Name] = p
-		l.order = append(l.order, p)
+		pr.byName[p.Name] = p
+		pr.order = append(pr.order, p)
 	}
-	for _, p := range l.order {
-		l.phaseHead(p)
+	for _, p := range pr.order {
+		pr.phaseHead(p)
 	}
-	for _, p := range l.order {
-		l.inputs(p)
-		l.dependsOn(p)
+	for _, p := range pr.order {
+		pr.inputs(p)
+		pr.dependsOn(p)
 	}
-	l.sortPhases()
-	for _, p := range l.order {
-		l.templates(p)
-		l.c.Phases = append(l.c.Phases, p.Phase)
-	}
-	for _, p := range l.order {
-		l.join(p)
-	}
+	pr.sortPhases()
 }
 
 // phaseHead reads what depends on no other phase.
-func (l *loader) phaseHead(p *phaseBuild) {
-	p.Grid, p.expanded, p.full = l.grids.OfPhase(p.b)
+func (pr *phaseReader) phaseHead(p *phaseBuild) {
+	p.Grid, p.expanded, p.full = pr.grids.OfPhase(p.b)
 	p.ok = p.expanded && p.full
-	p.MaxParallel = l.Integer(p.b, "max_parallel", 1, 0)
-	p.Source = source.Read(l.Reader, l.c.Dir, p.b.One("source"), l.c.Source)
+	p.MaxParallel = pr.Integer(p.b, "max_parallel", 1, 0)
+	p.Source = readSource(pr.Reader, pr.dir, p.b.One("source"), pr.source)
 	if place := p.b.One("place"); place != nil {
-		p.Candidates = l.backends.Candidates(place)
-		p.Overflow = l.backends.Places(place, "overflow")
-		p.Prefer = l.OneOf(place, "prefer", "order", "cheapest", "soonest")
+		p.Candidates = pr.backends.Candidates(place)
+		p.Overflow = pr.backends.Places(place, "overflow")
+		p.Prefer = pr.OneOf(place, "prefer", "order", "cheapest", "soonest")
 	}
-	p.params = l.paramEntries(p.b)
+	p.params = paramEntries(pr.Reader, p.b)
 	if p.job == nil {
-		if !l.Broken && !p.b.Meant["job"] {
-			l.Sure.Errorat(p.b.Range, "A phase needs a job", "Add job { command = \"…\" } to the phase %q.", p.Name)
+		if !pr.Broken && !p.b.Meant["job"] {
+			pr.Sure.Errorat(p.b.Range, "A phase needs a job", "Add job { command = \"…\" } to the phase %q.", p.Name)
 		}
 		p.job = &syntax.Block{Spec: schema.Job, Range: p.b.Range}
 		p.ok = false
 	}
 	for _, b := range p.job.All("output") {
-		p.Outputs = append(p.Outputs, output.Read(l.Reader, b))
+		p.Outputs = append(p.Outputs, readOutput(pr.Reader, b))
 	}
 	for _, b := range p.job.All("metric") {
-		p.Metrics = append(p.Metrics, output.ReadMetric(l.Reader, p.Outputs, b))
+		p.Metrics = append(p.Metrics, readMetric(pr.Reader, p.Outputs, b))
 	}
 	for _, b := range p.job.All("secret") {
-		p.Secrets = append(p.Secrets, l.secret(b))
+		p.Secrets = append(p.Secrets, pr.secret(b))
 	}
-	l.distinctVariables(p)
-	l.secretsBesideEnv(p)
-	p.Retry = l.rerun.Retry(p.b.One("retry"))
-	p.Breaker = l.rerun.Breaker(p.b.One("breaker"))
-	p.Checkpoint = l.rerun.Checkpoint(p.b.One("checkpoint"))
+	pr.distinctVariables(p)
+	pr.secretsBesideEnv(p)
+	p.Retry = pr.rerun.Retry(p.b.One("retry"))
+	p.Breaker = pr.rerun.Breaker(p.b.One("breaker"))
+	p.Checkpoint = pr.rerun.Checkpoint(p.b.One("checkpoint"))
 	p.Retry.Resumes = p.Checkpoint != nil
-	p.Watch = l.rerun.Watch(p.job.One("watch"))
+	p.Watch = pr.rerun.Watch(p.job.One("watch"))
 	p.Retry = p.Watch.Retry(p.Retry)
-	p.Lifecycle = l.rerun.Lifecycle(p.b.One("lifecycle"))
+	p.Lifecycle = pr.rerun.Lifecycle(p.b.One("lifecycle"))
 	if b := p.b.One("pilot"); b != nil {
-		p.Pilot = cells.Pick(l.Reader, p.cells(), b)
+		p.Pilot = pickCells(pr.Reader, p, b)
 	}
 	if b := p.b.One("smoke"); b != nil {
-		p.Smoke = l.smokeHead(p, b)
+		p.Smoke = pr.smokeHead(p, b)
 	}
 }
 
-func (p *phaseBuild) cells() cells.Of { return cells.Of{Phase: p.Name, Grid: p.Grid, Full: p.full} }
-
 // paramEntries reads params = { … } of a phase or a smoke.
-func (l *loader) paramEntries(b *syntax.Block) []decode.Entry {
-	return slices.DeleteFunc(l.Entries(b.Expr("params"), "params"), func(e decode.Entry) bool { return e.Value == nil })
+func paramEntries(r *decode.Reader, b *syntax.Block) []decode.Entry {
+	return slices.DeleteFunc(r.Entries(b.Expr("params"), "params"), func(e decode.Entry) bool { return e.Value == nil })
 }
 
 // dependsOn reads depends_on = [phase.X].
-func (l *loader) dependsOn(p *phaseBuild) {
-	for _, ref := range l.References(p.b, "depends_on") {
+func (pr *phaseReader) dependsOn(p *phaseBuild) {
+	for _, ref := range pr.References(p.b, "depends_on") {
 		parts := ref.Parts
 		if len(parts) == 1 && parts[0] != "phase" {
 			parts = []string{"phase", parts[0]}
 		}
 		if len(parts) != 2 || parts[0] != "phase" {
-			l.Sure.Errorat(ref.At, "Not a phase", "depends_on names whole phases, [phase.NAME]; %s was found.", wording.Clip(l.Source.Text(ref.At)))
+			pr.Sure.Errorat(ref.At, "Not a phase", "depends_on names whole phases, [phase.NAME]; %s was found.", wording.Clip(pr.Source.Text(ref.At)))
 			continue
 		}
-		if l.phases[parts[1]] == nil {
-			l.unknownPhase(parts[1], ref.At)
+		if pr.byName[parts[1]] == nil {
+			pr.unknownPhase(parts[1], ref.At)
 			continue
 		}
 		if parts[1] == p.Name {
-			l.Sure.Errorat(ref.At, "A phase waits for itself", "phase.%s stands in its own depends_on, so it could never start. Take it out.", p.Name)
+			pr.Sure.Errorat(ref.At, "A phase waits for itself", "phase.%s is in its own depends_on, so it could never start. Remove it.", p.Name)
 			continue
 		}
 		if !slices.Contains(p.DependsOn, parts[1]) {
@@ -141,6 +147,15 @@ func (l *loader) dependsOn(p *phaseBuild) {
 	slices.Sort(p.DependsOn)
 }
 
-func (l *loader) unknownPhase(name string, at hcl.Range) {
-	l.Perhaps.Errorat(at, "Unknown phase", "There is no phase named %q%s", wording.Clip(name), wording.Known(name, slices.Sorted(maps.Keys(l.phases)), "the phases are"))
+// known reports whether there is a phase of a name, and reports one that is not.
+func (ps *phases) known(name string, at hcl.Range) bool {
+	if ps.byName[name] == nil {
+		ps.unknownPhase(name, at)
+		return false
+	}
+	return true
+}
+
+func (ps *phases) unknownPhase(name string, at hcl.Range) {
+	ps.Perhaps.Errorat(at, "Unknown phase", "There is no phase named %q%s", wording.Clip(name), wording.Known(name, slices.Sorted(maps.Keys(ps.byName)), "the phases are"))
 }

@@ -4,38 +4,27 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/backends"
 )
 
-// allowed tells phases of which the policy forbids every candidate.
-func (l *loader) allowed() {
-	for _, p := range l.order {
-		if len(p.Candidates) > 0 && !slices.ContainsFunc(p.Candidates, l.c.Policy.Permits) {
-			l.Perhaps.Errorat(p.b.One("place").Expr("candidates").Range(), "The policy forbids every candidate", "phase.%s may run on %s, and policy allows none of them.", p.Name, strings.Join(p.Candidates, ", "))
+// allowed reports phases of which the policy forbids every candidate.
+func (ps *phases) allowed(by Policy) {
+	for _, p := range ps.order {
+		if len(p.Candidates) > 0 && !slices.ContainsFunc(p.Candidates, by.Permits) {
+			ps.Perhaps.Errorat(p.b.One("place").Expr("candidates").Range(), "The policy forbids every candidate", "phase.%s may run on %s, and policy allows none of them.", p.Name, strings.Join(p.Candidates, ", "))
 		}
 	}
-}
-
-// known reports whether there is a phase of a name, and tells one that is not.
-func (l *loader) known(name string, at hcl.Range) bool {
-	if l.phases[name] == nil {
-		l.unknownPhase(name, at)
-		return false
-	}
-	return true
 }
 
 // UnusedBackends warns of declared backends on which nothing may ever run: no
 // phase names them, nor does a rule or an import, and the policy does not keep
 // them out on purpose. kept are the addresses of those that are needed all the
-// same, since work lies there.
+// same, since work is there.
 func (c *Campaign) UnusedBackends(kept map[string]bool) diag.List {
 	var ds diag.List
 	if len(c.Phases) == 0 {
-		return nil // there is nothing to run, which is told
+		return nil // there is nothing to run, which is reported
 	}
 	used := c.mayRunOn()
 	for _, b := range c.Backends {
@@ -60,11 +49,16 @@ func (c *Campaign) mayRunOn() map[string]bool {
 		add(r.Use)
 	}
 	for _, im := range c.Imports {
-		add(im.Backend)
+		if im.Backend != "" {
+			add(im.Backend)
+		}
 	}
 	for _, p := range c.Phases {
 		add(p.Candidates...)
 		add(p.Overflow...)
+		for _, in := range p.Raw {
+			add(in.Backend)
+		}
 		if p.Smoke != nil {
 			add(p.Smoke.Candidates...)
 		}

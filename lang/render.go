@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/schema"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/lang/wording"
 )
@@ -27,13 +28,12 @@ type Site struct {
 
 // Rendered is a job as the wrapper will run it.
 type Rendered struct {
-	Label      string
-	Shell      string   // command run by /bin/sh from a file, exactly as it evaluates
-	Argv       []string // or exec'd, never touched by a shell
-	Setup      string   // the job's
+	Label string
+	Shell string   // command run by /bin/sh from a file, exactly as it evaluates
+	Argv  []string // or exec'd, never touched by a shell
+	schema.Program
 	Env        []EnvVar // the job's, sorted by name
-	Image      string
-	Dir        string // current directory: SourceDir or Workdir
+	Dir        string   // current directory: SourceDir or Workdir
 	Outputs    []RenderedOutput
 	InputFiles map[string][]string    // list files to be written: input name to the paths in it; see ListPath
 	Checkpoint string                 // absolute path, "" if none
@@ -43,7 +43,7 @@ type Rendered struct {
 // An EnvVar is one variable of a job.
 type EnvVar struct{ Name, Value string }
 
-// A RenderedOutput is where one output lies.
+// A RenderedOutput is the path of one output.
 type RenderedOutput struct {
 	Name string
 	Path string // relative to the workdir: as declared, for a smoke below .muster/smoke/PHASE/KEY/
@@ -57,15 +57,15 @@ type RenderedPrecondition struct {
 	Message string
 }
 
-// ListPath is where the list file of an input lies in a job's spool folder.
+// ListPath is the path of the list file of an input in a job's spool folder.
 func ListPath(spool, input string) string { return path.Join(spool, input+".list") }
 
-// Render evaluates a job for a cell and a site. What fails is told with the
+// Render evaluates a job for a cell and a site. What fails is reported with the
 // cell's address.
 func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
 	var ds diag.List
 	r := renderer{p: p, f: p.job.form[s.Variant], cell: i, site: s, ds: &ds}
-	out := Rendered{Label: p.Label(i), Dir: s.Workdir, Setup: r.text(r.f.setup, "setup"), Image: r.text(r.f.image, "image")}
+	out := Rendered{Label: p.Label(i), Dir: s.Workdir, Program: r.program()}
 	if p.Source != nil && s.SourceDir != "" {
 		out.Dir = s.SourceDir
 	}
@@ -177,6 +177,24 @@ func (r *renderer) words(v cty.Value, t *expr.Template) (out []string) {
 	return []string{r.asText(v, t, "command")}
 }
 
+// program renders the fields of schema.Rendered.
+func (r *renderer) program() (out schema.Program) {
+	for k, t := range r.f.rendered {
+		if t == nil {
+			continue
+		}
+		f := &schema.Rendered[k]
+		v := joined(r.value(t))
+		if v == cty.NilVal || !v.IsKnown() {
+			continue
+		}
+		if err := f.Set(&out, v); err != nil {
+			r.ds.Errorat(t.Range(), "Invalid "+f.Name, "%s.", wording.Capitalised(err.Error()))
+		}
+	}
+	return out
+}
+
 // text renders a template to text; "" for one that is not written.
 func (r *renderer) text(t *expr.Template, what string) string {
 	if t == nil {
@@ -185,7 +203,7 @@ func (r *renderer) text(t *expr.Template, what string) string {
 	return r.asText(r.value(t), t, what)
 }
 
-// value renders a template; NilVal when that failed, which was told.
+// value renders a template; NilVal when that failed, which was reported.
 func (r *renderer) value(t *expr.Template) cty.Value {
 	v, ds := t.Render(r.cell, r.lookup)
 	r.ds.Append(ds...)
@@ -199,19 +217,25 @@ func (r *renderer) asText(v cty.Value, t *expr.Template, what string) string {
 	if v == cty.NilVal || !v.IsKnown() {
 		return ""
 	}
-	if value.IsList(v) && !v.Type().IsTupleType() { // of paths: as in a template
-		if words, err := value.Texts(v); err == nil {
-			return strings.Join(words, " ")
-		}
-	}
-	s, err := value.Text(v)
+	s, err := value.Text(joined(v))
 	if err != nil {
 		r.ds.Errorat(t.Range(), "Invalid "+what, "%s.", wording.Capitalised(err.Error()))
 	}
 	return s
 }
 
-// CheckpointPath is where a job's checkpoint lies in a workdir; "" if it has
+// joined is a list of paths as one text, as it is in a template; any other value
+// stays.
+func joined(v cty.Value) cty.Value {
+	if v != cty.NilVal && value.IsList(v) && !v.Type().IsTupleType() {
+		if words, err := value.Texts(v); err == nil {
+			return cty.StringVal(strings.Join(words, " "))
+		}
+	}
+	return v
+}
+
+// CheckpointPath is the path of a job's checkpoint in a workdir; "" if it has
 // none.
 func (p *Phase) CheckpointPath(i int, workdir string) string {
 	r := renderer{p: p, f: p.job.form[Run], cell: i, site: Site{Workdir: workdir}}

@@ -7,43 +7,76 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// results reads the result blocks and checks what they refer to.
-func (l *loader) results() {
-	for _, b := range l.top.All("result") {
+// A resultReader reads result blocks and checks what they refer to.
+type resultReader struct{ *phases }
+
+func (rr resultReader) read(blocks []*syntax.Block) (out []*Result) {
+	for _, b := range blocks {
 		e := b.Expr("value")
 		if e == nil {
 			continue
 		}
-		r := &Result{Name: b.Name(), Description: l.Text(b, "description"), Range: b.Range}
+		r := &Result{Name: b.Name(), Description: rr.Text(b, "description")}
 		good := true
 		for _, t := range e.Variables() {
 			if t.RootName() == "phase" {
-				good = l.resultRead(r, t) && good
+				good = rr.resultRead(r, t) && good
 			}
 		}
-		if good {
-			t, ds := expr.Compile(e, &expr.Scope{Static: l.Static, Symbols: map[string][]string{"phase": slices.Sorted(maps.Keys(l.phases))}})
-			l.Perhaps.Append(ds...)
+		if good = good && rr.spreadsLists(e); good {
+			t, ds := expr.Compile(e, &expr.Scope{Static: rr.Static, Symbols: map[string][]string{"phase": slices.Sorted(maps.Keys(rr.byName))}})
+			rr.Perhaps.Append(ds...)
 			r.value = t
 			if !ds.HasErrors() {
 				for _, sym := range t.Sensitive() {
-					l.Sure.Errorat(sym.Range, "A sensitive value in a result", "%s is sensitive, and a result is shown.", sym)
+					rr.Sure.Errorat(sym.Range, "A sensitive value in a result", "%s is sensitive, and a result is shown.", sym)
 				}
 			}
 		}
-		l.c.Results = append(l.c.Results, r)
+		out = append(out, r)
 	}
+	return out
+}
+
+// spreadsLists checks what a call spreads over its arguments with three dots: a map of
+// metrics or outputs has keys, too.
+func (rr resultReader) spreadsLists(e hcl.Expression) (good bool) {
+	node, ok := e.(hclsyntax.Node)
+	if !ok {
+		return true
+	}
+	good = true
+	hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		call, ok := n.(*hclsyntax.FunctionCallExpr)
+		if !ok || !call.ExpandFinal || len(call.Args) == 0 {
+			return nil
+		}
+		last, ok := call.Args[len(call.Args)-1].(*hclsyntax.ScopeTraversalExpr)
+		if !ok {
+			return nil
+		}
+		if parts := value.Names(last.Traversal); len(parts) == 4 && parts[0] == "phase" && rr.byName[parts[1]] != nil && len(rr.byName[parts[1]].Grid.Axes) > 0 {
+			name := strings.Join(parts, ".")
+			rr.Sure.Errorat(last.SrcRange, "A map where a list belongs", "%s is a map from key to value, and ... spreads a list. Write values(%s)...", name, name)
+			good = false
+		}
+		return nil
+	})
+	return good
 }
 
 // resultRead checks phase.X.metric.M and phase.X.output.O.
-func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
+func (rr resultReader) resultRead(r *Result, t hcl.Traversal) bool {
 	parts := make([]string, 0, 4)
 	for _, s := range t[:min(len(t), 4)] {
 		if names := value.Names(hcl.Traversal{s}); len(names) == 1 {
@@ -51,12 +84,12 @@ func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 		}
 	}
 	if len(parts) < 4 || parts[2] != "metric" && parts[2] != "output" {
-		l.Sure.Errorat(t.SourceRange(), "Neither a metric nor an output", "A result reads phase.NAME.metric.M and phase.NAME.output.O%s", l.readable(parts))
+		rr.Sure.Errorat(t.SourceRange(), "Neither a metric nor an output", "A result reads phase.NAME.metric.M and phase.NAME.output.O%s", rr.readable(parts))
 		return false
 	}
-	p := l.phases[parts[1]]
+	p := rr.byName[parts[1]]
 	if p == nil {
-		l.unknownPhase(parts[1], t.SourceRange())
+		rr.unknownPhase(parts[1], t.SourceRange())
 		return false
 	}
 	var known []string
@@ -70,11 +103,14 @@ func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 		}
 	}
 	if !slices.Contains(known, parts[3]) {
-		l.Perhaps.Errorat(t.SourceRange(), "Unknown "+parts[2], "phase.%s has no %s %q%s", p.Name, parts[2], wording.Clip(parts[3]), wording.DidYouMean(parts[3], known))
+		rr.Perhaps.Errorat(t.SourceRange(), "Unknown "+parts[2], "phase.%s has no %s %q%s", p.Name, parts[2], wording.Clip(parts[3]), wording.DidYouMean(parts[3], known))
 		return false
 	}
 	if parts[2] == "metric" {
 		p.needs(parts[3])
+		if m := (phaseMetric{p.Phase, parts[3]}); !slices.Contains(r.metrics, m) {
+			r.metrics = append(r.metrics, m)
+		}
 	}
 	for _, q := range r.reads {
 		if q == p.Phase {
@@ -86,12 +122,12 @@ func (l *loader) resultRead(r *Result, t hcl.Traversal) bool {
 }
 
 // readable says what a result could read of the phase it names.
-func (l *loader) readable(parts []string) string {
-	if len(parts) < 2 || l.phases[parts[1]] == nil {
+func (rr resultReader) readable(parts []string) string {
+	if len(parts) < 2 || rr.byName[parts[1]] == nil {
 		return "."
 	}
 	var there []string
-	p := l.phases[parts[1]]
+	p := rr.byName[parts[1]]
 	for _, m := range p.Metrics {
 		there = append(there, "phase."+p.Name+".metric."+m.Name)
 	}
@@ -124,6 +160,7 @@ type ResultValue struct {
 	Total int
 	JSON  string // the value; "" when it is not known or failed
 	Error string // why it could not be computed
+	Lacks string // which metrics that it reads have no value in some jobs, in words
 }
 
 // EvalResults computes the results of the campaign over completed jobs. A
@@ -139,10 +176,25 @@ func (c *Campaign) EvalResults(byPhase map[string]Completed) []ResultValue {
 		}
 		if v.Known = v.Done >= v.Total; v.Known {
 			v.JSON, v.Error = r.eval(byPhase)
+			if v.Lacks = r.lacks(byPhase); v.Lacks != "" && v.Error != "" {
+				v.Error = v.Lacks
+			}
 		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// lacks says which metrics have no value in jobs that are done: what diverged wrote NaN.
+func (r *Result) lacks(byPhase map[string]Completed) string {
+	var out []string
+	for _, m := range r.metrics {
+		done := byPhase[m.phase.Name]
+		if n := done.Done - len(done.Metrics[m.name]); n > 0 {
+			out = append(out, fmt.Sprintf("metric %s of phase.%s has no value in %d of %s", m.name, m.phase.Name, n, units.Count(done.Done, "job")))
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 func (r *Result) eval(byPhase map[string]Completed) (text, problem string) {

@@ -4,18 +4,30 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/lang/expr"
-	"github.com/muster-run/muster/lang/fields"
+	"github.com/muster-run/muster/lang/schema"
 )
+
+// byName are the indices of schema.Rendered in order of name, in which they are
+// hashed.
+var byName = func() []int {
+	out := make([]int, len(schema.Rendered))
+	for k := range out {
+		out[k] = k
+	}
+	slices.SortFunc(out, func(a, b int) int { return strings.Compare(schema.Rendered[a].Name, schema.Rendered[b].Name) })
+	return out
+}()
 
 // resultFields lists what determines the result, but for what lifecycle
 // ignores: the command, setup, env and image, params that these read, and
 // repeat axes.
-func (l *loader) resultFields(p *phaseBuild, s *expr.Scope, f *form) {
+func resultFields(p *phaseBuild, s *expr.Scope, f *form) {
 	add := func(name string, t *expr.Template) {
 		if t != nil && !p.Lifecycle.Ignores(name) {
-			f.result = append(f.result, fields.Of(name, t))
+			f.result = append(f.result, fieldOf(name, t))
 		}
 	}
 	add("command", f.command)
@@ -25,10 +37,18 @@ func (l *loader) resultFields(p *phaseBuild, s *expr.Scope, f *form) {
 	for _, e := range f.env {
 		add("env."+e.name, e.t)
 	}
-	add("image", f.image)
-	add("setup", f.setup)
+	templates := slices.Concat([]*expr.Template{f.command}, f.argv)
+	for _, e := range f.env {
+		templates = append(templates, e.t)
+	}
+	for _, k := range byName {
+		if schema.Rendered[k].Hash == schema.InResult {
+			add(schema.Rendered[k].Name, f.rendered[k])
+			templates = append(templates, f.rendered[k])
+		}
+	}
 	read := map[string]bool{}
-	for _, t := range f.site() {
+	for _, t := range slices.DeleteFunc(templates, func(t *expr.Template) bool { return t == nil }) {
 		for _, name := range t.Params() {
 			read[name] = true
 		}
@@ -39,22 +59,19 @@ func (l *loader) resultFields(p *phaseBuild, s *expr.Scope, f *form) {
 		}
 	}
 	for _, name := range p.Grid.Repeat {
-		f.result = append(f.result, fields.OfAxis("axis."+name, p.Grid.AxisIndex(name)))
+		f.result = append(f.result, fieldOfAxis("axis."+name, p.Grid.AxisIndex(name)))
 	}
 }
 
 // AppendResult appends the canonical text of what determines the result of a
 // cell, as written (not as placed): command, the job's setup and env, params
-// that these read, image, repeat axes. Symbols and sensitive values stand in
+// that these read, image, repeat axes. Symbols and sensitive values are in
 // it by name. Two jobs that differ in any of it have different texts; the
 // format of the file and the order of blocks and axes are not in it. It
 // allocates nothing beyond buf for plain templates.
 func (p *Phase) AppendResult(buf []byte, i int, v Variant) []byte {
 	return p.job.form[v].result.Append(buf, p.Grid, i)
 }
-
-// A Field is one named part of what determines a result.
-type Field = fields.Text
 
 // Fields is the content of AppendResult by name: "command", "command[0]" of a
 // list, "env.OMP_NUM_THREADS", "param.steps", "axis.rep", "setup", "image".

@@ -18,8 +18,8 @@ var (
 )
 
 // newScope is what a job's expressions see.
-func (l *loader) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
-	s := &expr.Scope{Grid: p.Grid, Static: l.Static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
+func (cp *compiler) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
+	s := &expr.Scope{Grid: p.Grid, Static: cp.Static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
 		"input": {}, "input_file": {}, "output": {}, "path": pathNames, "backend": backendAttrs,
 	}}
 	for _, in := range p.job.All("input") {
@@ -42,9 +42,9 @@ func (l *loader) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
 }
 
 // smokeScope has the smoke's params in place of the run's.
-func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
+func (cp *compiler) smokeScope(p *phaseBuild) *expr.Scope {
 	b := p.b.One("smoke")
-	own := l.paramEntries(b)
+	own := paramEntries(cp.Reader, b)
 	merged := map[string]decode.Entry{}
 	var known []string
 	for _, e := range p.params {
@@ -53,7 +53,7 @@ func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
 	}
 	for _, e := range own {
 		if _, ok := merged[e.Name]; !ok {
-			l.Perhaps.Errorat(e.At, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", wording.Clip(e.Name), wording.DidYouMean(e.Name, known))
+			cp.Perhaps.Errorat(e.At, "Unknown param", "A smoke changes params that the phase has; there is no param %q%s", wording.Clip(e.Name), wording.DidYouMean(e.Name, known))
 			continue
 		}
 		merged[e.Name] = e
@@ -61,18 +61,18 @@ func (l *loader) smokeScope(p *phaseBuild) *expr.Scope {
 	if len(own) == 0 {
 		return p.scope
 	}
-	s := l.newScope(p, slices.Collect(maps.Values(merged)))
-	l.params(p, s)
+	s := cp.newScope(p, slices.Collect(maps.Values(merged)))
+	cp.params(p, s)
 	return s
 }
 
-// params compiles every param, so that errors in unread ones are told, too.
-func (l *loader) params(p *phaseBuild, s *expr.Scope) {
+// params compiles every param, so that errors in unread ones are reported, too.
+func (cp *compiler) params(p *phaseBuild, s *expr.Scope) {
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		t, ds := expr.Compile(s.Params[name], s)
 		if !ds.HasErrors() && p.ok {
 			ds.Append(t.Errors()...)
 		}
-		l.Perhaps.Append(ds...)
+		cp.Perhaps.Append(ds...)
 	}
 }

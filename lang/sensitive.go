@@ -12,7 +12,7 @@ type SensitiveParts struct {
 func (p *Phase) SensitiveIn(v Variant) (s SensitiveParts) {
 	f := p.job.form[v]
 	holds := func(t *expr.Template) bool { return t != nil && len(t.Sensitive()) > 0 }
-	s.Command, s.Setup = holds(f.command), holds(f.setup)
+	s.Command, s.Setup = holds(f.command), holds(f.of("setup"))
 	for _, t := range f.argv {
 		s.Command = s.Command || holds(t)
 	}

@@ -14,7 +14,7 @@ const smokeKeyBytes = 100
 
 // smokeDir is the folder below the workdir that a cell's smoke writes to:
 // .muster/smoke/PHASE/KEY, so that a smoke can never overwrite or feed a run.
-// In KEY, bytes other than [A-Za-z0-9._+=,-] stand as %XX; one over 100 bytes
+// In KEY, bytes other than [A-Za-z0-9._+=,-] are written %XX; one over 100 bytes
 // is cut and ended by a hash; without a grid it is _.
 func smokeDir(phase, key string) string {
 	return path.Join(".muster", "smoke", phase, smokeKey(key))

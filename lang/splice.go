@@ -7,15 +7,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/lang/expr"
-	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/lang/wording"
 )
 
 // splices warns of cell values and paths that a shell would read otherwise
 // than as one word: one warning for each place, with the first such cell.
-func (l *loader) splices(p *phaseBuild) {
+func (ck *checker) splices(p *phaseBuild) {
 	for _, e := range []hclsyntax.Expression{p.job.Expr("command"), p.job.Expr("setup")} {
 		t, ok := e.(*hclsyntax.TemplateExpr)
 		if wrap, is := e.(*hclsyntax.TemplateWrapExpr); is {
@@ -32,7 +32,7 @@ func (l *loader) splices(p *phaseBuild) {
 				}
 				continue
 			}
-			l.splice(p, part, q)
+			ck.splice(p, part, q)
 		}
 	}
 }
@@ -40,7 +40,7 @@ func (l *loader) splices(p *phaseBuild) {
 // plainResult are functions whose result no shell takes apart.
 var plainResult = map[string]bool{"shellquote": true, "length": true, "md5": true, "sha1": true, "sha256": true, "sha512": true}
 
-func (l *loader) splice(p *phaseBuild, part hclsyntax.Expression, q shell.Quoting) {
+func (ck *checker) splice(p *phaseBuild, part hclsyntax.Expression, q shell.Quoting) {
 	bad := q.Special()
 	if call, ok := part.(*hclsyntax.FunctionCallExpr); ok && plainResult[call.Name] || bad == "" {
 		return
@@ -50,12 +50,12 @@ func (l *loader) splice(p *phaseBuild, part hclsyntax.Expression, q shell.Quotin
 		return
 	}
 	for _, a := range t.Axes() {
-		if l.spliceAxis(p, part, t, a, bad) {
+		if ck.spliceAxis(p, part, t, a, bad) {
 			return
 		}
 	}
 	for _, s := range t.Symbols() {
-		if l.splicePath(p, part, s, bad) {
+		if ck.splicePath(p, part, s, bad) {
 			return
 		}
 	}
@@ -63,7 +63,7 @@ func (l *loader) splice(p *phaseBuild, part hclsyntax.Expression, q shell.Quotin
 
 // spliceAxis warns when a value of an axis has special bytes and shows in the
 // text of the part.
-func (l *loader) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Template, a int, bad string) bool {
+func (ck *checker) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Template, a int, bad string) bool {
 	axis := p.Grid.Axes[a]
 	proj := p.Grid.Project([]int{a})
 	for k := range proj.Len() {
@@ -72,7 +72,7 @@ func (l *loader) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Te
 		if !strings.ContainsAny(v.Text, bad) || !strings.Contains(plain(t, cell), v.Text) {
 			continue
 		}
-		l.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A cell value is spliced unquoted", Subject: part.Range().Ptr(), Address: p.Address(cell),
+		ck.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A cell value is spliced unquoted", Subject: part.Range().Ptr(), Address: p.Address(cell),
 			Detail: fmt.Sprintf("In %s the value %q of the axis %q goes into a command that a shell reads, which would take it apart. Write ${shellquote(…)} around it, or the command as a list.", p.Address(cell), wording.Clip(v.Text), axis.Name)})
 		return true
 	}
@@ -80,7 +80,7 @@ func (l *loader) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.Te
 }
 
 // splicePath warns when the path behind a symbol has special bytes.
-func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Symbol, bad string) bool {
+func (ck *checker) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Symbol, bad string) bool {
 	of, t, kind := p, (*expr.Template)(nil), File
 	switch s.Root {
 	case "output":
@@ -93,7 +93,7 @@ func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Sym
 	case "input":
 		for _, in := range p.Inputs {
 			if in.Name == s.Name {
-				of = l.phases[in.From.Name]
+				of = ck.byName[in.From.Name]
 				t = outputTemplate(of, in.Output)
 			}
 		}
@@ -102,7 +102,7 @@ func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Sym
 		return false
 	}
 	warn := func(address, text, what string) bool {
-		l.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
+		ck.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
 			Detail: fmt.Sprintf("In %s, %s (%q) goes into a command that a shell reads, which would take it apart. Write ${shellquote(%s)}, or the command as a list.", address, what, wording.Clip(text), s)})
 		return true
 	}
@@ -112,7 +112,7 @@ func (l *loader) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Sym
 		}
 	}
 	if bad == shell.Bare.Special() || bad == shell.Double.Special() {
-		if dir := l.workdirOf(p); strings.ContainsAny(dir, bad) && p.Len() > 0 {
+		if dir := ck.workdirOf(p); strings.ContainsAny(dir, bad) && p.Len() > 0 {
 			return warn(p.Address(0), dir, "the workdir of "+s.String())
 		}
 	}

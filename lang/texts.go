@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/muster-run/muster/lang/cells"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
 )
@@ -28,7 +27,7 @@ func newTexts(p *phaseBuild, o *Output, t *expr.Template, at hcl.Range) (c *text
 	if t != nil {
 		axes = t.Axes()
 	} else {
-		axes = cells.All(len(p.Grid.Axes))
+		axes = firstCells(len(p.Grid.Axes))
 	}
 	c.proj = p.Grid.Project(axes)
 	return c, c.proj.Len() == p.Len()

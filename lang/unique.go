@@ -13,15 +13,14 @@ import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/distinct"
 	"github.com/muster-run/muster/lang/expr"
-	"github.com/muster-run/muster/lang/output"
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// uniqueLabels tells labels that two jobs share.
-func (l *loader) uniqueLabels() {
+// uniqueLabels reports labels that two jobs share.
+func (ck *checker) uniqueLabels() {
 	var columns []distinct.Column
 	written := false
-	for _, p := range l.order {
+	for _, p := range ck.order {
 		if !p.ok || p.failed {
 			continue
 		}
@@ -31,12 +30,12 @@ func (l *loader) uniqueLabels() {
 		}
 		written = written || p.Phase.job.label != nil
 		for k, c := range p.Name { // phase a's "a-b=1" may be phase a-b's
-			written = written || c == '-' && l.phases[p.Name[:k]] != nil
+			written = written || c == '-' && ck.byName[p.Name[:k]] != nil
 		}
 		c, whole := newTexts(p, nil, p.Phase.job.label, at)
 		if !whole {
 			i, j := c.twins()
-			l.sameLabel(c, i, c, j)
+			ck.sameLabel(c, i, c, j)
 			continue
 		}
 		columns = append(columns, c)
@@ -47,9 +46,9 @@ func (l *loader) uniqueLabels() {
 	set := distinct.New(columns)
 	for n := range columns {
 		c := columns[n].(*texts)
-		set.Add(n, func(text []byte, k int) bool { return l.goodLabel(c, text, k) }, func(m, j, k int) bool {
+		set.Add(n, func(text []byte, k int) bool { return ck.goodLabel(c, text, k) }, func(m, j, k int) bool {
 			d := columns[m].(*texts)
-			l.sameLabel(d, d.proj.First(j), c, c.proj.First(k))
+			ck.sameLabel(d, d.proj.First(j), c, c.proj.First(k))
 			return false
 		})
 	}
@@ -58,7 +57,7 @@ func (l *loader) uniqueLabels() {
 // maxLabel bounds a label, in bytes: schedulers cut or refuse longer names.
 const maxLabel = 200
 
-func (l *loader) goodLabel(c *texts, text []byte, k int) bool {
+func (ck *checker) goodLabel(c *texts, text []byte, k int) bool {
 	bad := ""
 	switch {
 	case len(text) == 0:
@@ -68,40 +67,40 @@ func (l *loader) goodLabel(c *texts, text []byte, k int) bool {
 	case bytes.ContainsAny(text, "\n\r\t\x00\x1b"):
 		bad = "holds a control character"
 	case bytes.HasPrefix(text, []byte("phase.")):
-		if bad = l.anotherAddress(c, expr.Unescape(string(text)), k); bad == "" {
+		if bad = ck.anotherAddress(c, expr.Unescape(string(text)), k); bad == "" {
 			return true
 		}
 	default:
 		return true
 	}
-	l.Perhaps.Append(diag.Diagnostic{Summary: "Invalid label", Detail: fmt.Sprintf("The label of %s %s.", c.p.Address(c.proj.First(k)), bad), Subject: c.at.Ptr(), Address: c.p.Address(c.proj.First(k))})
+	ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid label", Detail: fmt.Sprintf("The label of %s %s.", c.p.Address(c.proj.First(k)), bad), Subject: c.at.Ptr(), Address: c.p.Address(c.proj.First(k))})
 	return false
 }
 
 // anotherAddress says what is wrong with a label that is the address of
 // another job: both are taken for either.
-func (l *loader) anotherAddress(c *texts, label string, k int) string {
+func (ck *checker) anotherAddress(c *texts, label string, k int) string {
 	j, err := addr.Parse(label)
-	if err != nil || l.phases[j.Phase] == nil || !l.phases[j.Phase].ok {
+	if err != nil || ck.byName[j.Phase] == nil || !ck.byName[j.Phase].ok {
 		return ""
 	}
-	p := l.phases[j.Phase]
+	p := ck.byName[j.Phase]
 	if i, there := p.Index(j.Key); !there || p == c.p && i == c.proj.First(k) {
 		return ""
 	}
 	return fmt.Sprintf("is %q, the address of another job; a label is accepted wherever an address is, so it must be none", wording.Clip(label))
 }
 
-func (l *loader) sameLabel(c *texts, i int, d *texts, j int) {
-	l.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs with one label", Subject: d.at.Ptr(), Address: d.p.Address(j),
+func (ck *checker) sameLabel(c *texts, i int, d *texts, j int) {
+	ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs with one label", Subject: d.at.Ptr(), Address: d.p.Address(j),
 		Detail: fmt.Sprintf("%s and %s are both called %q. A label is accepted wherever an address is, so it must tell jobs apart: put the axes in which they differ into name.", c.p.Address(i), d.p.Address(j), wording.Clip(d.p.Label(j)))})
 }
 
-// uniquePaths tells output paths that two jobs on one filesystem would write,
+// uniquePaths reports output paths that two jobs on one filesystem would write,
 // and paths that lead out of the workdir.
-func (l *loader) uniquePaths() {
+func (ck *checker) uniquePaths() {
 	var columns []distinct.Column
-	for _, p := range l.order {
+	for _, p := range ck.order {
 		if !p.ok || p.failed {
 			continue
 		}
@@ -114,35 +113,35 @@ func (l *loader) uniquePaths() {
 			c, whole := newTexts(p, o, t, e.Range())
 			if !whole && !o.Shared {
 				i, j := c.twins()
-				l.samePath(c, i, c, j)
+				ck.samePath(c, i, c, j)
 				continue
 			}
 			columns = append(columns, c)
 		}
 	}
-	places := l.filesystems()
-	l.covered(columns, places)
+	places := ck.filesystems()
+	ck.covered(columns, places)
 	set := distinct.New(columns)
 	for n := range columns {
 		c := columns[n].(*texts)
-		set.Add(n, func(text []byte, k int) bool { return l.goodPath(c, text, k) }, func(m, j, k int) bool {
+		set.Add(n, func(text []byte, k int) bool { return ck.goodPath(c, text, k) }, func(m, j, k int) bool {
 			d := columns[m].(*texts)
 			if c.output.Shared && d.output.Shared || !meet(places[c.p], places[d.p]) {
 				return true
 			}
-			l.samePath(d, d.proj.First(j), c, c.proj.First(k))
+			ck.samePath(d, d.proj.First(j), c, c.proj.First(k))
 			return false
 		})
 	}
 }
 
 // goodPath holds paths to the workdir.
-func (l *loader) goodPath(c *texts, text []byte, k int) bool {
+func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 	bad := ""
 	switch {
-	case bytes.HasPrefix(text, []byte("${")): // how a value that is no text stands in canonical text
+	case bytes.HasPrefix(text, []byte("${")): // how a value that is no text is written in canonical text
 		bad = "is no text"
-	case c.output.Kind == output.Glob && !doublestar.ValidatePattern(string(text)):
+	case c.output.Kind == Glob && !doublestar.ValidatePattern(string(text)):
 		bad = "is not a glob: a bracket or a brace is not closed"
 	case len(text) == 0 || string(text) == ".":
 		bad = "is the workdir itself"
@@ -151,37 +150,37 @@ func (l *loader) goodPath(c *texts, text []byte, k int) bool {
 	case bytes.HasPrefix(text, []byte("..")) && (len(text) == 2 || text[2] == '/'):
 		bad = "leads out of the workdir"
 	case bytes.HasPrefix(text, []byte(".muster/")):
-		bad = "lies in muster's own folder"
+		bad = "is in muster's own folder"
 	case bytes.ContainsAny(text, "\n\r\x00"):
 		bad = "holds a control character"
 	default:
 		return true
 	}
 	address := c.p.Address(c.proj.First(k))
-	l.Perhaps.Append(diag.Diagnostic{Summary: "Invalid output path", Subject: c.at.Ptr(), Address: address,
-		Detail: fmt.Sprintf("The path %q of the output %q of %s %s. Output paths are relative to the workdir and lie below it.", wording.Clip(string(text)), c.output.Name, address, bad)})
+	ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid output path", Subject: c.at.Ptr(), Address: address,
+		Detail: fmt.Sprintf("The path %q of the output %q of %s %s. Output paths are relative to the workdir and below it.", wording.Clip(string(text)), c.output.Name, address, bad)})
 	return false
 }
 
-func (l *loader) samePath(c *texts, i int, d *texts, j int) {
+func (ck *checker) samePath(c *texts, i int, d *texts, j int) {
 	text := path.Clean(plain(d.t, j))
 	if c.p == d.p && i == j {
-		l.Perhaps.Append(diag.Diagnostic{Summary: "Two outputs with one path", Subject: d.at.Ptr(), Address: d.p.Address(j),
+		ck.Perhaps.Append(diag.Diagnostic{Summary: "Two outputs with one path", Subject: d.at.Ptr(), Address: d.p.Address(j),
 			Detail: fmt.Sprintf("The outputs %q and %q of %s are both %q.", c.output.Name, d.output.Name, d.p.Address(j), wording.Clip(text))})
 		return
 	}
-	l.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: d.at.Ptr(), Address: d.p.Address(j),
+	ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: d.at.Ptr(), Address: d.p.Address(j),
 		Detail: fmt.Sprintf("%s and %s would both write %q. Put the axes in which they differ into the path; or, if the jobs are meant to share the file, write shared = true in the output.", c.p.Address(i), d.p.Address(j), wording.Clip(text))})
 }
 
 // filesystems are the workdirs that each phase's jobs may write to.
-func (l *loader) filesystems() map[*phaseBuild]map[string]bool {
+func (ck *checker) filesystems() map[*phaseBuild]map[string]bool {
 	out := map[*phaseBuild]map[string]bool{}
-	for _, p := range l.order {
+	for _, p := range ck.order {
 		set := map[string]bool{}
-		for _, b := range l.c.Backends {
+		for _, b := range ck.backends {
 			if len(p.Candidates) == 0 || slices.Contains(p.Candidates, b.Address()) {
-				set[l.filesystem(b)] = true
+				set[ck.filesystem(b)] = true
 			}
 		}
 		out[p] = set
@@ -191,16 +190,16 @@ func (l *loader) filesystems() map[*phaseBuild]map[string]bool {
 
 // filesystem names the workdir of a backend, so that two backends with the
 // same name for it see each other's files.
-func (l *loader) filesystem(b *Backend) string {
+func (ck *checker) filesystem(b *Backend) string {
 	var c struct {
 		SharedFS string `json:"shared_fs"`
 	}
 	_ = json.Unmarshal(b.Config, &c)
 	switch {
 	case b.Type == "local":
-		return "local\x00" + below(l.c.Dir, l.workdir(b))
+		return "local\x00" + below(ck.dir, ck.workdir(b))
 	case c.SharedFS != "":
-		return "shared\x00" + c.SharedFS + "\x00" + l.workdir(b)
+		return "shared\x00" + c.SharedFS + "\x00" + ck.workdir(b)
 	}
 	return b.Address()
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/plan"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
@@ -16,79 +17,112 @@ import (
 // two bytes a cell.
 const mostRequests = 1<<16 - 2
 
+// An arrangement is where everything goes that starts, what moves for it, and when
+// and at what cost it ends.
+type arrangement struct {
+	forecaster // of what moves, and when all of it ends
+	forecast   forecast.Forecast
+	spills     []spillover      // of phases that may overflow
+	unpriced   []place.Decision // of jobs in flight where nobody knows what is charged
+	diags      diag.List
+}
+
 // arrange places what starts, opens or shuts gates, blocks what waits for
 // something held, and forecasts. Whether work is urgent follows from the
 // forecast and decides placements, so an urgent plan is arranged twice.
-func (m *maker) arrange() {
-	for _, w := range m.works {
-		w.first = slices.Clone(w.pp.Kind)
+func arrange(fs *facts, ps phases, hash *result.Hasher, smokes map[string]*state.Job, past *history.Queues) arrangement {
+	kinds := make([][]Kind, len(ps.drafts))
+	for at, w := range ps.drafts {
+		kinds[at] = slices.Clone(w.pp.Kind)
 	}
-	diags := m.diags
-	m.plan.Keep(plan.Live{Hash: m.hash, Faster: m.faster, Assumed: m.forecastInput, Today: m.today})
-	m.overflows = !m.hasDeadline()
-	m.arrangeOnce()
-	if !m.overflows && m.late() {
-		m.overflows = true
-		m.arrangeAnew(diags)
+	ar := arranger{placer: placer{facts: fs, queues: past}, phases: ps, hash: hash, smokes: smokes}
+	ar.overflows = !slices.ContainsFunc(fs.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() })
+	out := ar.arrange()
+	if !ar.overflows && fs.late(out.forecast) {
+		ar.overflows = true
+		ps.undo(kinds)
+		out = ar.arrange()
 	}
-	if m.pressed() {
-		m.urgent = true
-		m.arrangeAnew(diags)
+	if fs.pressed(out.forecast) {
+		ar.urgent = true
+		ps.undo(kinds)
+		out = ar.arrange()
+	}
+	return out
+}
+
+// live is what a plan can be asked beside what it says.
+func (ar *arrangement) live(p *Plan, hash *result.Hasher) Live {
+	fc := ar.forecaster
+	return Live{
+		Hash: hash, Faster: func() []Faster { return fc.faster(p.Forecast) }, Today: fc.today,
+		Assumed: func() forecast.Input {
+			in, _ := fc.assumed()
+			return in
+		},
 	}
 }
 
-// arrangeAnew takes an arrangement back, with what it said, and makes another.
-func (m *maker) arrangeAnew(diags diag.List) {
-	m.diags = slices.Clip(diags)
-	m.plan.Transfers, m.moves, m.paid, m.spills = nil, nil, nil, nil
-	for _, w := range m.works {
-		copy(w.pp.Kind, w.first)
+// undo takes an arrangement of phases back.
+func (ps phases) undo(kinds [][]Kind) {
+	for at, w := range ps.drafts {
+		copy(w.pp.Kind, kinds[at])
 		for _, i := range w.gated {
 			w.restore(i)
 		}
 		w.gated, w.pp.Hold, w.pp.Smoke, w.pp.Pilot, w.pp.Placements = nil, "", nil, nil, nil
 		clear(w.pp.Place)
 	}
-	m.arrangeOnce()
 }
 
-func (m *maker) arrangeOnce() {
-	m.load = nil
-	for _, w := range m.works {
-		m.block(w)
-		m.placePhase(w)
-		m.gate(w)
-		m.pilot(w)
+// An arranger makes one arrangement.
+type arranger struct {
+	placer
+	phases
+	hash      *result.Hasher
+	smokes    map[string]*state.Job // recorded, by address
+	overflows bool                  // phases that may overflow do
+}
+
+func (ar *arranger) arrange() (out arrangement) {
+	gates := gater{ar.placer, ar.phases, ar.hash, ar.smokes}
+	spread := spreader{placer: ar.placer, phases: ar.phases}
+	spill := spiller{placer: ar.placer, phases: ar.phases, on: ar.overflows}
+	for _, w := range ar.drafts {
+		ar.block(w)
+		jobs, diags := ar.placePhase(w)
+		out.diags.Append(diags...)
+		if jobs != nil {
+			out.diags.Append(ar.await(w)...)
+			out.spills = append(out.spills, spill.overflow(w, jobs)...)
+			spread.spread(w, jobs)
+		}
+		out.diags.Append(gates.gate(w)...)
+		gates.pilot(w)
 	}
-	m.transfers()
-	m.plan.Forecast = forecast.Make(m.forecastInput())
-}
-
-func (m *maker) hasDeadline() bool {
-	return slices.ContainsFunc(m.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() })
+	out.forecaster = forecaster{placer: ar.placer, phases: ar.phases}
+	out.transfers, out.moves = moving(ar.facts, ar.phases)
+	in, unpriced := out.assumed()
+	out.forecast, out.unpriced = forecast.Make(in), unpriced
+	return out
 }
 
 // late reports whether the p90 end comes after a deadline.
-func (m *maker) late() bool {
-	end := m.in.Now.Add(m.plan.Forecast.Walltime.P90)
-	return slices.ContainsFunc(m.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() && end.After(b.Deadline) })
+func (fs *facts) late(f forecast.Forecast) bool {
+	end := fs.in.Now.Add(f.Walltime.P90)
+	return slices.ContainsFunc(fs.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() && end.After(b.Deadline) })
 }
 
 // pressed reports whether the p90 end comes too near to a deadline.
-func (m *maker) pressed() bool {
-	within := m.in.Campaign.Policy.UrgentWithin
-	end := m.in.Now.Add(m.plan.Forecast.Walltime.P90)
-	for _, b := range m.in.Campaign.Budgets {
-		if !b.Deadline.IsZero() && within > 0 && b.Deadline.Sub(end) < within && m.plan.Forecast.Walltime.P90 > 0 {
-			return true
-		}
-	}
-	return false
+func (fs *facts) pressed(f forecast.Forecast) bool {
+	within := fs.in.Campaign.Policy.UrgentWithin
+	end := fs.in.Now.Add(f.Walltime.P90)
+	return within > 0 && f.Walltime.P90 > 0 && slices.ContainsFunc(fs.in.Campaign.Budgets, func(b lang.Budget) bool { return !b.Deadline.IsZero() && b.Deadline.Sub(end) < within })
 }
 
 // stop turns the starting cells of a phase to another kind and remembers how
 // to undo it.
-func (w *work) stop(i int, kind Kind, d Detail) {
+func (w *draft) stop(i int, kind Kind, d Detail) {
 	w.pp.Kind[i] = kind
 	if len(w.gated) >= mostDetails {
 		return
@@ -106,7 +140,7 @@ func (w *work) stop(i int, kind Kind, d Detail) {
 	w.pp.Details[i] = d
 }
 
-func (w *work) restore(i int) {
+func (w *draft) restore(i int) {
 	if old, ok := w.before[i]; ok {
 		w.pp.Details[i] = old
 	} else {
@@ -114,15 +148,14 @@ func (w *work) restore(i int) {
 	}
 }
 
-// placePhase groups the starting cells by request and asks where they go.
-func (m *maker) placePhase(w *work) {
-	reqs := w.reqs
-	if len(reqs) > mostRequests {
-		m.diags.Append(diag.Diagnostic{Summary: "a phase asks for too many different things", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
-			Detail: fmt.Sprintf("Its jobs have %d different resource requests; at most %d can be placed. Let resources depend on fewer axis values.", len(reqs), mostRequests)})
-		return
+// placePhase groups the starting cells by request and asks where they go. It
+// returns the jobs by request, nil where none starts.
+func (ar *arranger) placePhase(w *draft) ([]int, diag.List) {
+	if len(w.reqs) > mostRequests {
+		return nil, diag.List{{Summary: "a phase asks for too many different things", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
+			Detail: fmt.Sprintf("Its jobs have %d different resource requests; at most %d can be placed. Let resources depend on fewer axis values.", len(w.reqs), mostRequests)}}
 	}
-	jobs := make([]int, len(reqs))
+	jobs := make([]int, len(w.reqs))
 	for i, k := range w.pp.Kind {
 		if k.Starts() || k == Blocked {
 			r := w.p.RequestOf(i, lang.Run)
@@ -134,39 +167,71 @@ func (m *maker) placePhase(w *work) {
 	var of []int
 	for r, n := range jobs {
 		if n > 0 {
-			g := m.placeGroup(w, reqs[r], n)
-			g.Expected = m.evidence(w).Runtime(g.Shape.Walltime).Expected
-			groups = append(groups, g)
+			groups = append(groups, w.expecting(w.reqs[r], n))
 			of = append(of, r)
 		}
 	}
-	w.pp.Placements = make([]place.Decision, len(reqs)+1)
-	w.jobs = jobs
+	w.pp.Placements = make([]place.Decision, len(w.reqs)+1)
 	if len(groups) == 0 {
-		return
+		return nil, nil
 	}
-	decisions, diags := place.Decide(m.placeInput(groups))
-	m.diags.Append(diags...)
+	decisions, diags := place.Decide(ar.input(groups))
+	if left := ar.leaveFailed(w, decisions, of); left > 0 {
+		return ar.placePhase(w) // without them
+	}
 	for k, d := range decisions {
 		w.pp.Placements[of[k]+1] = d
 		w.nowhere = w.nowhere || d.Backend == "" && d.Away == ""
 	}
-	m.await(w)
-	m.overflow(w, jobs)
-	m.spread(w, jobs)
+	return jobs, diags
 }
 
-func (m *maker) placeGroup(w *work, r lang.Request, n int) place.Group {
+// leaveFailed leaves jobs failed that fit no place and that only the default
+// retry would start: nobody wrote it, so it is no error of the campaign.
+func (ar *arranger) leaveFailed(w *draft, decisions []place.Decision, of []int) (left int) {
+	for k, d := range decisions {
+		if d.Backend != "" || d.Away != "" {
+			continue
+		}
+		for i, at := range w.pp.Place {
+			if int(at) != of[k]+1 || !ar.unasked(w, i) {
+				continue
+			}
+			left++
+			w.stop(i, HeldKind, Detail{Text: ar.observe(w.record(i)).Failure() + "; it is not retried, because no place fits it now"})
+			w.pp.Place[i] = 0
+		}
+	}
+	return left
+}
+
+// group is jobs of one request, as they are placed.
+func (w *draft) group(r lang.Request, n int) place.Group {
 	return place.Group{
 		Phase: w.p, Jobs: n, Shape: r.Shape, Options: r.Options, Candidates: w.p.Candidates, Prefer: w.p.Prefer,
 		Checkpoint: w.p.Checkpoint != nil,
 	}
 }
 
-func (m *maker) placeInput(groups []place.Group) place.Input {
+// expecting is a group of jobs that take as long as those of the phase did.
+func (w *draft) expecting(r lang.Request, n int) place.Group {
+	g := w.group(r, n)
+	g.Expected = w.past.measurements().Runtime(g.Shape.Walltime).Expected
+	return g
+}
+
+// A placer decides where groups of jobs go.
+type placer struct {
+	*facts
+	queues *history.Queues
+	urgent bool // a deadline is near
+}
+
+func (pl *placer) input(groups []place.Group) place.Input {
+	in := &pl.in
 	return place.Input{
-		Groups: groups, Backends: m.in.Campaign.Backends, Pools: m.in.Pools, Quotes: m.in.Quotes, Policy: m.in.Campaign.Policy,
-		Unreachable: m.in.Observed.Unreachable, Unasked: m.in.Observed.Unasked, Begun: m.in.State != nil && len(m.in.State.Jobs) > 0, Urgent: m.urgent, Can: m.in.Can, Now: m.in.Now, Waited: m.queues().Waited, Risen: m.rises(),
+		Groups: groups, Backends: in.Campaign.Backends, Pools: in.Pools, Quotes: in.Quotes, Policy: in.Campaign.Policy,
+		Unreachable: in.Observed.AllAway(), Unasked: in.Observed.Unasked, Begun: len(pl.st.Jobs) > 0, Urgent: pl.urgent, Can: in.Can, Waited: pl.queues.Waited, Risen: pl.rises(),
 	}
 }
 
@@ -174,20 +239,14 @@ func (m *maker) placeInput(groups []place.Group) place.Input {
 // now, among other backends than its phase's candidates where some are named. It
 // is expected to take as long as the jobs of its phase did.
 func WouldGo(in Input, pp *PhasePlan, cell int, among ...string) place.Decision {
-	m, w := &maker{in: in, st: in.State}, &work{p: pp.Phase, pp: pp, rec: pp.Records}
-	if m.st == nil {
-		m.st = &state.State{}
-	}
-	g := m.placeGroup(w, requestOf(w.p, cell), 1)
-	g.Expected = m.evidence(w).Runtime(g.Shape.Walltime).Expected
+	fs, _ := newFacts(in)
+	w := &draft{p: pp.Phase, pp: pp, reqs: pp.Phase.Requests(lang.Run), rec: pp.Records}
+	rememberPast(fs.st, phases{drafts: []*draft{w}})
+	pl := placer{facts: fs, queues: pastOfQueues(fs, phases{}, nil)}
+	g := w.expecting(w.request(cell), 1)
 	if len(among) > 0 {
 		g.Candidates = among
 	}
-	d, _ := place.Decide(m.placeInput([]place.Group{g}))
+	d, _ := place.Decide(pl.input([]place.Group{g}))
 	return d[0]
-}
-
-// requestOf is a cell's request as a run.
-func requestOf(p *lang.Phase, cell int) lang.Request {
-	return p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)]
 }

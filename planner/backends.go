@@ -1,28 +1,82 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"time"
 
-	"github.com/muster-run/muster/planner/heads"
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A BackendView is the line about a backend at the head of the plan.
-type BackendView = heads.View
+// headBackends are the lines about backends at the head of the plan: those that
+// are used, that bill, or that cannot be asked.
+func headBackends(fs *facts, ps phases, used map[string]bool) (views []BackendView, diags diag.List) {
+	used = maps.Clone(used)
+	backends, away := fs.in.Campaign.Backends, fs.in.Observed.Unreachable
+	for _, r := range warnings.ByHand(fs.st.Rentals, backends) { // billed there, and given back by what is known of it
+		if r.Rented() {
+			used[r.Backend] = true
+		}
+	}
+	for _, b := range backends {
+		if _, is := away[b.Address()]; is && !b.Implied {
+			used[b.Address()] = true
+		}
+	}
+	if len(used) > 1 { // nobody wrote of this machine, and there is nothing to say of it
+		for _, b := range backends {
+			if b.Implied && away[b.Address()] == "" {
+				delete(used, b.Address())
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		if name == "" {
+			continue
+		}
+		v, old := backendView(fs, ps, name)
+		views = append(views, v)
+		diags.Append(old...)
+	}
+	return views, diags
+}
+
+// backendView is the line about one backend: what is free where this plan
+// goes, and how old the facts are. The list warns of old ones.
+func backendView(fs *facts, ps phases, name string) (BackendView, diag.List) {
+	v, months := summarize(name, waited(fs.in.Pools, ps, name), poolsInUse(ps, name))
+	v.Problem = fs.in.Observed.Unreachable[name]
+	var diags diag.List
+	c := fs.in.Campaign
+	for _, month := range v.Stated(c.Backends, months) {
+		if d := oldFacts(&c.Policy, c.Backends, name, month, fs.in.Now); d != nil {
+			diags.Append(*d)
+		}
+	}
+	for _, w := range ps.drafts {
+		for _, d := range w.pp.Placements {
+			if d.Backend == name && d.Fallback != "" && v.Fallback == "" {
+				v.Fallback = d.Fallback
+			}
+		}
+	}
+	return v, diags
+}
 
 // waited are the pools, with the wait that the plan counts where its work goes:
 // schedulers quote one for each shape, and none for a pool.
-func (m *maker) waited(backend string) []offer.Pool {
+func waited(pools []offer.Pool, ps phases, backend string) []offer.Pool {
 	waits := map[string]time.Duration{}
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		for _, d := range w.pp.Placements {
 			if d.Backend == backend {
 				waits[d.Pool] = max(waits[d.Pool], d.Wait)
 			}
 		}
 	}
-	pools := slices.Clone(m.in.Pools)
+	pools = slices.Clone(pools)
 	for i := range pools {
 		if p := &pools[i]; p.Backend == backend && waits[p.Name] > 0 {
 			p.Wait = waits[p.Name]
@@ -31,45 +85,9 @@ func (m *maker) waited(backend string) []offer.Pool {
 	return pools
 }
 
-// backendView is the line about one backend: what is free where this plan
-// goes, and how old the facts are.
-func (m *maker) backendView(name string) BackendView {
-	v, months := heads.Of(name, m.waited(name), m.poolsInUse(name))
-	v.Problem = m.in.Observed.Unreachable[name]
-	for _, month := range v.Stated(m.in.Campaign.Backends, months) {
-		if d := heads.Old(&m.in.Campaign.Policy, m.in.Campaign.Backends, name, month, m.in.Now); d != nil {
-			m.diags.Append(*d)
-		}
-	}
-	for _, w := range m.works {
-		for _, d := range w.pp.Placements {
-			if d.Backend == name && d.Fallback != "" && v.Fallback == "" {
-				v.Fallback = d.Fallback
-			}
-		}
-	}
-	return v
-}
-
-// lookFirst refuses to delete and to give back, by old facts, what nobody looked
-// at just now.
-func (m *maker) lookFirst() {
-	doomed := map[string]bool{}
-	for _, d := range m.plan.Deletions {
-		doomed[d.Backend] = true
-	}
-	for _, r := range m.plan.Loose {
-		if r.Release {
-			doomed[r.Backend] = true
-		}
-	}
-	c := m.in.Campaign
-	m.diags.Append(heads.Unasked(&c.Policy, c.Backends, m.in.Pools, doomed, m.in.Observed.Asked, m.in.Now)...)
-}
-
-func (m *maker) poolsInUse(backend string) map[string]bool {
+func poolsInUse(ps phases, backend string) map[string]bool {
 	out := map[string]bool{}
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		for at, d := range w.pp.Placements {
 			if at > 0 && d.Backend == backend {
 				out[d.Pool] = true
@@ -77,4 +95,20 @@ func (m *maker) poolsInUse(backend string) map[string]bool {
 		}
 	}
 	return out
+}
+
+// lookFirst refuses to delete and to give back, by old facts, what nobody looked
+// at just now.
+func lookFirst(fs *facts, deletions []Deletion, loose []Row) diag.List {
+	doomed := map[string]bool{}
+	for _, d := range deletions {
+		doomed[d.Backend] = true
+	}
+	for _, r := range loose {
+		if r.Release {
+			doomed[r.Backend] = true
+		}
+	}
+	c := fs.in.Campaign
+	return unaskedDeletion(&c.Policy, c.Backends, fs.in.Pools, doomed, fs.in.Observed.Asked, fs.in.Now)
 }

@@ -67,3 +67,24 @@ func BenchmarkFitted(b *testing.B) {
 	}
 	makeN(b, input(c, st), n)
 }
+
+// BenchmarkInFlight is a phase of which half the jobs have completed and half run.
+func BenchmarkInFlight(b *testing.B) {
+	const n = 20_000
+	seeds := make([]int, n)
+	for i := range seeds {
+		seeds[i] = i
+	}
+	c := load(b, nil, phaseSpec{name: "a", seeds: seeds, lr: "1"})
+	st := applied(b, c, state.Completed)
+	for i := n / 2; i < n; i++ {
+		st.Jobs[c.Phases[0].Address(i)].Status = state.Running
+	}
+	in := input(c, st)
+	b.ReportAllocs()
+	for b.Loop() {
+		if p, _ := Make(in); p.Counts.Continue+p.Counts.Unchanged != n {
+			b.Fatalf("%+v", p.Counts)
+		}
+	}
+}

@@ -7,9 +7,9 @@ const shownWaits = 3
 
 // block stops cells that wait for something held. Producers are decided
 // already; each group of an input is looked at once.
-func (m *maker) block(w *work) {
+func (ps phases) block(w *draft) {
 	for _, name := range w.p.DependsOn {
-		if from := m.byPhase[name]; from != nil {
+		if from := ps.byPhase[name]; from != nil {
 			if waits := from.stuck(); len(waits) > 0 {
 				w.stopStarting(Blocked, Detail{Waits: waits})
 				return
@@ -17,7 +17,7 @@ func (m *maker) block(w *work) {
 		}
 	}
 	for _, in := range w.p.Inputs {
-		from := m.byPhase[in.From.Name]
+		from := ps.byPhase[in.From.Name]
 		if len(from.stuck()) == 0 {
 			continue
 		}
@@ -41,7 +41,7 @@ func (m *maker) block(w *work) {
 func stuck(k Kind) bool { return k == HeldKind || k == Blocked || k == Altered }
 
 // stuck names the first cells of a phase that are held or blocked.
-func (w *work) stuck() []string {
+func (w *draft) stuck() []string {
 	var out []string
 	for i, k := range w.pp.Kind {
 		if stuck(k) {
@@ -53,7 +53,7 @@ func (w *work) stuck() []string {
 	return out
 }
 
-func (w *work) stuckAmong(cells []int) []string {
+func (w *draft) stuckAmong(cells []int) []string {
 	var out []string
 	for _, i := range cells {
 		if stuck(w.pp.Kind[i]) {
@@ -66,16 +66,16 @@ func (w *work) stuckAmong(cells []int) []string {
 }
 
 // blockedBy names what a cell waits for, nil when nothing is held.
-func (m *maker) blockedBy(w *work, i int) []string {
+func (ps phases) blockedBy(w *draft, i int) []string {
 	for _, name := range w.p.DependsOn {
-		if from := m.byPhase[name]; from != nil {
+		if from := ps.byPhase[name]; from != nil {
 			if waits := from.stuck(); len(waits) > 0 {
 				return waits
 			}
 		}
 	}
 	for _, in := range w.p.Inputs {
-		if waits := m.byPhase[in.From.Name].stuckAmong(members(in, i)); waits != nil {
+		if waits := ps.byPhase[in.From.Name].stuckAmong(members(in, i)); waits != nil {
 			return waits
 		}
 	}
@@ -86,11 +86,11 @@ func members(in *lang.Input, cell int) []int { return in.Members(in.GroupOf(cell
 
 // stopped is the detail of a cell that a gate or a block stopped and whose
 // detail is not kept.
-func (m *maker) stopped(w *work, i int, kind Kind) Detail {
+func (ps phases) stopped(w *draft, i int, kind Kind) Detail {
 	if kind == HeldKind {
 		return Detail{State: w.record(i), Text: w.pp.Hold}
 	}
-	d := Detail{State: w.record(i), Waits: m.blockedBy(w, i)}
+	d := Detail{State: w.record(i), Waits: ps.blockedBy(w, i)}
 	if d.Waits == nil {
 		for _, cell := range w.p.Pilot {
 			if cell != i && stuck(w.pp.Kind[cell]) {

@@ -9,97 +9,113 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/budget"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/history"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
-// A BudgetCheck is how a budget stands against the plan.
+// A BudgetCheck compares a budget with the plan.
 type BudgetCheck = budget.Check
 
-// budgets checks every budget against the forecast, and sets the ceiling that
+// A spending is what a plan may cost, held against what it is allowed to.
+type spending struct {
+	forecast forecast.Forecast // that shows what budgets and approvals are about
+	checks   []BudgetCheck
+	ceiling  state.Amounts // that an approval grants
+	report
+}
+
+// checkBudgets checks every budget against the forecast, and sets the ceiling that
 // an approval grants.
-func (m *maker) budgets() {
-	for unit := range m.in.Campaign.Policy.ApproveAbove {
-		m.plan.Forecast.Show(unit)
+func checkBudgets(fs *facts, ps phases, made forecast.Forecast, why unknowns) (out spending) {
+	out.forecast = made
+	c, f, spent := fs.in.Campaign, &out.forecast, ledger(fs, ps)
+	for unit := range c.Policy.ApproveAbove {
+		f.Show(unit)
 	}
-	for _, b := range m.in.Campaign.Budgets {
+	for _, b := range c.Budgets {
 		for unit := range b.Limits {
-			m.plan.Forecast.Show(unit)
+			f.Show(unit)
 		}
 	}
-	c := budget.Case{Rests: !m.anythingStarts(), Forecast: &m.plan.Forecast, Ledger: m.ledger(), Works: m.claims, HowToKnow: m.howToKnow}
-	if m.anythingRuns() {
-		c.End = m.in.Now.Add(m.plan.Forecast.Walltime.P90)
+	held := budget.Case{Rests: !ps.anythingStarts(), Forecast: f, Ledger: spent, Works: func() []budget.Work { return claims(ps, fs.in.Pools) }, HowToKnow: why.howToKnow,
+		Queued: func(b lang.Budget, unit string) bool { return holdable(fs, ps, b, unit) }, Now: fs.in.Now}
+	if ps.anythingRuns() {
+		held.End = fs.in.Now.Add(f.Walltime.P90)
 	}
-	for _, b := range m.in.Campaign.Budgets {
-		check := c.Check(b)
+	for _, b := range c.Budgets {
+		check := held.Check(b)
 		for _, text := range check.Broken {
-			m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q does not hold", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
+			out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q does not hold", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
 		}
-		m.plan.Budgets = append(m.plan.Budgets, check)
-		m.beginsFromZero(b, c.Ledger)
+		out.checks = append(out.checks, check)
+		out.diags.Append(beginsFromZero(fs, ps, b, spent)...)
 	}
-	m.plan.Ceiling = c.Ceiling(m.in.Campaign.Budgets, m.plan.Budgets)
-	m.plan.Asks = append(m.plan.Asks, c.Asks(m.in.Campaign.Policy, m.plan.Ceiling)...)
-	m.plan.Forecast.LeaveOut(m.leftOut())
-}
-
-// beginsFromZero warns of a budget of phases on one of which nothing was spent,
-// while phases that the campaign no longer has are in the ledger: it may be one
-// of them, renamed.
-func (m *maker) beginsFromZero(b lang.Budget, ledger []state.Entry) {
-	spent, gone := map[string]bool{}, []string{}
-	for i := range ledger {
-		phase := ledger[i].Phase
-		if phase == "" || spent[phase] || len(ledger[i].Spent) == 0 {
-			continue
-		}
-		if spent[phase] = true; m.byPhase[phase] == nil {
-			gone = append(gone, "phase."+phase)
-		}
+	out.ceiling = held.Ceiling(c.Budgets, out.checks)
+	out.asks = held.Asks(c.Policy, out.ceiling)
+	left := 0 // it is an error that a job has no place
+	for _, w := range ps.drafts {
+		left += w.unplaced()
 	}
-	for _, name := range b.AppliesTo {
-		phase, ok := strings.CutPrefix(name, "phase.")
-		if !ok || spent[phase] || len(gone) == 0 {
-			continue
-		}
-		slices.Sort(gone)
-		m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q begins from zero for %s", b.Name, name), Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name),
-			Detail: fmt.Sprintf("What %s spent does not count in it. If a phase was renamed, write moved { from = %s, to = %s } on lines of their own: its results and what they cost follow.", strings.Join(gone, ", "), gone[0], name)})
-	}
-}
-
-// leftOut counts the jobs that start and have no place, which is an error.
-func (m *maker) leftOut() (n int) {
-	for _, w := range m.works {
-		n += w.unplaced()
-	}
-	return n
-}
-
-// ledger is what was spent, of records that move under their new phase: its
-// budgets count what it cost under its former name.
-func (m *maker) ledger() []state.Entry {
-	moved := m.plan.Moved()
-	if len(moved) == 0 {
-		return m.st.Ledger
-	}
-	out := slices.Clone(m.st.Ledger)
-	for i := range out {
-		if to, ok := moved[out[i].Address]; ok {
-			out[i].Phase = to
-		}
-	}
+	f.LeaveOut(left)
 	return out
 }
 
-// anythingRuns reports whether anything runs, so that a finished campaign breaks no
-// deadline.
-func (m *maker) anythingRuns() bool {
-	for _, w := range m.works {
-		for _, k := range w.pp.Kind {
-			if k.Starts() || k == Continue {
+// beginsFromZero warns of a budget of phases or backends on one of which nothing was
+// spent, while others that the campaign no longer has are in the ledger: it may be
+// one of them, renamed.
+func beginsFromZero(fs *facts, ps phases, b lang.Budget, ledger []state.Entry) (diags diag.List) {
+	spent, gone := map[string]bool{}, map[string][]string{}
+	enter := func(kind, name string, there bool) {
+		address := kind + "." + name
+		if name == "" || spent[address] {
+			return
+		}
+		if spent[address] = true; !there {
+			gone[kind] = append(gone[kind], address)
+		}
+	}
+	for i := range ledger {
+		e := &ledger[i]
+		if len(e.Spent) > 0 {
+			enter("phase", e.Phase, ps.byPhase[e.Phase] != nil)
+			enter("backend", e.Backend, fs.backend(e.Backend) != nil)
+		}
+	}
+	for _, name := range b.AppliesTo {
+		kind, _, _ := strings.Cut(name, ".")
+		if spent[name] || len(gone[kind]) == 0 {
+			continue
+		}
+		slices.Sort(gone[kind])
+		way := "If the backend was renamed, give it its name back, or lower the limits by what it spent: `muster cost` has it."
+		if kind == "phase" {
+			way = fmt.Sprintf("If a phase was renamed, write moved { from = %s, to = %s } on lines of their own: its results and what they cost follow.", gone[kind][0], name)
+		}
+		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q begins from zero for %s", b.Name, name), Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name),
+			Detail: fmt.Sprintf("What %s spent does not count in it. %s", strings.Join(gone[kind], ", "), way)})
+	}
+	return diags
+}
+
+// holdable reports whether a job that a budget counts waits in a queue that can
+// hold it, and takes some of a unit; "" is any.
+func holdable(fs *facts, ps phases, b lang.Budget, unit string) bool {
+	for _, w := range ps.drafts {
+		for i, k := range w.pp.Kind {
+			job := w.record(i)
+			if k != Continue || job == nil || job.Last() == nil {
+				continue
+			}
+			f, at := fs.observe(job), job.Last()
+			if f.Status != state.Queued && f.Status != state.Waiting || !fs.can(at.Backend).Holds || !b.Counts(w.p.Name, at.Backend) {
+				continue
+			}
+			if unit == "" || amount.Of(at.Ceiling[unit]).IsPositive() {
 				return true
 			}
 		}
@@ -107,22 +123,26 @@ func (m *maker) anythingRuns() bool {
 	return false
 }
 
-// anythingStarts reports whether a job or a smoke is started, or waits for one.
-func (m *maker) anythingStarts() bool {
-	for _, w := range m.works {
-		if w.pp.Smoke != nil && len(w.pp.Smoke.Run) > 0 || slices.ContainsFunc(w.pp.Kind, func(k Kind) bool { return k.Starts() || k == Blocked }) {
-			return true
-		}
+// ledger is what was spent, under the phases that it counts for now.
+func ledger(fs *facts, ps phases) []state.Entry {
+	records := (&Plan{Phases: ps.plans()}).Moved()
+	if len(records)+len(fs.in.Campaign.Moved) == 0 {
+		return fs.st.Ledger
 	}
-	return false
+	phase := history.Spender(fs.in.Campaign.Moved, records)
+	out := slices.Clone(fs.st.Ledger)
+	for i := range out {
+		out[i].Phase = phase(&out[i])
+	}
+	return out
 }
 
 // claims are what starts, at its ceiling.
-func (m *maker) claims() (out []budget.Work) {
-	for _, w := range m.works {
+func claims(ps phases, pools []offer.Pool) (out []budget.Work) {
+	for _, w := range ps.drafts {
 		o := budget.Work{Phase: w.p.Name, Smokes: map[string]decimal.Decimal{}}
 		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 {
-			each, _ := launches.Ceiling(g.Place, lang.Retry{}, m.in.Pools)
+			each, _ := ceiling.Ceiling(g.Place, lang.Retry{}, pools)
 			for unit, a := range each {
 				o.Smokes[unit] = a.Mul(decimal.NewFromInt(int64(len(g.Launches()))))
 			}
@@ -130,7 +150,7 @@ func (m *maker) claims() (out []budget.Work) {
 		for at, n := range w.groupJobs() {
 			if at > 0 && n > 0 {
 				d := w.pp.Placements[at]
-				each, _ := launches.Ceiling(d, w.p.Retry, m.in.Pools)
+				each, _ := ceiling.Ceiling(d, w.p.Retry, pools)
 				o.Jobs = append(o.Jobs, budget.Jobs{Backend: d.Backend, N: n, Each: each})
 			}
 		}

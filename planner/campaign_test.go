@@ -44,7 +44,7 @@ func finishLoad(c *lang.Campaign, mod func(*lang.Campaign), specs []phaseSpec) {
 
 // laptop is the pool that tests run on.
 func laptop() []offer.Pool {
-	return []offer.Pool{{Backend: "local.local", Word: "machine", CPUs: 4, GPUs: 1, GPUModel: "A100", Idle: 4, Total: 4, Price: offer.Price{Known: true}}}
+	return []offer.Pool{{Backend: "local.local", Kind: offer.MachinePool, Word: "machine", CPUs: 4, GPUs: 1, GPUModel: "A100", Idle: 4, Total: 4, Price: offer.Price{Known: true}}}
 }
 
 // input plans on the laptop, and on a machine like it for every other backend.
@@ -63,7 +63,7 @@ func input(c *lang.Campaign, st *state.State) Input {
 // record is a job's record as an apply of the plan leaves it.
 func record(pp *PhasePlan, i int, s state.Status) *state.Job {
 	job := &state.Job{
-		Address: pp.Phase.Address(i), Phase: pp.Phase.Name, Axes: pp.Phase.Axes(i), Definition: pp.Phase.Definition().Digest, Scheme: Scheme,
+		Address: pp.Phase.Address(i), Phase: pp.Phase.Name, Axes: state.TextsOf(pp.Phase.Axes(i)), Definition: pp.Phase.Definition().Digest, Scheme: Scheme,
 		Result: pp.Result[i].String(), Request: Hash(requestOf(pp.Phase, i).Hash).String(), Status: s,
 	}
 	job.Attempts = []state.Attempt{{N: 1, Token: "token-" + job.Address, Backend: "local.local", Queued: now}}
@@ -83,7 +83,7 @@ func applied(t testing.TB, c *lang.Campaign, s state.Status) *state.State {
 		st.Definitions[d.Digest] = d.JSON
 		for i := range pp.Kind {
 			job := record(pp, i, s)
-			job.Inputs = p.InputHashes(pp, i)
+			job.Inputs = state.TextsOf(p.InputHashes(pp, i))
 			st.Jobs[job.Address] = job
 		}
 	}
@@ -98,4 +98,9 @@ func planned(t testing.TB, in Input) *Plan {
 		t.Fatalf("plan: %v", diags)
 	}
 	return p
+}
+
+// requestOf is a cell's request as a run.
+func requestOf(p *lang.Phase, cell int) lang.Request {
+	return p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)]
 }

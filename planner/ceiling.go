@@ -6,30 +6,40 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
 )
 
+// Unknowns are why costs of a plan are not known.
+type unknowns struct {
+	phases
+	backends  []*lang.Backend
+	unbounded func() []string  // phases whose jobs start without a walltime
+	moves     []forecast.Move  // what is billed of transfers
+	unpriced  []place.Decision // of jobs in flight where nobody knows what is charged
+}
+
 // howToKnow says what would make an unknown cost known: hours are bounded by
 // a walltime, and money and service units need a price as well.
-func (m *maker) howToKnow(unit string) string {
-	names := m.plan.Unbounded()
-	for _, w := range m.works {
-		if name := "phase." + w.p.Name; w.flyingUnbounded() && !slices.Contains(names, name) {
+func (un *unknowns) howToKnow(unit string) string {
+	names := un.unbounded()
+	for _, w := range un.drafts {
+		if name := "phase." + w.p.Name; w.runsUnbounded() && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	switch after := m.unweighed(); {
+	switch after := un.unweighed(); {
 	case len(names) > 0:
 		return "write a walltime in resources of " + strings.Join(names[:min(len(names), 5)], ", ")
 	case unit == place.USD && after != "":
 		return fmt.Sprintf("what files weigh that leave a backend which bills them is known once phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
-	case unit == place.ServiceUnits && m.unrated(unit) != nil:
-		d := m.unrated(unit)
-		return fmt.Sprintf("what %s charges in them is not known: %s", d.Where(), d.HowToPrice(m.in.Campaign.Backends))
-	case (unit == place.USD || unit == place.ServiceUnits) && m.waitUnknown():
+	case unit == place.ServiceUnits && un.unrated(unit) != nil:
+		d := un.unrated(unit)
+		return fmt.Sprintf("what %s charges in them is not known: %s", d.Where(), d.HowToPrice(un.backends))
+	case (unit == place.USD || unit == place.ServiceUnits) && un.waitUnknown():
 		return "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend"
-	case unit == place.USD && m.unrated(unit) != nil:
-		d := m.unrated(unit)
+	case unit == place.USD && un.unrated(unit) != nil:
+		d := un.unrated(unit)
 		return fmt.Sprintf("what %s charges is not known: write a price on backend.%s", d.Where(), d.Backend)
 	case unit == place.USD || unit == place.ServiceUnits:
 		return "write a price on the backend"
@@ -39,8 +49,8 @@ func (m *maker) howToKnow(unit string) string {
 
 // unweighed is a phase whose files are billed when they leave, and of which
 // nobody knows how large they will be; "" if there is none.
-func (m *maker) unweighed() string {
-	for _, o := range m.moves {
+func (un *unknowns) unweighed() string {
+	for _, o := range un.moves {
 		if o.Expected == "" {
 			return o.Phase
 		}
@@ -48,13 +58,13 @@ func (m *maker) unweighed() string {
 	return ""
 }
 
-// unrated is a place where jobs or smokes go, or are, and of which nobody knows
+// unrated is a place where jobs or smokes go, or are, and for which nobody knows
 // what it charges in a unit; nil if there is none.
-func (m *maker) unrated(unit string) *place.Decision {
+func (un *unknowns) unrated(unit string) *place.Decision {
 	not := func(d *place.Decision) bool {
 		return d.Backend != "" && (unit == place.USD && !d.Price.Known && !d.Price.BillsWhileQueued || unit == place.ServiceUnits && d.Price.UnknownSU)
 	}
-	for _, w := range m.works {
+	for _, w := range un.drafts {
 		if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && not(&g.Place) {
 			return &g.Place
 		}
@@ -64,8 +74,8 @@ func (m *maker) unrated(unit string) *place.Decision {
 			}
 		}
 	}
-	for i := range m.unpriced {
-		if d := &m.unpriced[i]; not(d) {
+	for i := range un.unpriced {
+		if d := &un.unpriced[i]; not(d) {
 			return d
 		}
 	}
@@ -74,8 +84,8 @@ func (m *maker) unrated(unit string) *place.Decision {
 
 // waitUnknown reports whether jobs go to where the queue is billed and nobody
 // knows how long that is.
-func (m *maker) waitUnknown() bool {
-	for _, w := range m.works {
+func (un *unknowns) waitUnknown() bool {
+	for _, w := range un.drafts {
 		for _, d := range w.pp.Placements {
 			if d.Price.BillsWhileQueued && !d.Price.Known {
 				return true
@@ -85,10 +95,10 @@ func (m *maker) waitUnknown() bool {
 	return false
 }
 
-// flyingUnbounded reports whether a job is with its backend without a walltime.
-func (w *work) flyingUnbounded() bool {
+// runsUnbounded reports whether a job is with its backend without a walltime.
+func (w *draft) runsUnbounded() bool {
 	for i, k := range w.pp.Kind {
-		if (k == Continue || k == UnknownAt || k == Adopt) && w.reqs[w.p.RequestOf(i, lang.Run)].Shape.Walltime == 0 {
+		if (k == Continue || k == UnknownAt || k == Adopt) && w.request(i).Shape.Walltime == 0 {
 			return true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
@@ -75,7 +75,7 @@ func TestBudget(t *testing.T) {
 				price.SUPerGPUHour = c.units
 			}
 			if c.spent != "" {
-				in.State.Ledger = []state.Entry{{Phase: "a", Backend: "local.local", Spent: state.Amounts{"usd": c.spent}}}
+				in.State.Ledger = []state.Entry{{Phase: "a", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"usd": c.spent})}}
 			}
 			p := planned(t, in)
 			check := p.Budgets[0]
@@ -177,7 +177,7 @@ func TestWhatIsInFlightAtAPriceNotKnown(t *testing.T) {
 			in.Pools[0].Price, in.Pools[0].Name, in.Pools[0].Word = c.is, "fat", "partition"
 			s := camp.Phases[0].Requests(lang.Run)[0].Shape
 			was := place.Decision{Backend: "local.local", Shape: s, Price: c.was}
-			most, _ := place.AtMost(s, c.was, false, 0, 0)
+			most, _ := place.AtMost(s, c.was, 0, 0)
 			for _, j := range in.State.Jobs {
 				j.Attempts[0].Pool = "fat"
 				j.Attempts[0].Rates, j.Attempts[0].Ceiling = was.Rates(s), amount.Texts(most)
@@ -212,9 +212,9 @@ func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 			p.Candidates, p.Retry = []string{"local.local", "ssh.lab"}, lang.Retry{Policy: retry.Policy{On: []string{"killed"}, Max: 3}}
 		}})
 	in := rented(input(c, nil), "1")
-	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})
+	in.Pools = append(in.Pools, offer.Pool{Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 8, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "2.5"}})
 	p := planned(t, in)
-	got, known := launches.Ceiling(p.Phases[0].Decision(0), p.Phases[0].Phase.Retry, in.Pools)
+	got, known := ceiling.Ceiling(p.Phases[0].Decision(0), p.Phases[0].Phase.Retry, in.Pools)
 	if got["usd"].String() != "15" || !known.All() {
 		t.Errorf("2 h on 1 GPU at $2.50, 3 launches: got %v", got)
 	}
@@ -333,7 +333,7 @@ func TestInputBytes(t *testing.T) {
 			c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2}, lr: "1", input: "a", mod: func(p *lang.Phase) { p.Lifecycle.RerunOnInputBytes = rerun }})
 			st := applied(t, c, state.Completed)
 			for seed, digest := range map[string]string{"1": "sha256:other", "2": `sha256:phase.a["seed=2"]`} {
-				st.Jobs[`phase.b["seed=`+seed+`"]`].InputBytes = map[string]string{"x": digest}
+				st.Jobs[`phase.b["seed=`+seed+`"]`].InputBytes = state.TextsOf(map[string]string{"x": digest})
 			}
 			want := []Kind{Bytes, None}
 			if rerun {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,14 +12,15 @@ import (
 )
 
 // deletions lists what completed jobs left, copies excepted, where the person
-// asked for it. A file that several jobs share is deleted once.
-func (m *maker) deletions() {
-	if !m.in.Options.Destroy || !m.in.Options.Outputs {
-		return
+// asked for it. Ended are records that have no cell. A file that several jobs
+// share is deleted once.
+func deletions(fs *facts, ps phases, ended []*state.Job) (out []Deletion, diags diag.List) {
+	if !fs.in.Options.Outputs {
+		return nil, nil
 	}
 	seen := map[string]bool{}
 	take := func(job *state.Job, outputs []*lang.Output) {
-		if job == nil || job.Smoke || len(job.Outputs) == 0 || !m.targeted(job) {
+		if job == nil || job.Smoke || len(job.Outputs) == 0 || !fs.targeted(job) {
 			return
 		}
 		for _, o := range job.Outputs {
@@ -27,38 +29,29 @@ func (m *maker) deletions() {
 				continue
 			}
 			seen[at] = true
-			m.plan.Deletions = append(m.plan.Deletions, Deletion{Address: job.Address, Output: o.Name, Backend: o.Backend, Path: o.Path, Workdir: o.Workdir,
+			out = append(out, Deletion{Address: job.Address, Output: o.Name, Backend: o.Backend, Path: o.Path, Workdir: o.Workdir,
 				Bytes: o.Size, Files: max(o.Files, 1), Glob: isGlob(outputs, o)})
 		}
 	}
-	for _, w := range m.works {
-		before := len(m.plan.Deletions)
+	for _, w := range ps.drafts {
+		before := len(out)
 		for i := range w.pp.Kind {
 			if w.chosen(i) {
 				take(w.record(i), w.p.Outputs)
 			}
 		}
-		for _, i := range sortedCells(w.forgotten) {
+		for _, i := range slices.Sorted(maps.Keys(w.forgotten)) {
 			take(w.forgotten[i], w.p.Outputs)
 		}
-		if n := len(m.plan.Deletions) - before; n > 0 && m.guarded(w) {
-			m.diags.Append(diag.Diagnostic{Summary: "outputs of a protected phase would be deleted", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
+		if n := len(out) - before; n > 0 && fs.guarded(w) {
+			diags.Append(diag.Diagnostic{Summary: "outputs of a protected phase would be deleted", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
 				Detail: fmt.Sprintf("%d outputs are results that prevent_rerun guards. Destroy without -outputs, or write prevent_rerun = false.", n)})
 		}
 	}
-	for _, job := range m.ended {
+	for _, job := range ended {
 		take(job, nil)
 	}
-	m.plan.Counts.Delete = len(m.plan.Deletions)
-}
-
-func sortedCells(m map[int]*state.Job) []int {
-	out := make([]int, 0, len(m))
-	for i := range m {
-		out = append(out, i)
-	}
-	slices.Sort(out)
-	return out
+	return out, diags
 }
 
 // isGlob tells patterns from names: as declared, or by its look where the

@@ -16,29 +16,54 @@ import (
 // kept; the rest are worked out when asked for. Details are some 300 bytes.
 const mostDetails = 2000
 
+// A differ compares every wanted cell with its record.
+type differ struct {
+	*hashes
+	phases
+	digest map[*lang.Input][]string // bytes read by each group; "" until asked for
+}
+
+func newDiffer(hs *hashes, ps phases) *differ {
+	return &differ{hashes: hs, phases: ps, digest: map[*lang.Input][]string{}}
+}
+
 // diffPhases gives every wanted cell its action by the table of the design:
 // the first row that matches wins.
-func (m *maker) diffPhases() {
-	for _, w := range m.works {
-		_, open := m.st.Breakers[w.p.Name]
-		forced := w.rerun != nil || len(m.holds) > 0 || open
+func (df *differ) diffPhases() {
+	for _, w := range df.drafts {
+		_, open := df.st.Breakers[w.p.Name]
+		forced := w.rerun != nil || len(df.holds) > 0 || open
 		for i := range w.pp.Kind {
 			job := w.record(i)
 			if job == nil && !forced && w.restored[i] == nil {
 				w.pp.Kind[i] = Run
 				continue
 			}
-			kind, d := m.diff(w, i, job)
-			kind = m.backInstead(w, i, job, kind, &d)
+			kind, d := df.diff(w, i, job)
+			kind = w.backInstead(i, job, kind, &d)
 			w.pp.Kind[i] = kind
 			w.keep(i, kind, d)
 		}
 	}
 }
 
+// want decides what to do with every job that the campaign wants, before it is
+// known where that goes. It returns the files that somebody touched, too.
+func want(df *differ) (out report, same []Touched) {
+	fs, ps := df.facts, df.phases
+	restorable(fs, ps)
+	df.diffPhases()
+	out.diags = importJobs(fs, ps)
+	out.notes = adoptFiles(fs, ps)
+	df.rerunMissing()
+	out.notes = append(out.notes, narrow(fs.in.Options.Targets, ps)...)
+	out.diags.Append(protect(fs, ps)...)
+	return out, touched(fs)
+}
+
 // keep stores a detail that says something, up to a bound for those that can
 // be worked out again.
-func (w *work) keep(i int, kind Kind, d Detail) {
+func (w *draft) keep(i int, kind Kind, d Detail) {
 	if d.State == nil && len(d.Reasons) == 0 && d.Text == "" {
 		return
 	}
@@ -51,35 +76,35 @@ func (w *work) keep(i int, kind Kind, d Detail) {
 	w.pp.Details[i] = d
 }
 
-// explainKept works out a detail again.
-func (m *maker) explainKept(w *work, i int) Detail {
+// explain works out a detail that is not kept.
+func (df *differ) explain(w *draft, i int) Detail {
 	kind := w.pp.Kind[i]
 	if kind == Blocked || kind == HeldKind && w.pp.Hold != "" {
-		return m.stopped(w, i, kind)
+		return df.stopped(w, i, kind)
 	}
 	job := w.record(i)
 	if job == nil {
 		return Detail{}
 	}
-	was, d := m.diff(w, i, job)
+	was, d := df.diff(w, i, job)
 	d.Destroy = kind.Destroys()
 	if kind == Restore {
-		m.backInstead(w, i, job, was, &d)
+		w.backInstead(i, job, was, &d)
 	}
 	return d
 }
 
 // diff is the table for one wanted cell.
-func (m *maker) diff(w *work, i int, job *state.Job) (Kind, Detail) {
+func (df *differ) diff(w *draft, i int, job *state.Job) (Kind, Detail) {
 	if job == nil {
-		return m.diffNone(w, i)
+		return df.diffNone(w, i)
 	}
-	f := m.observe(job)
+	f := df.observe(job)
 	d := Detail{State: job}
 	if from, ok := w.from[i]; ok {
 		d.From = from
 	}
-	kind := m.diffRecord(w, i, f, &d)
+	kind := df.diffRecord(w, i, f, &d)
 	if f.Status != f.Was && !f.Intent {
 		now := string(f.Status)
 		if f.Status == state.Cancelled && f.Class == offer.Blocked {
@@ -100,8 +125,8 @@ func (m *maker) diff(w *work, i int, job *state.Job) (Kind, Detail) {
 	return kind, d
 }
 
-func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
-	if h := m.heldBy(w, i); h != "" {
+func (df *differ) diffNone(w *draft, i int) (Kind, Detail) {
+	if h := df.heldBy(w, i); h != "" {
 		return HeldKind, Detail{Text: h}
 	}
 	if w.is(w.rerun, i) {
@@ -111,14 +136,14 @@ func (m *maker) diffNone(w *work, i int) (Kind, Detail) {
 }
 
 // diffRecord is the table from "intent without outcome" on.
-func (m *maker) diffRecord(w *work, i int, f observed.Fact, d *Detail) Kind {
+func (df *differ) diffRecord(w *draft, i int, f observed.Fact, d *Detail) Kind {
 	switch {
-	case f.Found && f.Duplicate == "" && m.unchanged(w, i, f.Job):
+	case f.Found && f.Duplicate == "" && w.unchanged(i, f.Job):
 		d.Reasons = []Reason{change.Of("intent", "submitting", "found on its backend")}
 		return Adopt
 	case f.Absent:
 		d.Reasons = []Reason{change.Of("intent", "submitting", "surely not on its backend")}
-		return m.again(w, i, f, d)
+		return df.again(w, i, f, d)
 	case f.Unknown != "":
 		d.Text = f.Unknown
 		return UnknownAt
@@ -127,7 +152,7 @@ func (m *maker) diffRecord(w *work, i int, f observed.Fact, d *Detail) Kind {
 		return Duplicate
 	}
 	if f.Status != state.Running && f.Status != state.Verifying && f.Status != state.Completed {
-		if h := m.heldBy(w, i); h != "" {
+		if h := df.heldBy(w, i); h != "" {
 			d.Text = h
 			if f.Status == state.Failed || f.Status == state.Held {
 				d.Text += "\nIts last attempt: " + f.Failure()
@@ -137,34 +162,34 @@ func (m *maker) diffRecord(w *work, i int, f observed.Fact, d *Detail) Kind {
 	}
 	switch f.Status {
 	case state.Queued, state.Running, state.Verifying:
-		return m.diffActive(w, i, f, d)
+		return df.diffActive(w, i, f, d)
 	case state.Waiting:
-		return m.diffWaiting(w, i, f, d)
+		return df.diffWaiting(w, i, f, d)
 	case state.Completed:
-		return m.diffCompleted(w, i, f, d)
+		return df.diffCompleted(w, i, f, d)
 	}
-	return m.diffStopped(w, i, f, d)
+	return df.diffStopped(w, i, f, d)
 }
 
 // again submits an intent that never arrived: under its own token, unless the
 // job has changed since and so is another one.
-func (m *maker) again(w *work, i int, f observed.Fact, d *Detail) Kind {
-	if h := m.heldBy(w, i); h != "" {
+func (df *differ) again(w *draft, i int, f observed.Fact, d *Detail) Kind {
+	if h := df.heldBy(w, i); h != "" {
 		d.Text = h
 		return HeldKind
 	}
-	d.Same = m.unchanged(w, i, f.Job)
+	d.Same = w.unchanged(i, f.Job)
 	return Run
 }
 
-func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
+func (df *differ) diffActive(w *draft, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{change.Of("-rerun", "", "")}
-		return m.unlessHeld(w, i, d, Restart)
-	case !m.unchanged(w, i, f.Job):
-		d.Reasons, _ = m.changes(w, i, f.Job)
-		return m.unlessHeld(w, i, d, Restart)
+		return df.unlessHeld(w, i, d, Restart)
+	case !w.unchanged(i, f.Job):
+		d.Reasons, _ = df.changes(w, i, f.Job)
+		return df.unlessHeld(w, i, d, Restart)
 	case w.sameRequest(i, f.Job):
 		if f.Job.Short != "" {
 			d.Text = "held in its queue: " + f.Job.Short
@@ -182,20 +207,20 @@ func (m *maker) diffActive(w *work, i int, f observed.Fact, d *Detail) Kind {
 
 // diffWaiting is a job between two launches. Where the host queue makes the
 // next one, the refresh says so; else it is ours to make.
-func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
+func (df *differ) diffWaiting(w *draft, i int, f observed.Fact, d *Detail) Kind {
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{change.Of("-rerun", "", "")}
 		return Restart
-	case !m.unchanged(w, i, f.Job):
-		d.Reasons, _ = m.changes(w, i, f.Job)
+	case !w.unchanged(i, f.Job):
+		d.Reasons, _ = df.changes(w, i, f.Job)
 		return Restart
 	}
-	if m.in.Observed.Going(f.Job) {
+	if df.in.Observed.Going(f.Job) {
 		return Continue
 	}
 	d.Reasons = []Reason{change.Of("class", "", f.Class)}
-	if !m.retries(w.p, f) {
+	if !df.retries(w.p, f) {
 		d.Text = f.Failure()
 		return HeldKind
 	}
@@ -203,16 +228,16 @@ func (m *maker) diffWaiting(w *work, i int, f observed.Fact, d *Detail) Kind {
 }
 
 // diffStopped is a job that failed, was cancelled or is held.
-func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
+func (df *differ) diffStopped(w *draft, i int, f observed.Fact, d *Detail) Kind {
 	switch {
-	case f.Class == failure.Unverified && w.is(w.accept, i) && m.unchanged(w, i, f.Job):
+	case f.Class == failure.Unverified && w.is(w.accept, i) && w.unchanged(i, f.Job):
 		d.Reasons = []Reason{change.Of("outputs", "unverified", "taken as they are")}
 		return Accept
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{change.Of("-rerun", "", "")}
 		return Run
-	case !m.unchanged(w, i, f.Job):
-		d.Reasons, _ = m.changes(w, i, f.Job)
+	case !w.unchanged(i, f.Job):
+		d.Reasons, _ = df.changes(w, i, f.Job)
 		return Run
 	case !w.sameRequest(i, f.Job):
 		d.Reasons = []Reason{requestChanges(w, i)}
@@ -231,7 +256,7 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 			d.Text += ": " + f.Reason
 		}
 		return HeldKind
-	case f.Status == state.Failed && m.retries(w.p, f):
+	case f.Status == state.Failed && df.retries(w.p, f):
 		d.Reasons = []Reason{change.Of("class", "", f.Class)}
 		return Retry
 	}
@@ -239,23 +264,23 @@ func (m *maker) diffStopped(w *work, i int, f observed.Fact, d *Detail) Kind {
 	return HeldKind
 }
 
-func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
-	computed, stands := w.same[i]
+func (df *differ) diffCompleted(w *draft, i int, f observed.Fact, d *Detail) Kind {
+	computed, accepted := w.same[i]
 	switch {
 	case w.is(w.rerun, i):
 		d.Reasons = []Reason{change.Of("-rerun", "", "")}
-		return m.unlessHeld(w, i, d, Rerun)
-	case stands && w.is(w.accept, i) && f.Job.Accepted != computed.String():
-		d.Reasons, _ = m.changes(w, i, f.Job)
+		return df.unlessHeld(w, i, d, Rerun)
+	case accepted && w.is(w.accept, i) && f.Job.Accepted != computed.String():
+		d.Reasons, _ = df.changes(w, i, f.Job)
 		d.Computed = computed
-		_, d.Seen = m.in.Observed.Altered(f.Job)
+		_, d.Seen = df.in.Observed.Altered(f.Job)
 		return Accept
-	case !m.unchanged(w, i, f.Job):
-		d.Reasons, _ = m.changes(w, i, f.Job)
-		return m.unlessHeld(w, i, d, Rerun)
+	case !w.unchanged(i, f.Job):
+		d.Reasons, _ = df.changes(w, i, f.Job)
+		return df.unlessHeld(w, i, d, Rerun)
 	}
-	if altered, now := m.in.Observed.Altered(f.Job); len(altered) > 0 {
-		broken := m.in.Observed.Broken(f)
+	if altered, now := df.in.Observed.Altered(f.Job); len(altered) > 0 {
+		broken := df.in.Observed.Broken(f)
 		d.Text = strings.Join(append(altered, broken...), "; ")
 		if w.is(w.accept, i) && len(broken) == 0 && !slices.ContainsFunc(now, func(o state.Output) bool { return o.Digest == "" }) {
 			d.Seen = now
@@ -263,14 +288,14 @@ func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
 		}
 		return Altered
 	}
-	if reasons := m.bytesChanged(w, i, f.Job); len(reasons) > 0 {
+	if reasons := df.bytesChanged(w, i, f.Job); len(reasons) > 0 {
 		d.Reasons = reasons
 		if w.p.Lifecycle.RerunOnInputBytes {
-			return m.unlessHeld(w, i, d, Rerun)
+			return df.unlessHeld(w, i, d, Rerun)
 		}
 		return Bytes
 	}
-	if broken := m.in.Observed.Broken(f); len(broken) > 0 {
+	if broken := df.in.Observed.Broken(f); len(broken) > 0 {
 		d.Text, d.Lacks = strings.Join(broken, "; "), observed.Lacks(broken)
 		return Missing
 	}
@@ -278,40 +303,10 @@ func (m *maker) diffCompleted(w *work, i int, f observed.Fact, d *Detail) Kind {
 }
 
 // unlessHeld keeps what a hold covers from starting; what runs goes on.
-func (m *maker) unlessHeld(w *work, i int, d *Detail, kind Kind) Kind {
-	if h := m.heldBy(w, i); h != "" {
+func (df *differ) unlessHeld(w *draft, i int, d *Detail, kind Kind) Kind {
+	if h := df.heldBy(w, i); h != "" {
 		d.Text = h
 		return HeldKind
 	}
 	return kind
-}
-
-// observe joins a record with the refresh.
-func (m *maker) observe(job *state.Job) observed.Fact { return m.in.Observed.Join(job, m.in.Now) }
-
-// retries reports whether a failed fact is tried again by the phase's policy.
-func (m *maker) retries(p *lang.Phase, f observed.Fact) bool {
-	n := 0
-	var earlier []string
-	if at := f.Job.Last(); at != nil {
-		n = max(at.N, 1)
-		for i := range f.Job.Attempts {
-			if a := &f.Job.Attempts[i]; a.N < at.N {
-				earlier = append(earlier, a.Class)
-			}
-		}
-	}
-	for _, c := range m.in.Campaign.Failures {
-		if class := orElse(c.Class, c.Name); class == f.Class && c.Action != "" {
-			return c.Action == "retry" && n < p.Retry.Launches()
-		}
-	}
-	return p.Retry.Spare(f.Class, earlier) || p.Retry.Covers(f.Class) && n < p.Retry.Launches()
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

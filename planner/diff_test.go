@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/retry"
@@ -126,6 +127,9 @@ var table = []tableRow{
 	{name: "failed otherwise: held, class and last lines of the log", status: state.Failed, edit: func(x *scene) {
 		x.job.Class, x.job.Attempts[0].Tail = "missing_module", []string{"no module named torch"}
 	}, want: HeldKind, text: "no module named torch"},
+	{name: "failed with its node, no place fits and nobody wrote a retry: held", status: state.Failed, edit: func(x *scene) {
+		x.job.Class, x.in.Pools = "node_failure", nil
+	}, want: HeldKind, text: "no place fits it now"},
 	{name: "held: held", status: state.Held, edit: func(x *scene) { x.job.Reason = "attempts used up" }, want: HeldKind, text: "attempts used up"},
 	{name: "completed, same result, files as recorded: none", status: state.Completed, want: None},
 	{name: "completed, same result, broken here, a verified copy elsewhere: none", status: state.Completed, edit: func(x *scene) {
@@ -209,8 +213,30 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// play sets the scene: two phases of two jobs, all completed but the first.
-func (row tableRow) play(t *testing.T) *Plan {
+// TestNoPlaceForARetry: a retry that somebody wrote is an error where no place
+// fits it; the default one is none.
+func TestNoPlaceForARetry(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{true, false} {
+		_, diags := Make(tableRow{status: state.Failed, edit: func(x *scene) {
+			x.job.Class, x.in.Pools = "node_failure", nil
+			if written {
+				x.phase().Retry = lang.Retry{Policy: retry.Policy{On: []string{"node_failure"}, Max: 2}}
+			}
+		}}.set(t).in)
+		got := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+			return d.Summary == "no place fits" && d.Severity == diag.Error
+		})
+		if got != written {
+			t.Errorf("written %t: %v", written, diags)
+		}
+	}
+}
+
+func (row tableRow) play(t *testing.T) *Plan { return planned(t, row.set(t).in) }
+
+// set sets the scene: two phases of two jobs, all completed but the first.
+func (row tableRow) set(t *testing.T) *scene {
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "0.1"}, phaseSpec{name: "b", seeds: []int{1, 2}, lr: "1", input: "a"})
 	st := applied(t, c, state.Completed)
 	address := c.Phases[0].Address(0)
@@ -227,5 +253,5 @@ func (row tableRow) play(t *testing.T) *Plan {
 	if row.edit != nil {
 		row.edit(x)
 	}
-	return planned(t, x.in)
+	return x
 }

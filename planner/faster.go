@@ -3,30 +3,28 @@ package planner
 import (
 	"slices"
 
-	"github.com/muster-run/muster/planner/faster"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/transfers"
 )
 
-// A Faster is one thing that would make the plan end sooner.
-type Faster = faster.Way
-
-func (m *maker) faster() []Faster {
-	phases := make([]faster.Phase, len(m.works))
-	for i, w := range m.works {
-		phases[i] = faster.Phase{Name: w.p.Name, Placements: w.pp.Placements}
+// faster is what would end a plan of a forecast sooner.
+func (fc *forecaster) faster(f forecast.Forecast) []Faster {
+	phases := make([]fasterPhase, len(fc.drafts))
+	for i, w := range fc.drafts {
+		phases[i] = fasterPhase{Name: w.p.Name, Placements: w.pp.Placements}
 		if g := w.pp.Smoke; g != nil {
 			phases[i].Smoke = g.Place
 		}
 	}
-	return faster.Find(m.plan.Forecast, m.forecastInput(), phases, m.carriedTo)
+	in, _ := fc.assumed()
+	return fasterWays(f, in, phases, fc.carriedTo)
 }
 
 // carriedTo has a forecast's input move what would have to move if all jobs of a
 // phase went to another candidate.
-func (m *maker) carriedTo(in *forecast.Input, phase string, to place.Candidate) {
-	c := m.carrier()
+func (fc *forecaster) carriedTo(in *forecast.Input, phase string, to place.Candidate) {
+	c := fc.carrier()
 	as := c.Phase
 	c.Phase = func(name string) *transfers.Phase {
 		p := as(name)
@@ -41,10 +39,10 @@ func (m *maker) carriedTo(in *forecast.Input, phase string, to place.Candidate) 
 		return p
 	}
 	var rows []Transfer
-	for _, w := range m.works {
+	for _, w := range fc.drafts {
 		for _, input := range w.p.Inputs {
 			if w.starts() {
-				rows = append(rows, transfers.Of(m.spots, c.Phase(w.p.Name), c.Phase(input.From.Name), input)...)
+				rows = append(rows, transfers.Of(fc.filesystems, c.Phase(w.p.Name), c.Phase(input.From.Name), input)...)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func TestFaster(t *testing.T) {
 		"one more GPU": {"2h", nil, []string{"1 more GPU on ssh.lab: 4h, for the same"}}, // 8 h on one, 4 h on two
 		"a dearer candidate that waits for nothing": {"2h", func(c *lang.Campaign, in *Input) {
 			c.Phases[0].Candidates = []string{"ssh.lab", "slurm.big"}
-			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", Word: "partition", GPUs: 8, Total: 8, Idle: 8, MaxNodes: 8, Price: offer.Price{Known: true, SUPerGPUHour: "10"}})
+			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", Kind: offer.QueuePool, Word: "partition", GPUs: 8, Total: 8, Idle: 8, MaxNodes: 8, Price: offer.Price{Known: true, SUPerGPUHour: "10"}})
 		}, []string{"phase.a on slurm.big, q, if it is as fast there: 1h, for 80 service units more", "1 more GPU on ssh.lab: 4h, for the same"}},
 		"a price that is not known": {"2h", func(c *lang.Campaign, in *Input) {
 			c.Phases[0].Candidates = []string{"ssh.lab", "slurm.big"}
@@ -31,7 +31,7 @@ func TestFaster(t *testing.T) {
 		}, []string{"phase.a on slurm.big, q, if it is as fast there: 1h, at a price that is not known", "1 more GPU on ssh.lab: 4h, for the same"}},
 		"a place of which nobody knows how much fits": {"2h", func(c *lang.Campaign, in *Input) {
 			c.Phases[0].Candidates = []string{"ssh.lab", "slurm.big"}
-			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", Word: "partition", GPUs: 1, MaxNodes: 8, Price: offer.Price{Known: true, SUPerGPUHour: "10"}})
+			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", Kind: offer.QueuePool, Word: "partition", GPUs: 1, MaxNodes: 8, Price: offer.Price{Known: true, SUPerGPUHour: "10"}})
 		}, []string{"phase.a on slurm.big, q, if it is as fast there and has room for 8 jobs at once: 1h, for 80 service units more", "1 more GPU on ssh.lab: 4h, for the same"}},
 		"a cap": {"2h", func(c *lang.Campaign, in *Input) {
 			c.Phases[0].MaxParallel = 2
@@ -46,7 +46,7 @@ func TestFaster(t *testing.T) {
 				c.Phases[0].Candidates = []string{"ssh.lab"}
 			}, phaseSpec{name: "a", seeds: seeds, lr: "1", gpus: 1, wall: c.wall})
 			in := input(camp, nil)
-			in.Pools = append(laptop(), offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 64, GPUs: 1, Total: 1, Idle: 1, Price: offer.Price{Known: true}})
+			in.Pools = append(laptop(), offer.Pool{Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 64, GPUs: 1, Total: 1, Idle: 1, Price: offer.Price{Known: true}})
 			if c.edit != nil {
 				c.edit(camp, &in)
 			}

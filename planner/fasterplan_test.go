@@ -62,9 +62,9 @@ func number(text string) decimal.Decimal { return decimal.RequireFromString(cmp.
 // one, any of which may be what keeps it.
 func drawSlow(t *testing.T, rnd *rand.Rand) (*lang.Campaign, Input) {
 	pools := []offer.Pool{
-		{Backend: "ssh.lab", Word: "machine", CPUs: 64, GPUs: 2 + rnd.IntN(3), Price: offer.Price{Known: true}},
-		{Backend: "slurm.big", Name: "q", Word: "partition", CPUs: 64, GPUs: 3, GPUModel: "A100", Total: 3 * (1 + rnd.IntN(3)), MaxNodes: 3, Price: offer.Price{Known: true, SUPerGPUHour: "10"}},
-		{Backend: "ssh.paid", Word: "machine", CPUs: 64, GPUs: 2, Price: offer.Price{Known: rnd.IntN(4) > 0, USDPerGPUHour: "1.5"}},
+		{Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 64, GPUs: 2 + rnd.IntN(3), Price: offer.Price{Known: true}},
+		{Backend: "slurm.big", Name: "q", Kind: offer.QueuePool, Word: "partition", CPUs: 64, GPUs: 3, GPUModel: "A100", Total: 3 * (1 + rnd.IntN(3)), MaxNodes: 3, Price: offer.Price{Known: true, SUPerGPUHour: "10"}},
+		{Backend: "ssh.paid", Kind: offer.MachinePool, Word: "machine", CPUs: 64, GPUs: 2, Price: offer.Price{Known: rnd.IntN(4) > 0, USDPerGPUHour: "1.5"}},
 	}
 	pools[1].WholeNode, pools[1].Wait = rnd.IntN(4) == 0, time.Duration(rnd.IntN(3))*time.Hour
 	for i := range pools {

@@ -5,37 +5,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/remarks"
+	"github.com/muster-run/muster/planner/warnings"
 )
 
 // findings are what the refresh found wrong, of what this plan starts; each
-// says which jobs it blocks where that is not all of a phase.
-func (m *maker) findings() {
-	var used map[string]bool
-	if len(m.in.Observed.Findings) > 0 {
-		used = m.backendsInUse()
-	}
-	for _, f := range m.in.Observed.Findings {
-		w := m.byPhase[f.Phase]
+// says which jobs it blocks where that is not all of a phase. Used are the
+// backends where something goes.
+func findings(fs *facts, ps phases, used map[string]bool) (diags diag.List) {
+	for _, f := range fs.in.Observed.Findings {
+		w := ps.byPhase[f.Phase]
 		switch {
 		case w == nil:
-			if m.concerns(f, used) {
-				m.diags.Append(f.Diagnostic)
+			if fs.concerns(f, used) {
+				diags.Append(f.Diagnostic)
 			}
 			continue
 		case w.nowhere && strings.Contains(f.Summary, "GPU"):
 			continue // that no place has them is said already
-		case f.On != "" && w.goesElsewhere(f.On):
+		case f.On != "" && goesElsewhere(w, f.On):
 			continue
 		case f.Cells == nil:
-			if w.starting() || m.in.Options.Destroy {
-				m.diags.Append(f.Diagnostic)
+			if w.starting() || fs.in.Options.Destroy {
+				diags.Append(f.Diagnostic)
 			}
 			continue
 		}
-		blocked, all := w.concerned(f)
+		blocked, all := concerned(w, f)
 		if len(blocked) == 0 {
 			continue // what needs it is done
 		}
@@ -44,10 +42,11 @@ func (m *maker) findings() {
 			if f.Severity != 0 {
 				verb = "concerns"
 			}
-			f.Detail = strings.TrimRight(f.Detail, ". ") + ".\n\n" + fmt.Sprintf("It %s %d of %d jobs: %s.", verb, len(blocked), all, remarks.Some(blocked))
+			f.Detail = strings.TrimRight(f.Detail, ". ") + ".\n\n" + fmt.Sprintf("It %s %d of %d jobs: %s.", verb, len(blocked), all, warnings.Some(blocked))
 		}
-		m.diags.Append(f.Diagnostic)
+		diags.Append(f.Diagnostic)
 	}
+	return diags
 }
 
 // localType is the type of backends on this machine.
@@ -57,9 +56,9 @@ const localType = "local"
 // this machine that is the room and the means that jobs need there: nothing to
 // a plan that has none there. Another one had to be reached, and what came of
 // that, such as a file put there, is told by every plan.
-func (m *maker) concerns(f observed.Finding, used map[string]bool) bool {
+func (fs *facts) concerns(f observed.Finding, used map[string]bool) bool {
 	name, named := strings.CutPrefix(f.Address, "backend.")
-	if !named || used[name] || m.in.Options.Destroy {
+	if !named || used[name] || fs.in.Options.Destroy {
 		return true
 	}
 	return !strings.HasPrefix(name, localType+".")
@@ -67,7 +66,7 @@ func (m *maker) concerns(f observed.Finding, used map[string]bool) bool {
 
 // goesElsewhere reports whether what of a phase has a place goes to other
 // backends than this one.
-func (w *work) goesElsewhere(backend string) bool {
+func goesElsewhere(w *draft, backend string) bool {
 	if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && g.Place.Backend == backend {
 		return false
 	}
@@ -77,7 +76,7 @@ func (w *work) goesElsewhere(backend string) bool {
 
 // concerned are the jobs of a finding that this plan would start, and how many
 // of their kind it would start in all.
-func (w *work) concerned(f observed.Finding) (blocked []string, all int) {
+func concerned(w *draft, f observed.Finding) (blocked []string, all int) {
 	add := func(i int) {
 		all++
 		if _, of := slices.BinarySearch(f.Cells, i); of {

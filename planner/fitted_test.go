@@ -14,7 +14,7 @@ import (
 )
 
 // TestRuntimesFollowAnAxis: where completed jobs took as many minutes as their
-// axis says, the others are foretold to do so, too; where they did not, the
+// axis says, the others are expected to do so, too; where they did not, the
 // median counts.
 func TestRuntimesFollowAnAxis(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestAGrownAxisIsOtherWork(t *testing.T) {
 	if basis, _ := plan(true); !strings.Contains(basis, "not comparable: n 400 → 40,000") {
 		t.Errorf("a size: %q", basis)
 	}
-	if basis, _ := plan(false); !strings.Contains(basis, "as long as the one run") {
+	if basis, _ := plan(false); !strings.Contains(basis, "as long as the one known run") {
 		t.Errorf("a seed: %q", basis)
 	}
 }

@@ -9,50 +9,65 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/foreign"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // foreign notes, on each job that starts, the files at its output paths that are
-// not its own: to replace them needs approval.
-func (m *maker) foreign() {
-	var found []inTheWay
-	for _, spot := range slices.Sorted(maps.Keys(m.in.Observed.Ground)) {
-		ground := m.in.Observed.Ground[spot]
-		for _, address := range slices.Sorted(maps.Keys(ground.There)) {
-			w, i, ok := m.cellOf(&state.Job{Address: address})
-			if !ok || !startsOn(w, i, spot) {
-				continue
-			}
-			if files := m.foreignFiles(w, i, ground); len(files) > 0 {
-				found = append(found, inTheWay{w: w, cell: i, files: files, ground: ground})
-			}
-		}
-	}
+// not its own: to replace them needs approval. It returns a warning of them.
+func foreignFiles(fs *facts, ps phases) diag.List {
+	cl := clearing{fs, ps}
+	found, makers := cl.find()
 	if len(found) == 0 {
-		return
-	}
-	makers := m.makers(found)
-	for k := range found {
-		found[k].files = slices.DeleteFunc(found[k].files, func(o offer.Output) bool { return makers[o.Path] != nil && sharedOutput(found[k].w.p, o.Name) })
-	}
-	if found = slices.DeleteFunc(found, func(f inTheWay) bool { return len(f.files) == 0 }); len(found) == 0 {
-		return
+		return nil
 	}
 	for k := range found {
 		f := &found[k]
 		d := f.w.pp.Details[f.cell]
 		d.Foreign, d.Destroy, d.Whose = f.files, true, makers.whose(f)
+		if why := f.w.unadopted[f.cell]; why != "" {
+			d.Whose += ", and not adopted: " + why
+		}
 		f.w.pp.Details[f.cell] = d
 	}
-	m.tellForeign(found, makers)
+	return diag.List{cl.warning(found, makers)}
+}
+
+// A clearing looks at the output paths of jobs that start.
+type clearing struct {
+	*facts
+	phases
+}
+
+// find returns the files in the way, with who made them.
+func (cl clearing) find() (found []inTheWay, all makers) {
+	for _, spot := range slices.Sorted(maps.Keys(cl.in.Observed.Ground)) {
+		ground := cl.in.Observed.Ground[spot]
+		for _, address := range slices.Sorted(maps.Keys(ground.There)) {
+			w, i, ok := cl.cellOf(address)
+			if !ok || !startsOn(w, i, spot) {
+				continue
+			}
+			if files := cl.of(w, i, ground); len(files) > 0 {
+				found = append(found, inTheWay{w: w, cell: i, files: files, ground: ground})
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	all = makersOf(found, cl.st)
+	for k := range found {
+		found[k].files = slices.DeleteFunc(found[k].files, func(o offer.Output) bool { return all[o.Path] != nil && sharedOutput(found[k].w.p, o.Name) })
+	}
+	return slices.DeleteFunc(found, func(f inTheWay) bool { return len(f.files) == 0 }), all
 }
 
 // inTheWay is files at the output paths of a job that starts.
 type inTheWay struct {
-	w      *work
+	w      *draft
 	cell   int
 	files  []offer.Output
 	ground observed.Ground
@@ -60,7 +75,7 @@ type inTheWay struct {
 
 // startsOn reports whether a job's next launch is the first of a token, and goes
 // to a spot.
-func startsOn(w *work, i int, spot string) bool {
+func startsOn(w *draft, i int, spot string) bool {
 	switch w.pp.Kind[i] {
 	case Run, Rerun, Retry, Resubmit:
 	case Restore:
@@ -75,16 +90,16 @@ func startsOn(w *work, i int, spot string) bool {
 	return spot == d.Backend || spot == d.Backend+"/"+d.Pool
 }
 
-func (m *maker) foreignFiles(w *work, i int, ground observed.Ground) []offer.Output {
+func (cl clearing) of(w *draft, i int, ground observed.Ground) []offer.Output {
 	address := w.p.Address(i)
-	g := foreign.Guard(w.record(i), m.st.Earlier[address], ground.Workdir)
+	g := OwnFiles(w.record(i), cl.st.Earlier[address], ground.Workdir)
 	if w.pp.Kind[i] == Restore { // its own result may be in place
 		for k := range w.restored[i].Job.Outputs {
 			o := &w.restored[i].Job.Outputs[k]
 			g.Own = append(g.Own, offer.Output{Path: o.Path, Size: o.Size, MTime: o.MTime, Inode: o.Inode, Files: o.Files})
 		}
 	}
-	return foreign.Of(ground.There[address], g, func(output string) bool { return sharedOutput(w.p, output) })
+	return notOwn(ground.There[address], g, func(output string) bool { return sharedOutput(w.p, output) })
 }
 
 // sharedOutput reports whether several jobs write an output, so that what one of
@@ -98,14 +113,14 @@ func sharedOutput(p *lang.Phase, output string) bool {
 // by path.
 type makers map[string]*state.Job
 
-func (m *maker) makers(found []inTheWay) makers {
+func makersOf(found []inTheWay, st *state.State) makers {
 	out := makers{}
 	for _, f := range found {
 		for _, o := range f.files {
 			out[o.Path] = nil
 		}
 	}
-	for _, job := range m.st.All() {
+	for _, job := range st.All() {
 		for _, o := range job.Outputs {
 			if had, asked := out[o.Path]; asked && had == nil && !job.Smoke {
 				out[o.Path] = job
@@ -134,26 +149,30 @@ func (all makers) whose(f *inTheWay) string {
 	case job != nil:
 		return "made by phase." + job.Phase + ", which is recorded to have them"
 	case len(f.ground.Campaigns) > 0:
-		return "not made by this job; " + strings.Join(f.ground.Campaigns, " and ") + wording(len(f.ground.Campaigns), " writes", " write") + " here, too"
+		return "not made by this job; " + alsoWrites(f.ground.Campaigns)
 	}
 	return "not made by this job"
+}
+
+func alsoWrites(campaigns []string) string {
+	return strings.Join(campaigns, " and ") + wording(len(campaigns), " writes", " write") + " here, too"
 }
 
 // shownForeign is how many files a warning names.
 const shownForeign = 5
 
-// tellForeign names the files, and the ways out.
-func (m *maker) tellForeign(found []inTheWay, all makers) {
+// warning names the files, and the ways out.
+func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 	var names, renamed []string
 	n := 0
 	for k := range found {
 		f := &found[k]
 		for _, o := range f.files {
 			if n++; n <= shownForeign {
-				names = append(names, fmt.Sprintf("%s (%s)", o.Path, f.w.p.Address(f.cell)))
+				names = append(names, fmt.Sprintf("%s (%s)", o.Path, f.w.p.Address(f.cell))+cl.ifOverwritten(f))
 			}
 		}
-		if job := all.of(f); job != nil && job.Phase != f.w.p.Name && m.byPhase[job.Phase] == nil {
+		if job := all.of(f); job != nil && job.Phase != f.w.p.Name && cl.byPhase[job.Phase] == nil {
 			hint := fmt.Sprintf("moved {\n  from = phase.%s\n  to   = phase.%s\n}", job.Phase, f.w.p.Name)
 			if !slices.Contains(renamed, hint) {
 				renamed = append(renamed, hint)
@@ -168,12 +187,44 @@ func (m *maker) tellForeign(found []inTheWay, all makers) {
 	if len(renamed) > 0 {
 		text += "\n\nIf the phase was renamed, this block keeps its results:\n\n" + strings.Join(renamed, "\n")
 	}
-	m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "files are there that their jobs did not make", Detail: text})
+	if blocks := cl.importBlocks(found, all); len(blocks) > 0 {
+		text += "\n\nIf they are results to keep, this adopts those that are whole, and nothing is run for them:\n\n" + strings.Join(blocks, "\n")
+	}
+	return diag.Diagnostic{Severity: diag.Warning, Summary: FilesInTheWay, Detail: text}
 }
 
-func wording(n int, one, many string) string {
-	if n == 1 {
-		return one
+// importBlocks are the import blocks that adopt what is in the way: of jobs of which
+// every output is there and which nobody is recorded to have made.
+func (cl clearing) importBlocks(found []inTheWay, all makers) (blocks []string) {
+	of := map[*draft][]int{}
+	for k := range found {
+		f := &found[k]
+		there := f.ground.There[f.w.p.Address(f.cell)]
+		whole := !slices.ContainsFunc(f.w.p.Outputs, func(d *lang.Output) bool {
+			return d.Shared || !slices.ContainsFunc(there, func(o offer.Output) bool { return o.Name == d.Name })
+		})
+		if made := all.of(f); whole && f.w.unadopted[f.cell] == "" && (made == nil || made.Address == f.w.p.Address(f.cell)) {
+			of[f.w] = append(of[f.w], f.cell)
+		}
 	}
-	return many
+	for _, w := range cl.drafts {
+		to := "phase." + w.p.Name
+		switch len(of[w]) {
+		case 0:
+			continue
+		case 1:
+			to = w.p.Address(of[w][0])
+		}
+		blocks = append(blocks, fmt.Sprintf("import {\n  to = %s\n}", to))
+	}
+	return blocks
+}
+
+// ifOverwritten says of files in the way that their backend moves none aside.
+func (cl clearing) ifOverwritten(f *inTheWay) string {
+	d := f.w.pp.Decision(f.cell)
+	if f.w.pp.Kind[f.cell] == Restore || warnings.Guards(cl.in.Can, d.Backend) {
+		return ""
+	}
+	return ", which backend." + d.Backend + " writes over and does not move aside"
 }

@@ -39,7 +39,7 @@ phase "a" {
 		j := &state.Job{Address: "phase.a", Phase: "a", Status: state.Completed, Scheme: Scheme, Definition: p.Definition().Digest,
 			Result: result.New(Scheme, nil).Read(seen(digest)).Phase(p)[0].String()}
 		if digest != "" {
-			j.InputBytes = map[string]string{result.Image: digest}
+			j.InputBytes = state.TextsOf(map[string]string{result.Image: digest})
 		}
 		return j
 	}

@@ -156,7 +156,7 @@ func TestImports(t *testing.T) {
 func TestRentals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		status  state.Status // of the job that lies on the machine
+		status  state.Status // of the job that is on the machine
 		edit    func(x *scene)
 		release bool
 		kept    bool // with a note

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/state"
 )
 
@@ -37,7 +37,7 @@ func TestMachinesThatFail(t *testing.T) {
 	if got := note(few); got != "" {
 		t.Errorf("three jobs: %q", got)
 	}
-	if p, want := evidence.LostWithMachines(4, 24*time.Hour), 4*6.5/1000; p > want || p < 0.98*want {
+	if p, want := history.LostWithMachines(4, 24*time.Hour), 4*6.5/1000; p > want || p < 0.98*want {
 		t.Errorf("a day on four machines: %.4f, about %.4f", p, want)
 	}
 }

@@ -1,156 +1,127 @@
 package planner
 
 import (
+	"fmt"
+
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/evidence"
-	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/holds"
-	"github.com/muster-run/muster/planner/hosts"
-	"github.com/muster-run/muster/planner/overflow"
-	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/plan"
-	"github.com/muster-run/muster/planner/queues"
-	"github.com/muster-run/muster/planner/result"
-	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/planner/history"
 )
-
-// A maker is one plan in the making. Its steps run in order, each over whole
-// phases; nothing in it outlives the plan but the columns.
-type maker struct {
-	in      Input
-	st      *state.State
-	plan    *Plan
-	diags   diag.List
-	works   []*work
-	byPhase map[string]*work
-
-	hash        *result.Hasher
-	older       map[int]*result.Hasher // for records made under earlier schemes
-	seenSchemes map[int]bool           // of the records, other than the current one
-	loose       []*state.Job           // records of jobs that are not wanted, by address
-	ended       []*state.Job           // those of them that a destroy leaves alone
-	smokes      map[string]*state.Job
-	past        *queues.Past // nil until asked for
-	holds       []holds.Hold
-	digest      map[*lang.Input][]string // bytes read by each group, by input
-	urgent      bool
-	overflows   bool             // phases that may overflow do
-	spills      []overflow.Spill // what did
-	moves       []forecast.Move  // what is billed of transfers
-	paid        map[way]bool     // files that are among them
-	unpriced    []place.Decision // of what is in flight: it is not known what is charged there
-	spots       *hosts.Spots
-	load        *hosts.Load                 // what is spread over hosts, in one arrangement
-	verdicts    map[string]state.Validation // by fingerprint
-	risen       map[place.PoolAt]place.Rise // nil until asked for
-}
-
-// A work is one phase in the making.
-type work struct {
-	p  *lang.Phase
-	pp *PhasePlan
-
-	reqs      []lang.Request // distinct requests of runs
-	rec       []*state.Job   // by cell; nil as a whole when there is none
-	from      map[int]string // former address of moved records
-	forgotten map[int]*state.Job
-	restored  map[int]*Restorable // results that were replaced and are there
-	same      map[int]Hash        // computed hash of accepted and ignored changes
-	older     map[int][]Hash
-
-	selected       []bool // nil: every cell
-	rerun          []bool // nil: none
-	accept         []bool
-	first          []Kind // as diffed, before gates and blocks
-	ev             *evidence.Evidence
-	nowhere        bool // a request of it fits no place
-	history        *evidence.Past
-	model          *evidence.Fitted // of its runtimes, where fits
-	fitTried, fits bool
-	gated          []int // cells that a gate or a block stopped, and what they said before
-	before         map[int]Detail
-	jobs           []int // that start, by request
-	propagates     bool  // told that its jobs submit jobs
-}
 
 // Make plans. The list holds what the person should know; with errors in it
 // the plan is for showing only.
+//
+// Its steps run in order, each over whole phases. A step takes the facts, the
+// phases, and what its other parameters name of earlier steps. It fills columns of
+// the phases, which type work lists by step, and returns the rest.
 func Make(in Input) (*Plan, diag.List) {
-	m := newMaker(in)
-	m.indexRecords()
-	m.selectCells()
-	m.hashPhases()
-	m.inferMoves()
+	j := join(in)
+	fs, ps := j.facts, j.phases
+	p := j.emptyPlan()
+	var ar arrangement // of nothing, where nothing starts
 	switch {
 	case in.Options.RefreshOnly:
-		m.refreshOnly()
-		m.headBackends()
-		m.seal()
-		return m.plan, m.plan.Diags
+		rows, told := refreshOnly(fs, ps, j.loose)
+		views, old := headBackends(fs, ps, ps.backendsInUse(nil))
+		p.Loose, p.Backends = rows, views
+		tell(p, report{diags: append(told, old...)})
+		return seal(p, fs)
 	case in.Options.Destroy:
-		m.destroyAll()
-		m.deletions()
+		active, ended := destroyAll(fs, ps, j.loose)
+		j.loose = active
+		rows, told := deletions(fs, ps, ended)
+		p.Deletions, p.Counts.Delete = rows, len(rows)
+		tell(p, report{diags: told})
 	default:
-		m.restorable()
-		m.diffPhases()
-		m.importJobs()
-		m.rerunMissing()
-		m.touched()
-		m.narrow()
-		m.protect()
-		m.arrange()
-		m.foreign()
+		told, same := want(j.differ)
+		p.Touched = same
+		tell(p, told)
+		ar = arrange(fs, ps, j.hashes.now, j.smokes, j.queues)
+		p.Transfers = ar.transfers
+		p.Keep(ar.live(p, j.hashes.now))
+		tell(p, report{notes: j.fitting.notes, diags: append(ar.diags, foreignFiles(fs, ps)...)})
 	}
-	m.looseRows()
-	m.rentals()
-	m.lookFirst()
-	m.preflight()
-	m.budgets()
-	m.finish()
-	return m.plan, m.plan.Diags
+	used := ps.backendsInUse(p.Transfers)
+	rows, kept := rentals(fs, used)
+	p.Loose = append(looseRows(fs, ps, j.records), rows...)
+	tell(p, report{notes: kept, diags: lookFirst(fs, p.Deletions, p.Loose)})
+	tell(p, preflight(fs, ps, used))
+	money := checkBudgets(fs, ps, ar.forecast, unknowns{ps, in.Campaign.Backends, p.Unbounded, ar.moves, ar.unpriced})
+	p.Forecast, p.Budgets, p.Ceiling = money.forecast, money.checks, money.ceiling
+	tell(p, money.report)
+	tell(p, compareRequests(fs, ps))
+	views, old := headBackends(fs, ps, used)
+	n := notes(fs, ps, decided{used, ar.transfers, ar.spills, p.Forecast, p.Budgets, j.queues})
+	p.Backends, p.Dangers, p.Unattended = views, n.dangers, n.unattended
+	tell(p, report{notes: n.notes, diags: old})
+	return seal(p, fs)
 }
 
-func newMaker(in Input) *maker {
-	st := in.State
-	if st == nil {
-		st = &state.State{}
-	}
-	m := &maker{in: in, st: st, byPhase: map[string]*work{}, older: map[int]*result.Hasher{}, seenSchemes: map[int]bool{}, smokes: map[string]*state.Job{}, digest: map[*lang.Input][]string{}}
-	m.spots = hosts.NewSpots(in.Pools, in.Campaign.Backends)
-	m.hash = result.New(Scheme, in.Observed.Sources).Read(in.Observed.Contents)
-	m.plan = &Plan{
-		Campaign: in.Campaign.Name, About: in.Campaign.Description, Digest: in.Campaign.Digest, Lineage: st.Lineage, Serial: st.Serial, Now: in.Now,
-		Reason: in.Options.Reason, Destroy: in.Options.Destroy, RefreshOnly: in.Options.RefreshOnly,
-	}
-	m.plan.Keep(plan.Live{Hash: m.hash})
-	for _, p := range in.Campaign.Phases {
-		w := &work{p: p, reqs: p.Requests(lang.Run), pp: &PhasePlan{Phase: p, Details: map[int]Detail{}}}
-		n := p.Len()
-		w.pp.Kind, w.pp.Place = make([]Kind, n), make([]uint16, n)
-		if p.Source != nil {
-			w.pp.Source = in.Observed.Sources[p.Source.Key()]
-		}
-		w.pp.Raw = in.Observed.Contents.Files(p)
-		w.pp.Images = in.Observed.Contents.Digests(p, result.Image)
-		w.pp.Explain(func(cell int) Detail { return m.explainKept(w, cell) })
-		m.works = append(m.works, w)
-		m.byPhase[p.Name] = w
-		m.plan.Phases = append(m.plan.Phases, w.pp)
-	}
-	m.holds, m.diags = holds.Of(st)
-	return m
+// A report is what a step tells beside what it decides.
+type report struct {
+	notes []string  // what the plan assumes
+	asks  []string  // why a flag does not approve the plan
+	diags diag.List // what the person should know; errors keep the plan from being applied
 }
 
-// record is a cell's record, or nil.
-func (w *work) record(i int) *state.Job {
-	if w.rec == nil {
-		return nil
-	}
-	return w.rec[i]
+func (s *report) add(more report) {
+	s.notes, s.asks = append(s.notes, more.notes...), append(s.asks, more.asks...)
+	s.diags.Append(more.diags...)
 }
 
-func (w *work) is(column []bool, i int) bool { return column != nil && column[i] }
+func tell(p *Plan, s report) {
+	p.Notes, p.Asks = append(p.Notes, s.notes...), append(p.Asks, s.asks...)
+	p.Diags.Append(s.diags...)
+}
 
-// chosen reports whether -target leaves a cell in the plan.
-func (w *work) chosen(i int) bool { return w.selected == nil || w.selected[i] }
+// Joined is what is known of a campaign before anything is decided: facts, and
+// jobs beside their records.
+type joined struct {
+	*facts
+	phases
+	records
+	hashes  *hashes
+	differ  *differ
+	queues  *history.Queues // what earlier jobs say of queues
+	fitting *fitting        // of runtimes, in phases' pasts
+	diags   diag.List
+}
+
+func join(in Input) joined {
+	fs, diags := newFacts(in)
+	j := joined{facts: fs, phases: newPhases(in), diags: diags}
+	j.records, diags = recordsOf(fs, j.phases)
+	j.diags.Append(diags...)
+	j.diags.Append(selectCells(fs, j.phases)...)
+	j.hashes, diags = hashPhases(fs, j.phases, j.schemes)
+	j.diags.Append(diags...)
+	j.differ = newDiffer(j.hashes, j.phases)
+	j.loose = inferMoves(fs, j.phases, j.hashes, j.loose)
+	j.queues, j.fitting = pastOfQueues(fs, j.phases, j.smokes), rememberPast(fs.st, j.phases)
+	return j
+}
+
+// emptyPlan is a plan that does nothing yet.
+func (j *joined) emptyPlan() *Plan {
+	c, o := j.in.Campaign, j.in.Options
+	p := &Plan{
+		Campaign: c.Name, About: c.Description, Digest: c.Digest, Lineage: j.st.Lineage, Serial: j.st.Serial, Now: j.in.Now,
+		Reason: o.Reason, Destroy: o.Destroy, RefreshOnly: o.RefreshOnly, Counts: j.counted(), Diags: j.diags,
+	}
+	df := j.differ
+	for _, w := range j.drafts {
+		p.Phases = append(p.Phases, w.pp)
+		w.pp.Explain(func(cell int) Detail { return df.explain(w, cell) })
+	}
+	p.Keep(Live{Hash: j.hashes.now})
+	return p
+}
+
+// seal closes a plan.
+func seal(p *Plan, fs *facts) (*Plan, diag.List) {
+	p.Notes, p.Diags = dedupe(p.Notes), p.Diags.Once()
+	p.Seal()
+	if most, n := fs.in.Campaign.Policy.MaxCancel, p.Counts.Cancel; most > 0 && n > most {
+		p.Asks = append(p.Asks, fmt.Sprintf("it cancels %d jobs, and policy max_cancel is %d", n, most))
+	}
+	return p, p.Diags
+}

@@ -8,43 +8,69 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
-	"github.com/muster-run/muster/planner/plan"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // bytesChanged compares the bytes a job read with the bytes its producers
 // have now, for producers that stand.
-func (m *maker) bytesChanged(w *work, i int, job *state.Job) []Reason {
+func (df *differ) bytesChanged(w *draft, i int, job *state.Job) []Reason {
 	if len(job.InputBytes) == 0 {
 		return nil
 	}
 	var out []Reason
-	for _, in := range m.hash.Inputs(w.p) {
-		old := job.InputBytes[in.Name]
+	for _, in := range df.now.Inputs(w.p) {
+		old := job.InputBytes.Get(in.Name)
 		if old == "" {
 			continue
 		}
-		if now := m.inputDigest(in, in.GroupOf(i)); now != "" && now != old {
-			out = append(out, change.Of("input."+in.Name, change.Short(old), change.Short(now)))
+		if now := df.inputDigest(in, in.GroupOf(i)); now != "" && now != old {
+			r := change.Of("input."+in.Name, change.Short(old), change.Short(now))
+			r.Files = df.newerFiles(in, in.GroupOf(i), job)
+			out = append(out, r)
 		}
 	}
 	return out
+}
+
+// newerFiles names those of the files that a group reads that were made or taken
+// over after a job had begun; all of them where none tells.
+func (df *differ) newerFiles(in *lang.Input, g int, job *state.Job) string {
+	from := df.byPhase[in.From.Name]
+	var all, newer []string
+	for _, p := range in.Members(g) {
+		rec := from.record(p)
+		if rec == nil {
+			continue
+		}
+		o := observed.RecordOf(rec, in.Output)
+		if o == nil {
+			continue
+		}
+		all = append(all, o.Path)
+		if at := job.Last(); at != nil && !at.Started.IsZero() && max(o.MTime, o.CTime) > at.Started.UnixNano() {
+			newer = append(newer, o.Path)
+		}
+	}
+	if len(newer) > 0 {
+		return change.Names(newer)
+	}
+	return change.Names(all)
 }
 
 const unknownDigest = "?" // worked out, and not known
 
 // inputDigest is the digest of the bytes a group reads now; "" if a producer
 // has not made them or will make them again.
-func (m *maker) inputDigest(in *lang.Input, g int) string {
-	cache := m.digest[in]
+func (df *differ) inputDigest(in *lang.Input, g int) string {
+	cache := df.digest[in]
 	if cache == nil {
 		cache = make([]string, in.Groups())
-		m.digest[in] = cache
+		df.digest[in] = cache
 	}
 	if cache[g] == "" {
 		cache[g] = unknownDigest
-		if d := m.digestOf(in, g); d != "" {
+		if d := df.digestOf(in, g); d != "" {
 			cache[g] = d
 		}
 	}
@@ -54,14 +80,14 @@ func (m *maker) inputDigest(in *lang.Input, g int) string {
 	return cache[g]
 }
 
-func (m *maker) digestOf(in *lang.Input, g int) string {
-	from := m.byPhase[in.From.Name]
+func (df *differ) digestOf(in *lang.Input, g int) string {
+	from := df.byPhase[in.From.Name]
 	members := in.Members(g)
 	digests := make([]string, 0, len(members))
 	for _, p := range members {
 		switch from.pp.Kind[p] {
 		case None, Move, Bytes, Accept, Record, Skipped:
-		case Restore:
+		case Restore, AdoptFiles:
 			o := observed.RecordOf(&from.restored[p].Job, in.Output)
 			if o == nil {
 				return ""
@@ -71,7 +97,7 @@ func (m *maker) digestOf(in *lang.Input, g int) string {
 		default:
 			return ""
 		}
-		d := m.in.Observed.Digest(from.record(p), in.Output)
+		d := df.in.Observed.Digest(from.record(p), in.Output)
 		if d == "" {
 			return ""
 		}
@@ -82,9 +108,9 @@ func (m *maker) digestOf(in *lang.Input, g int) string {
 
 // rerunMissing re-runs completed jobs whose files are gone and needed by a job
 // of this plan, consumers first, so that need travels up.
-func (m *maker) rerunMissing() {
+func (df *differ) rerunMissing() {
 	missing := false
-	for _, w := range m.works {
+	for _, w := range df.drafts {
 		for _, k := range w.pp.Kind {
 			missing = missing || k == Missing
 		}
@@ -92,10 +118,10 @@ func (m *maker) rerunMissing() {
 	if !missing {
 		return
 	}
-	for at := len(m.works) - 1; at >= 0; at-- {
-		w := m.works[at]
+	for at := len(df.drafts) - 1; at >= 0; at-- {
+		w := df.drafts[at]
 		for _, in := range w.p.Inputs {
-			from := m.byPhase[in.From.Name]
+			from := df.byPhase[in.From.Name]
 			needed := make([]bool, in.Groups())
 			for i, k := range w.pp.Kind {
 				g := in.GroupOf(i)
@@ -103,13 +129,13 @@ func (m *maker) rerunMissing() {
 					continue
 				}
 				needed[g] = true
-				m.need(from, in.Members(g), w.p.Address(i))
+				df.need(from, in.Members(g), w.p.Address(i))
 			}
 		}
 	}
 }
 
-func (m *maker) need(from *work, producers []int, by string) {
+func (df *differ) need(from *draft, producers []int, by string) {
 	for _, p := range producers {
 		if from.pp.Kind[p] != Missing {
 			continue
@@ -117,7 +143,7 @@ func (m *maker) need(from *work, producers []int, by string) {
 		d := from.pp.Details[p]
 		d.Reasons = append(d.Reasons, change.Of("outputs", "as recorded", fmt.Sprintf("%s, and %s needs them", d.Text, by)))
 		d.Text, d.Destroy = "", true
-		kind := m.unlessHeld(from, p, &d, Rerun)
+		kind := df.unlessHeld(from, p, &d, Rerun)
 		d.Destroy = kind.Destroys()
 		from.pp.Kind[p] = kind
 		from.pp.Details[p] = d
@@ -126,18 +152,19 @@ func (m *maker) need(from *work, producers []int, by string) {
 
 // touched lists the files that somebody touched and that hold the same bytes:
 // recorded as they are now, they need not be opened by each plan to come.
-func (m *maker) touched() {
-	for _, address := range slices.Sorted(maps.Keys(m.in.Observed.Touched)) {
-		job := m.st.Jobs[address]
+func touched(fs *facts) (out []Touched) {
+	for _, address := range slices.Sorted(maps.Keys(fs.in.Observed.Touched)) {
+		job := fs.st.Jobs[address]
 		if job == nil {
 			continue
 		}
-		t := plan.Touched{Address: address}
-		for _, o := range m.in.Observed.Touched[address] {
+		t := Touched{Address: address}
+		for _, o := range fs.in.Observed.Touched[address] {
 			if rec := observed.RecordOf(job, o.Name); rec != nil {
 				t.Outputs = append(t.Outputs, observed.As(rec, &o))
 			}
 		}
-		m.plan.Touched = append(m.plan.Touched, t)
+		out = append(out, t)
 	}
+	return out
 }

@@ -145,7 +145,7 @@ func TestMovedThoughItsInputChanged(t *testing.T) {
 			mod = func(c *lang.Campaign) { c.Moved = []lang.Moved{{From: "phase.old", To: "phase.new"}} }
 		}
 		st := applied(t, load(t, nil, a, phaseSpec{name: "old", seeds: []int{1}, lr: "1", input: "a"}), state.Completed)
-		st.Jobs[`phase.old["seed=1"]`].InputBytes = map[string]string{"x": "sha256:other"}
+		st.Jobs[`phase.old["seed=1"]`].InputBytes = state.TextsOf(map[string]string{"x": "sha256:other"})
 		is := load(t, mod, a, phaseSpec{name: name, seeds: []int{1}, lr: "1", input: "a"})
 		if got := planned(t, input(is, st)).Phases[1].Kind[0]; got != want {
 			t.Errorf("moved %v: %v, not %v", moves, got, want)

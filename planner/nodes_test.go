@@ -45,8 +45,8 @@ phase "a" {
 	}
 	in := input(c, nil)
 	in.Pools = []offer.Pool{
-		{Backend: "slurm.big", Name: "one", Word: "partition", CPUs: 64, MaxNodes: 1, Price: offer.Price{Known: true, SUPerNodeHour: "1"}},
-		{Backend: "slurm.big", Name: "many", Word: "partition", CPUs: 64, MaxNodes: 8, Price: offer.Price{Known: true, SUPerNodeHour: "10"}},
+		{Backend: "slurm.big", Name: "one", Kind: offer.QueuePool, Word: "partition", CPUs: 64, MaxNodes: 1, Price: offer.Price{Known: true, SUPerNodeHour: "1"}},
+		{Backend: "slurm.big", Name: "many", Kind: offer.QueuePool, Word: "partition", CPUs: 64, MaxNodes: 8, Price: offer.Price{Known: true, SUPerNodeHour: "10"}},
 	}
 	p := planned(t, in)
 	d := p.Phases[0].Decision(0)

@@ -4,69 +4,92 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/change"
-	"github.com/muster-run/muster/planner/remarks"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/history"
+	"github.com/muster-run/muster/planner/warnings"
 )
 
-// note gathers what the plan says beside its rows and figures.
-func (m *maker) note() {
-	say := func(notes ...string) { m.plan.Notes = append(m.plan.Notes, notes...) }
+// A note is what a plan says beside its rows and figures.
+type note struct {
+	notes      []string
+	dangers    []string // those of notes that tell when something is deleted, ended or billed
+	unattended []string // phases that start nothing while muster is closed
+}
+
+// Decided is what notes are about, beside the phases.
+type decided struct {
+	used      map[string]bool // backends where something goes
+	transfers []Transfer
+	spills    []spillover
+	forecast  forecast.Forecast
+	budgets   []BudgetCheck
+	queues    *history.Queues
+}
+
+// notes gathers what a plan says that is decided.
+func notes(fs *facts, ps phases, d decided) (out note) {
+	say := func(notes ...string) { out.notes = append(out.notes, notes...) }
+	in, c := &fs.in, fs.in.Campaign
 	untracked := false
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		untracked = untracked || w.p.Source == nil
 		if s := w.pp.Source; s.Dirty && w.starting() {
 			say(fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, change.Short(s.Commit)))
 		}
 	}
-	if untracked && m.in.Campaign.Source == nil && len(m.works) > 0 && !m.in.Options.Destroy {
+	if untracked && c.Source == nil && len(ps.drafts) > 0 && !in.Options.Destroy {
 		say("code: untracked, so a change of the programs re-runs nothing (add a source block)")
 	}
-	say(remarks.Undigested(m.in.Observed.Undigested)...)
-	for _, w := range m.works {
-		for _, d := range w.pp.Placements {
-			m.noteWait(&d)
-			m.noteTurn(w, &d)
+	say(warnings.Undigested(in.Observed.Undigested)...)
+	for _, w := range ps.drafts {
+		for i := range w.pp.Placements {
+			say(noteWait(&w.pp.Placements[i])...)
+			say(noteTurn(d.queues, w, &w.pp.Placements[i])...)
 		}
 	}
-	used, runs := m.backendsInUse(), m.anythingRuns()
-	for _, s := range m.spills {
+	runs := ps.anythingRuns()
+	for _, s := range d.spills {
 		say(s.Note())
 	}
-	say(remarks.Elsewhere(m.queues().Phases)...)
-	m.noteMissing()
-	dated := remarks.Dated(m.in.Pools, m.in.Campaign.Backends)
+	say(warnings.Elsewhere(d.queues.Phases)...)
+	say(noteMissing(ps)...)
+	dated := warnings.Dated(in.Pools, c.Backends)
 	if runs {
-		due := remarks.Clocks(dated, m.usedPools(), m.in.Now, m.plan.Forecast.Walltime.P90, m.st.Jobs)
-		say(due...)
-		m.plan.Dangers = due
+		out.dangers = warnings.Clocks(dated, ps.usedPools(), in.Now, d.forecast.Walltime.P90, fs.st.Jobs)
+		say(out.dangers...)
 	}
-	rented, due := remarks.Rented(remarks.ByHand(m.st.Rentals, m.in.Campaign.Backends), m.in.Observed.Orphans, dated, m.in.Now)
+	rented, due := warnings.Rented(warnings.ByHand(fs.st.Rentals, c.Backends), in.Observed.Orphans, dated, in.Now)
 	say(rented...)
-	if left := remarks.NotOurs(m.in.Campaign.Backends); left != "" && m.in.Options.Destroy {
+	if left := warnings.NotOurs(c.Backends); left != "" && in.Options.Destroy {
 		say(left)
 	}
-	m.plan.Dangers = dedupe(append(m.plan.Dangers, due...))
-	say(remarks.Machines(m.withoutHistory())...)
+	out.dangers = dedupe(append(out.dangers, due...))
+	say(warnings.Machines(ps.withoutHistory())...)
+	starting := ps.startingWorks(d.transfers)
 	if runs {
-		say(remarks.Uncounted(m.startingWorks(), m.in.Pools, m.in.Campaign.Backends)...)
+		say(warnings.Uncounted(starting, in.Pools, c.Backends)...)
 	}
-	say(remarks.Exchange(m.in.Campaign.Backends, used)...)
+	say(warnings.Exchange(c.Backends, d.used)...)
 	if runs {
-		if off := (remarks.Off{Works: m.startingWorks(), Can: m.in.Can, Pools: m.in.Pools, Backends: m.in.Campaign.Backends, MaxParallel: m.in.Campaign.MaxParallel, Budgets: m.plan.Budgets}).Sentence(); off != "" {
+		off, waits := warnings.Off{Works: starting, Can: in.Can, Pools: in.Pools, Backends: c.Backends, MaxParallel: c.MaxParallel, Budgets: d.budgets}.Sentence()
+		if out.unattended = waits; off != "" {
 			say(off)
 		}
-		say(remarks.Unheld(m.in.Campaign.Budgets, m.plan.Forecast.ByBackend, m.in.Can)...)
-		say(remarks.Risen(m.rises(), m.risenPools())...)
-		say(remarks.Held(m.short())...)
-		say(remarks.NoCeiling(m.in.Campaign.Backends, used, m.in.Can)...)
+		say(warnings.Unheld(c.Budgets, d.forecast.ByBackend, in.Can)...)
+		say(warnings.Unguarded(starting, in.Can)...)
+		say(warnings.Risen(fs.rises(), ps.risenPools())...)
+		say(warnings.Held(ps.short())...)
+		say(warnings.NoCeiling(c.Backends, d.used, in.Can)...)
 	}
-	m.plan.Notes = dedupe(m.plan.Notes)
+	return out
 }
 
 // short counts the queued jobs that a limit holds.
-func (m *maker) short() (n int) {
-	for _, w := range m.works {
+func (ps phases) short() (n int) {
+	for _, w := range ps.drafts {
 		for i, k := range w.pp.Kind {
 			if r := w.record(i); k == Continue && r != nil && r.Short != "" {
 				n++
@@ -77,9 +100,9 @@ func (m *maker) short() (n int) {
 }
 
 // risenPools are the pools that jobs go to, or are queued at.
-func (m *maker) risenPools() [][2]string {
-	out := m.usedPools()
-	for _, w := range m.works {
+func (ps phases) risenPools() [][2]string {
+	out := ps.usedPools()
+	for _, w := range ps.drafts {
 		for i, k := range w.pp.Kind {
 			if r := w.record(i); k == Continue && r != nil && r.Last() != nil && r.Last().Started.IsZero() {
 				if at := [2]string{r.Last().Backend, r.Last().Pool}; !slices.Contains(out, at) {
@@ -91,46 +114,30 @@ func (m *maker) risenPools() [][2]string {
 	return out
 }
 
-// usedPools are the pools that the plan's work goes to, in order, each once.
-func (m *maker) usedPools() [][2]string {
-	var out [][2]string
-	seen := map[[2]string]bool{}
-	for _, w := range m.works {
-		for _, d := range w.pp.Placements {
-			key := [2]string{d.Backend, d.Pool}
-			if d.Backend != "" && !seen[key] {
-				seen[key] = true
-				out = append(out, key)
-			}
-		}
-	}
-	return out
-}
-
-// withoutHistory are the runs that start of phases of which none has ended.
-func (m *maker) withoutHistory() (out []remarks.Run) {
-	for _, w := range m.works {
-		if !w.starting() || m.evidence(w).Launches > 0 {
+// withoutHistory are the runs that start in phases without an ended run.
+func (ps phases) withoutHistory() (out []warnings.Launches) {
+	for _, w := range ps.drafts {
+		if !w.starting() || w.past.measurements().Launches > 0 {
 			continue
 		}
 		r := w.p.Retry
 		again := r.Launches() > 1 && r.Covers("node_failure")
 		for at, n := range w.groupJobs() {
 			if d := w.pp.Placements[at]; n > 0 && d.Backend != "" {
-				out = append(out, remarks.Run{Phase: w.p.Name, Jobs: n, Machines: max(d.Shape.Nodes, 1), Each: m.evidence(w).OnPool(d).Expected, Again: again})
+				out = append(out, warnings.Launches{Phase: w.p.Name, Jobs: n, Machines: max(d.Shape.Nodes, 1), Each: w.past.measurements().OnPool(d).Expected, Again: again})
 			}
 		}
 	}
 	return out
 }
 
-// startingWorks are the phases of which something starts.
-func (m *maker) startingWorks() (out []remarks.Work) {
-	for _, w := range m.works {
+// startingWorks are the phases with jobs that start.
+func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
+	for _, w := range ps.drafts {
 		if !w.starting() {
 			continue
 		}
-		o := remarks.Work{Phase: w.p, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
+		o := warnings.Work{Phase: w.p, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
 		for i, at := range w.pp.Place {
 			if w.pp.Kind[i].Starts() {
 				o.Starting[int(at)]++
@@ -139,7 +146,7 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 		if g := w.pp.Smoke; g != nil {
 			o.Smokes, o.SmokesAt = len(g.Launches()), g.Place
 		}
-		for _, t := range m.plan.Transfers {
+		for _, t := range moving {
 			if t.Phase == w.p.Name {
 				o.Moves[t.Input] = true
 			}
@@ -149,41 +156,31 @@ func (m *maker) startingWorks() (out []remarks.Work) {
 	return out
 }
 
-// unplaced counts the jobs that would start and have nowhere to.
-func (w *work) unplaced() (n int) {
-	for i, at := range w.pp.Place {
-		if w.pp.Kind[i].Starts() && (at == 0 || w.pp.Placements[at].Backend == "") {
-			n++
-		}
-	}
-	return n
-}
-
 // namedMissing is how many jobs a note names one by one.
 const namedMissing = 3
 
 // noteMissing names the way out where outputs are gone that nothing needs now.
-func (m *maker) noteMissing() {
+func noteMissing(ps phases) []string {
 	n, flags := 0, ""
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		for i, k := range w.pp.Kind {
 			if k != Missing {
 				continue
 			}
 			if n++; n <= namedMissing {
-				flags += fmt.Sprintf(" -rerun='%s'", w.p.Address(i))
+				flags += fmt.Sprintf(" -rerun=%s", shell.Enclose(w.p.Address(i)))
 			}
 		}
 	}
 	if n == 0 {
-		return
+		return nil
 	}
 	each := ""
 	if n > namedMissing {
 		each = fmt.Sprintf(" and so for %d more, which -verbose names", n-namedMissing)
 	}
-	m.plan.Notes = append(m.plan.Notes, fmt.Sprintf("Outputs of %s are missing, and no job of this plan needs them: left so, nothing happens until one does, and that plan makes them again. "+
-		"To have them now, put the files back, or `muster apply%s`%s.", amount.Jobs(n), flags, each))
+	return []string{fmt.Sprintf("Outputs of %s are missing, and no job of this plan needs them: left so, nothing happens until one does, and that plan makes them again. "+
+		"To have them now, put the files back, or `muster apply%s`%s.", amount.Jobs(n), flags, each)}
 }
 
 func dedupe(in []string) []string {

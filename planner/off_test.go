@@ -59,15 +59,15 @@ func TestMusterOffOfAFullQueue(t *testing.T) {
 func TestMusterOffOfAQoS(t *testing.T) {
 	t.Parallel()
 	for own, want := range map[int]string{
-		0:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 2 jobs of yours at a time, of 3).",
-		1:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 1 job of yours at a time, of 3).",
+		0:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 2 jobs of yours at a time by the limit of qos normal, of 3).",
+		1:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 1 job of yours at a time by the limit of qos small, of 3).",
 		offer.NoLimit: "If you close muster now, local.local finishes everything.",
 	} {
 		in := input(load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}), nil)
 		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
-		in.Pools[0].MaxSubmit = 2
+		in.Pools[0].MaxSubmit, in.Pools[0].SubmitBy = 2, "qos normal"
 		first, _ := Make(in)
-		in.Quotes = []place.Quoted{{Shape: first.Phases[0].Decision(0).Shape, Quote: offer.Quote{Backend: "local.local", Fits: true, Wait: -1, MaxSubmit: own}}}
+		in.Quotes = []place.Quoted{{Shape: first.Phases[0].Decision(0).Shape, Quote: offer.Quote{Backend: "local.local", Fits: true, Wait: -1, MaxSubmit: own, SubmitBy: "qos small"}}}
 		if p, _ := Make(in); offOf(p.Notes) != want {
 			t.Errorf("%d: got  %s\nwant %s", own, offOf(p.Notes), want)
 		}

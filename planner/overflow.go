@@ -11,38 +11,46 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/launches"
-	"github.com/muster-run/muster/planner/overflow"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
 )
+
+// A spiller moves jobs of phases to their overflow.
+type spiller struct {
+	placer
+	phases
+	on     bool          // else it says only that it could
+	ledger []state.Entry // nil until asked for
+}
 
 // overflow moves so many jobs of a phase to its overflow as end it soonest and
 // the budgets leave: the smallest number that does.
-func (m *maker) overflow(w *work, jobs []int) {
+func (sl *spiller) overflow(w *draft, jobs []int) (spills []spillover) {
 	if len(w.p.Overflow) == 0 {
-		return
+		return nil
 	}
 	for r, n := range jobs {
 		first := w.pp.Placements[r+1]
 		if n == 0 || first.Backend == "" || len(first.Beside) > 0 || len(w.pp.Placements) >= mostRequests {
 			continue
 		}
-		second, not := m.second(w, r, n)
-		s := overflow.Nowhere(w.p.Name, not)
+		second, not := sl.second(w, r, n)
+		s := noOverflow(w.p.Name, not)
 		if not == "" {
-			s = m.spill(w, r, first, second)
+			s = sl.spill(w, r, n, first, second)
 		}
-		m.spills = append(m.spills, s)
+		spills = append(spills, s)
 	}
+	return spills
 }
 
 // second is where the overflow of a request goes, or why it goes nowhere.
-func (m *maker) second(w *work, r, n int) (place.Decision, string) {
-	g := m.placeGroup(w, w.reqs[r], n)
+func (sl *spiller) second(w *draft, r, n int) (place.Decision, string) {
+	g := w.expecting(w.reqs[r], n)
 	g.Candidates, g.Prefer = w.p.Overflow, orElse(w.p.Prefer, "order")
-	g.Expected = m.evidence(w).Runtime(g.Shape.Walltime).Expected
-	found, diags := place.Decide(m.placeInput([]place.Group{g}))
+	found, diags := place.Decide(sl.input([]place.Group{g}))
 	if d := found[0]; d.Backend != "" {
 		return d, ""
 	}
@@ -55,26 +63,26 @@ func (m *maker) second(w *work, r, n int) (place.Decision, string) {
 
 // spill decides how many jobs of a request overflow, and moves the last that
 // start.
-func (m *maker) spill(w *work, r int, first, second place.Decision) overflow.Spill {
-	cells := w.spillable(r)
-	s := overflow.Case{
-		Phase: w.p.Name, First: first, Second: second, Jobs: w.jobs[r], Flying: w.flying(first), Free: len(cells), At: m.queueOf(w, first), There: m.queueOf(w, second),
+func (sl *spiller) spill(w *draft, r, n int, first, second place.Decision) spillover {
+	cells := spillable(w, r)
+	s := overflowCase{
+		Phase: w.p.Name, First: first, Second: second, Jobs: n, InFlight: inFlightAt(w, first), Free: len(cells), At: sl.queueOf(w, first), There: sl.queueOf(w, second),
 		MaxParallel: w.p.MaxParallel, Smoke: w.p.Smoke != nil,
 		Afford: func(n int) (int, string) {
-			return overflow.Afford(m.in.Campaign.Budgets, w.p, second, m.in.Pools, n, m.claimed)
+			return affordable(sl.in.Campaign.Budgets, w.p, second, sl.in.Pools, n, sl.claimed)
 		},
 	}.Decide()
-	if !m.overflows {
+	if !sl.on {
 		return s.Spared("every deadline holds without it")
 	}
 	if s.N > 0 {
-		w.moveTo(cells[len(cells)-s.N:], first, second)
+		moveTo(w, cells[len(cells)-s.N:], first, second)
 	}
 	return s
 }
 
-// flying counts the jobs of a phase that are in flight at a place.
-func (w *work) flying(d place.Decision) (n int) {
+// inFlightAt counts the jobs of a phase that are in flight at a place.
+func inFlightAt(w *draft, d place.Decision) (n int) {
 	for i, k := range w.pp.Kind {
 		if k == Continue || k == UnknownAt || k == Adopt {
 			if at := w.record(i).Last(); at != nil && at.Backend == d.Backend && at.Pool == d.Pool {
@@ -87,7 +95,7 @@ func (w *work) flying(d place.Decision) (n int) {
 
 // moveTo gives cells their place in the overflow. What is approved for them
 // holds the first choice, too.
-func (w *work) moveTo(cells []int, first, second place.Decision) {
+func moveTo(w *draft, cells []int, first, second place.Decision) {
 	second.Why = "overflow: it would wait on " + first.Where()
 	for _, c := range first.Candidates {
 		if !slices.ContainsFunc(second.Candidates, func(o place.Candidate) bool { return o.Backend == c.Backend && o.Pool == c.Pool }) {
@@ -106,7 +114,7 @@ func (w *work) moveTo(cells []int, first, second place.Decision) {
 
 // spillable are the cells of a request that start and may overflow: all but
 // those that a smoke or a pilot tries where the phase goes first.
-func (w *work) spillable(r int) (cells []int) {
+func spillable(w *draft, r int) (cells []int) {
 	for i, k := range w.pp.Kind {
 		if (k.Starts() || k == Blocked) && w.p.RequestOf(i, lang.Run) == r && !slices.Contains(w.p.Pilot, i) &&
 			(w.p.Smoke == nil || !slices.Contains(w.p.Smoke.Cells, i)) {
@@ -117,41 +125,44 @@ func (w *work) spillable(r int) (cells []int) {
 }
 
 // queueOf is the queue on a place: as many at once as it and the caps allow.
-func (m *maker) queueOf(w *work, d place.Decision) overflow.Queue {
-	n, bounded := forecast.Bound(launches.Pool(m.in.Pools, d.Backend, d.Pool), d)
+func (sl *spiller) queueOf(w *draft, d place.Decision) placeQueue {
+	n, bounded := forecast.Bound(ceiling.Pool(sl.in.Pools, d.Backend, d.Pool), d)
 	if !bounded {
 		n = math.MaxInt32
 	}
-	for _, b := range m.in.Campaign.Backends {
+	for _, b := range sl.in.Campaign.Backends {
 		if b.Address() == d.Backend && b.MaxParallel > 0 {
 			n = min(n, int64(b.MaxParallel))
 		}
 	}
-	for _, limit := range []int{w.p.MaxParallel, m.in.Campaign.MaxParallel} {
+	for _, limit := range []int{w.p.MaxParallel, sl.in.Campaign.MaxParallel} {
 		if limit > 0 {
 			n = min(n, int64(limit))
 		}
 	}
-	each := m.evidence(w).OnPool(d).Expected
+	each := w.past.measurements().OnPool(d).Expected
 	if each <= 0 {
 		each = time.Hour // nobody knows: any time will do that is the same for all
 	}
-	return overflow.Queue{Slots: n, Each: each, Wait: max(d.Wait, 0) + d.Boot}
+	return placeQueue{Slots: n, Each: each, Wait: max(d.Wait, 0) + d.Boot}
 }
 
 // claimed is what of a budget is spent, in flight at its ceiling, or wanted by
 // the phases before, at one launch each.
-func (m *maker) claimed(b lang.Budget, unit string) decimal.Decimal {
-	sum, _, _ := budget.Spent(m.ledger(), b, unit)
-	for _, j := range m.st.InFlight() {
+func (sl *spiller) claimed(b lang.Budget, unit string) decimal.Decimal {
+	if sl.ledger == nil {
+		sl.ledger = ledger(sl.facts, sl.phases)
+	}
+	sum, _, _ := budget.Spent(sl.ledger, b, unit)
+	for _, j := range sl.st.InFlight() {
 		if at := j.Last(); at != nil && b.Counts(j.Phase, at.Backend) {
 			sum = sum.Add(amount.Of(at.Ceiling[unit]))
 		}
 	}
-	for _, w := range m.works {
+	for _, w := range sl.drafts {
 		for at, n := range w.groupJobs() {
 			if d := w.pp.Placements[at]; at > 0 && d.Backend != "" && b.Counts(w.p.Name, d.Backend) {
-				cost, _ := place.AtMost(d.Shape, d.Price, d.WholeNode, d.Around(), d.Hold)
+				cost, _ := place.AtMost(d.Shape, d.Price, d.Around(), d.Hold)
 				sum = sum.Add(cost[unit].Mul(decimal.NewFromInt(int64(n))))
 			}
 		}

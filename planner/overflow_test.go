@@ -69,8 +69,8 @@ func TestOverflow(t *testing.T) {
 			}, phaseSpec{name: "a", seeds: all, lr: "1", gpus: 1, wall: "4h"})
 			in := input(camp, nil)
 			in.Pools = append(laptop(),
-				offer.Pool{Backend: "slurm.alpine", Name: "aa100", Word: "partition", GPUs: 3, GPUModel: "A100", MaxJobs: 5, Idle: -1, MaxNodes: 8, Price: offer.Price{Known: true}},
-				offer.Pool{Backend: "vastai.x", Name: "4090", Word: "offer", GPUs: 1, Total: 64, Idle: 64, MaxNodes: 1, Price: offer.Price{Known: true, USDPerHour: "0.35"}})
+				offer.Pool{Backend: "slurm.alpine", Name: "aa100", Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", MaxJobs: 5, Idle: -1, MaxNodes: 8, Price: offer.Price{Known: true}},
+				offer.Pool{Backend: "vastai.x", Name: "4090", Kind: offer.RentalPool, Word: "offer", GPUs: 1, Total: 64, Idle: 64, MaxNodes: 1, Price: offer.Price{Known: true, USDPerHour: "0.35"}})
 			if c.edit != nil {
 				c.edit(camp, &in)
 			}
@@ -92,5 +92,5 @@ func TestOverflow(t *testing.T) {
 }
 
 func spentState(usd string) *state.State {
-	return &state.State{Ledger: []state.Entry{{Phase: "a", Backend: "vastai.x", Spent: state.Amounts{"usd": usd}}}}
+	return &state.State{Ledger: []state.Entry{{Phase: "a", Backend: "vastai.x", Spent: state.TextsOf(state.Amounts{"usd": usd})}}}
 }

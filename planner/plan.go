@@ -1,48 +1,124 @@
-// Package planner turns a wish and what is known into a plan. It is a pure
-// function: it reads no clock, calls nothing and writes nothing, and the same
-// inputs give the same plan, byte for byte.
-//
-//	campaign ──expand──▶ jobs ──┐
-//	state ──refresh──▶ attempts ┴─diff─▶ actions ─gate─▶ smoke, pilot, run ─place─▶ placements ─forecast─▶ cost, walltime ─check─▶ plan
 package planner
 
 import (
+	"github.com/muster-run/muster/planner/place"
 	"time"
 
-	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/observed"
-	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/planner/transfers"
 	"github.com/muster-run/muster/state"
 )
 
-// Input is everything a plan depends on.
-type Input struct {
-	Campaign *lang.Campaign
-	State    *state.State
-	Observed Observed
-	Pools    []offer.Pool
-	Quotes   []place.Quoted
-	// Can is what each type of backend can do; a missing type can nothing.
-	Can     map[string]offer.Capabilities
-	Now     time.Time
-	Options Options
+// A Plan is what will be done, why, and what it may cost.
+type Plan struct {
+	ID       string // from the content: the same plan has the same id
+	Body     string // digest of what it does, whenever it was made; see IDOf
+	Campaign string
+	About    string // what the campaign is for, as it says
+	Digest   string // campaign digest
+	Lineage  string
+	Serial   uint64
+	Now      time.Time
+	Reason   string
+	Destroy  bool
+	// RefreshOnly plans start nothing: they say what became of what was started.
+	RefreshOnly bool
+
+	Backends  []BackendView
+	Phases    []*PhasePlan // in campaign order
+	Touched   []Touched    // files that hold the same bytes under another stamp
+	Loose     []Row        // rows about jobs that are not wanted, and about resources
+	Transfers []transfers.Transfer
+	Deletions []Deletion
+	Notes     []string // assumptions and what holds with muster off
+	Dangers   []string // those of Notes that tell when a platform deletes, ends or bills something
+	// Unattended are the phases that start nothing by themselves while muster is closed.
+	Unattended []string
+
+	Forecast forecast.Forecast
+	Budgets  []budget.Check
+	Ceiling  state.Amounts // the smaller of at most and the budgets, by unit
+	Asks     []string      // why a flag does not approve this plan and a saved plan or a typed yes must
+	Counts   Counts
+	Diags    diag.List
+
+	live  Live
+	later *result.Hasher // of jobs whose inputs were digested after the plan was made
+	tried *[]Faster      // what would make it end sooner, once that was worked out
+	risks *[]Risk        // of a plan that was read from a file
 }
 
-// Options force or narrow a plan.
-type Options struct {
-	Targets []string // selections; empty = everything
-	Rerun   []string
-	Accept  []string
-	Destroy bool
-	Outputs bool `json:",omitempty"` // with Destroy: delete recorded outputs, too
-	// RefreshOnly finds out what happened and plans nothing.
-	RefreshOnly bool   `json:",omitempty"`
-	Reason      string // given by the person, kept with the plan
+// Live is what a plan can be asked beside what it says, as long as the process
+// lives that made it. A plan that was read from a file has none of it.
+type Live struct {
+	Hash    *result.Hasher
+	Faster  func() []Faster // what would make it end sooner
+	Assumed func() forecast.Input
+	Today   func(phase string, cell int, backend, pool string) (place.Decision, bool)
 }
 
-// Observed is what a refresh found.
-type Observed = observed.Refresh
+// Today is how a job of a phase would be charged on a pool if it were submitted
+// now; ok is false where that is not known.
+func (p *Plan) Today(phase string, cell int, backend, pool string) (d place.Decision, ok bool) {
+	if p.live.Today == nil {
+		return d, false
+	}
+	return p.live.Today(phase, cell, backend, pool)
+}
 
-// An Orphan is a rented resource the state does not know.
-type Orphan = observed.Orphan
+// Keep gives a plan what it can be asked.
+func (p *Plan) Keep(l Live) { p.live = l }
+
+// Of are the addresses of the wanted jobs that a plan does one thing with.
+func (p *Plan) Of(kind Kind) []string {
+	var out []string
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if k == kind {
+				out = append(out, pp.Phase.Address(i))
+			}
+		}
+	}
+	return out
+}
+
+// Phase finds a phase of the plan by name.
+func (p *Plan) Phase(name string) *PhasePlan {
+	for _, pp := range p.Phases {
+		if pp.Phase.Name == name {
+			return pp
+		}
+	}
+	return nil
+}
+
+// Touched are outputs of a job as they are found: their bytes are as recorded.
+type Touched struct {
+	Address string
+	Outputs []state.Output
+}
+
+// A Row is an action outside the wanted cells.
+type Row struct {
+	Kind    Kind
+	Address string
+	Backend string
+	Detail  Detail
+	Release bool // a rented resource
+	PerHour string
+}
+
+// A Deletion is one recorded output that is deleted from where it is.
+type Deletion struct {
+	Address string // of the job
+	Output  string
+	Backend string
+	Path    string // relative to Workdir
+	Workdir string // "" = the backend's
+	Bytes   int64
+	Files   int // more than one for a folder or a glob
+	Glob    bool
+}

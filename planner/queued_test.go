@@ -40,7 +40,7 @@ func TestWhatWaitsInAQueueHasNotStarted(t *testing.T) {
 		}
 		in := input(c, st)
 		in.Pools[0].Wait = 5 * time.Hour
-		// The one job of b waits from when it was handed over, too: by the end of a it has.
+		// The one job of b waits from when it was submitted, too: by the end of a it has.
 		if got := planned(t, in).Forecast.Walltime.P50; got < fresh.P50+want || got > fresh.P50+2*want {
 			t.Errorf("%s of 5h waited: ends after %s, not %s and what is left of the wait", waited, got, fresh.P50)
 		}

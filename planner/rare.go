@@ -5,27 +5,27 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 )
 
 // tooRare warns of chained segments that end before their first checkpoint is due:
 // no later one would start, as it would go on from where the first began.
-func (m *maker) tooRare(w *work) {
+func (w *draft) tooRare() diag.List {
 	c := w.p.Checkpoint
 	if c == nil || c.Signal != "" {
-		return
+		return nil
 	}
 	for i, k := range w.pp.Kind {
 		d := w.pp.Decision(i)
 		if !k.Starts() || d.Segments < 2 {
 			continue
 		}
-		each := launches.Segment(d.Shape, d.Segments).Walltime
+		each := ceiling.Segment(d.Shape, d.Segments).Walltime
 		if every := c.Every(); every >= each {
-			m.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "a segment ends before its first checkpoint", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: c.Range.Ptr(),
+			return diag.List{{Severity: diag.Warning, Summary: "a segment ends before its first checkpoint", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: c.Range.Ptr(),
 				Detail: fmt.Sprintf("phase.%s writes a checkpoint every %s, and on %s its work is cut into segments of %s: none would have one to go on from. Shorten interval, or set signal, so that it is told before each ends.",
-					w.p.Name, units.FormatDuration(every), d.Where(), units.FormatDuration(each))})
-			return
+					w.p.Name, units.FormatDuration(every), d.Where(), units.FormatDuration(each))}}
 		}
 	}
+	return nil
 }

@@ -11,35 +11,34 @@ import (
 )
 
 // refreshOnly plans nothing: every record gets what became of it since it was
-// written, and the rest is left out.
-func (m *maker) refreshOnly() {
-	c := &m.plan.Counts
-	for _, w := range m.works {
-		c.Total += len(w.pp.Kind)
+// written, and the rest is left out. Loose records get a row, of which it returns
+// those that say something.
+func refreshOnly(fs *facts, ps phases, loose []*state.Job) (rows []Row, diags diag.List) {
+	for _, w := range ps.drafts {
 		for i := range w.pp.Kind {
 			w.pp.Kind[i] = Skipped
 			if !w.chosen(i) {
 				continue
 			}
-			c.Selected++
 			job := w.record(i)
 			if job == nil {
 				continue
 			}
-			kind, d := m.news(job)
+			kind, d := fs.news(job)
 			w.pp.Kind[i] = kind
 			w.keep(i, kind, d)
 		}
 	}
-	for _, f := range m.in.Observed.Findings {
+	for _, f := range fs.in.Observed.Findings {
 		f.Severity = diag.Warning // nothing is started that it could stop
-		m.diags.Append(f.Diagnostic)
+		diags.Append(f.Diagnostic)
 	}
-	for _, job := range m.loose {
-		if kind, d := m.news(job); kind != None && m.targeted(job) {
-			m.plan.Loose = append(m.plan.Loose, Row{Kind: kind, Address: job.Address, Backend: backendOf(job), Detail: d})
+	for _, job := range loose {
+		if kind, d := fs.news(job); kind != None && fs.targeted(job) {
+			rows = append(rows, Row{Kind: kind, Address: job.Address, Backend: backendOf(job), Detail: d})
 		}
 	}
+	return rows, diags
 }
 
 func backendOf(job *state.Job) string {
@@ -50,8 +49,8 @@ func backendOf(job *state.Job) string {
 }
 
 // news is what a refresh found of a record that it does not say yet.
-func (m *maker) news(job *state.Job) (Kind, Detail) {
-	f, d := m.observe(job), Detail{State: job}
+func (fs *facts) news(job *state.Job) (Kind, Detail) {
+	f, d := fs.observe(job), Detail{State: job}
 	switch {
 	case f.Unknown != "":
 		d.Text = f.Unknown
@@ -70,11 +69,11 @@ func (m *maker) news(job *state.Job) (Kind, Detail) {
 		return Record, d
 	}
 	if f.Status == state.Completed {
-		if altered, _ := m.in.Observed.Altered(job); len(altered) > 0 {
-			d.Text = strings.Join(append(altered, m.in.Observed.Broken(f)...), "; ")
+		if altered, _ := fs.in.Observed.Altered(job); len(altered) > 0 {
+			d.Text = strings.Join(append(altered, fs.in.Observed.Broken(f)...), "; ")
 			return Altered, d
 		}
-		if broken := m.in.Observed.Broken(f); len(broken) > 0 {
+		if broken := fs.in.Observed.Broken(f); len(broken) > 0 {
 			d.Text, d.Lacks = strings.Join(broken, "; "), observed.Lacks(broken)
 			return Missing, d
 		}

@@ -2,56 +2,70 @@ package planner
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
 // compareRequests holds what starts against what was seen of its phase: a
-// request that is far off is noted, and a runtime that is foretold to pass the
+// request that is far off is noted, and a runtime that is expected to pass the
 // walltime is a warning.
-func (m *maker) compareRequests() {
-	for _, w := range m.works {
-		if w.starts() {
-			m.tooRare(w)
-		}
-		if !w.starts() || w.rec == nil && w.p.Smoke == nil {
+func compareRequests(fs *facts, ps phases) (out report) {
+	for _, w := range ps.drafts {
+		if !w.starts() {
 			continue
 		}
-		m.tooShort(w)
-		if ev := m.evidence(w); ev.Enough() && !m.incomparable(w) {
-			m.plan.Notes = append(m.plan.Notes, m.farOff(w, ev)...)
+		out.diags.Append(w.tooRare()...)
+		if w.rec == nil && w.p.Smoke == nil {
+			continue
+		}
+		out.diags.Append(fs.tooShort(w)...)
+		if w.incomparable() {
+			continue
+		}
+		out.notes = append(out.notes, w.past.history().FarOff(w.asking())...)
+		if ev := w.past.measurements(); ev.Enough() {
+			out.notes = append(out.notes, w.farOff(ev)...)
 		}
 	}
+	return out
 }
 
 // farOff says which requests of a phase are far off what its runs used; of
 // several requests the one that is most off.
-func (m *maker) farOff(w *work, ev *evidence.Evidence) []string {
+func (w *draft) farOff(ev *history.Measurements) []string {
 	var most offer.Shape
 	for at, n := range w.groupJobs() {
 		if n > 0 {
 			s := w.pp.Placements[at].Shape
-			most.Memory, most.CPUs, most.Walltime = max(most.Memory, s.Memory), max(most.CPUs, s.CPUs), max(most.Walltime, s.Walltime)
+			most.CPUs, most.Walltime = max(most.CPUs, s.CPUs), max(most.Walltime, s.Walltime)
 		}
 	}
-	return ev.FarOff(most, m.longest(w))
+	return ev.FarOff(most, w.longest())
+}
+
+// asking tells how much memory jobs ask for that start.
+func (w *draft) asking() func(memory int64) bool {
+	asked := map[int64]bool{}
+	for i, k := range w.pp.Kind {
+		if k.Starts() {
+			asked[w.request(i).Shape.Memory] = true
+		}
+	}
+	return func(memory int64) bool { return asked[memory] }
 }
 
 // longest is the longest runtime that a fitted model foretells of what starts,
 // at the 90th percentile; 0 without one.
-func (m *maker) longest(w *work) (out time.Duration) {
-	model, ok := m.fit(w)
+func (w *draft) longest() (out time.Duration) {
+	model, ok := w.fit()
 	if !ok {
 		return 0
 	}
@@ -65,18 +79,18 @@ func (m *maker) longest(w *work) (out time.Duration) {
 	return out
 }
 
-// tooShort warns of jobs that are foretold to need longer than their walltime, or
+// tooShort warns of jobs that are expected to need longer than their walltime, or
 // than until they are asked to end before it.
-func (m *maker) tooShort(w *work) {
+func (fs *facts) tooShort(w *draft) diag.List {
 	n, first := 0, -1
 	var longest, walltime, ends time.Duration
 	basis := ""
 	chained := 0 // launches of that job
 	count := func(i int, takes, limit time.Duration, how string) {
 		d, launched := w.pp.Decision(i), 0
-		asked := m.askedToEnd(d, limit)
-		if evidence.Launch(w.p, d) > 0 { // it goes on from its checkpoint
-			limit, launched = evidence.Longest(w.p, d), launches.Chained(w.p.Retry, d.Segments)
+		asked := fs.askedToEnd(d, limit)
+		if history.Launch(w.p, d) > 0 { // it goes on from its checkpoint
+			limit, launched = history.Longest(w.p, d), ceiling.Chained(w.p.Retry, d.Segments)
 			asked = limit
 		}
 		if limit <= 0 || takes <= asked {
@@ -86,14 +100,14 @@ func (m *maker) tooShort(w *work) {
 			first, longest, walltime, ends, basis, chained = i, takes, limit, asked, how, launched
 		}
 	}
-	model, fits := m.fit(w)
-	whole := m.evidence(w).Runtime(0) // as if nothing ended it
+	model, fits := w.fit()
+	whole := w.past.measurements().Runtime(0) // as if nothing ended it
 	known := whole.Mark == forecast.Estimated
 	for i, k := range w.pp.Kind {
 		if !k.Starts() || !known && !fits {
 			continue
 		}
-		limit := w.reqs[w.p.RequestOf(i, lang.Run)].Shape.Walltime
+		limit := w.request(i).Shape.Walltime
 		if fits {
 			if r, ok := model.Predict(i); ok {
 				count(i, r.Expected, limit, r.Basis)
@@ -105,7 +119,7 @@ func (m *maker) tooShort(w *work) {
 		}
 	}
 	if n == 0 {
-		return
+		return nil
 	}
 	of := units.ShortDuration(walltime)
 	if ends < walltime {
@@ -122,50 +136,21 @@ func (m *maker) tooShort(w *work) {
 	if at, ok := w.p.Asks["walltime"]; ok {
 		d.Subject = &at
 	}
-	m.diags.Append(d)
+	return diag.List{d}
 }
 
 // askedToEnd is when a job is asked to end where it is to go: before its walltime,
 // if a host's queue runs it and something bounds what it may cost.
-func (m *maker) askedToEnd(d place.Decision, walltime time.Duration) time.Duration {
-	typ, _, _ := strings.Cut(d.Backend, ".")
-	if m.in.Can[typ].HostQueue && (len(m.in.Campaign.Budgets) > 0 || place.Charges(d.Price)) {
-		walltime, _ = launches.InTime(walltime)
+func (fs *facts) askedToEnd(d place.Decision, walltime time.Duration) time.Duration {
+	if fs.can(d.Backend).HostQueue && (len(fs.in.Campaign.Budgets) > 0 || place.Charges(d.Price)) {
+		walltime, _ = ceiling.InTime(walltime)
 	}
 	return walltime
 }
 
-// evidence is worked out once, and only for phases of which a job runs.
-func (m *maker) evidence(w *work) *evidence.Evidence {
-	if w.ev == nil {
-		w.ev = m.history(w).Evidence(m.st.Validations)
-	}
-	return w.ev
-}
-
-// fit is the model of a phase, worked out once.
-func (m *maker) fit(w *work) (*evidence.Fitted, bool) {
-	if !w.starting() && !slices.ContainsFunc(w.pp.Kind, Kind.Flies) {
-		return nil, false
-	}
-	if !w.fitTried {
-		w.fitTried = true
-		w.model, w.fits = m.history(w).Fit()
-	}
-	return w.model, w.fits
-}
-
-// history is the completed jobs of a phase, gathered once.
-func (m *maker) history(w *work) *evidence.Past {
-	if w.history == nil {
-		w.history = evidence.PastOf(w.p, w.rec, m.st.Definitions)
-	}
-	return w.history
-}
-
 // incomparable reports whether history says nothing of a job that starts.
-func (m *maker) incomparable(w *work) bool {
-	model, ok := m.fit(w)
+func (w *draft) incomparable() bool {
+	model, ok := w.fit()
 	if !ok {
 		return false
 	}

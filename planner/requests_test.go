@@ -12,9 +12,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// history is a campaign of 20 jobs, of which the first 10 are done, each as
+// halfDone is a campaign of 20 jobs, of which the first 10 are done, each as
 // the test says.
-func history(t *testing.T, wall string, shape func(*offer.Shape), used func(seed int) state.Usage) Input {
+func halfDone(t *testing.T, wall string, shape func(*offer.Shape), used func(seed int) state.Usage) Input {
 	t.Helper()
 	var seeds []int
 	for i := 1; i <= 20; i++ {
@@ -64,7 +64,7 @@ func TestRequestsFarOffTheEvidence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := planned(t, history(t, c.wall, c.shape, func(int) state.Usage { return c.used }))
+			p := planned(t, halfDone(t, c.wall, c.shape, func(int) state.Usage { return c.used }))
 			notes := strings.Join(p.Notes, "\n")
 			if asked := strings.Contains(notes, "asks for"); asked != (c.want != "") || !strings.Contains(notes, c.want) {
 				t.Errorf("%q", notes)
@@ -87,7 +87,7 @@ func TestRuntimeOverWalltime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := history(t, c.wall, func(*offer.Shape) {}, func(n int) state.Usage { return state.Usage{Elapsed: 60 * c.minutes(n)} })
+			in := halfDone(t, c.wall, func(*offer.Shape) {}, func(n int) state.Usage { return state.Usage{Elapsed: 60 * c.minutes(n)} })
 			_, said := Make(in)
 			var got []diag.Diagnostic
 			for _, d := range said {
@@ -119,7 +119,7 @@ func TestWorkOverAllLaunches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := history(t, "1h", func(*offer.Shape) {}, func(int) state.Usage { return state.Usage{Elapsed: 1800} })
+			in := halfDone(t, "1h", func(*offer.Shape) {}, func(int) state.Usage { return state.Usage{Elapsed: 1800} })
 			p := in.Campaign.Phases[0]
 			p.Checkpoint, p.Retry = &lang.Checkpoint{}, lang.Retry{Policy: retry.Policy{On: []string{"walltime"}, Max: c.attempts}}
 			for _, job := range in.State.Jobs {
@@ -162,7 +162,7 @@ func TestRuntimeOverTheTimeToEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in := history(t, "20m20s", func(*offer.Shape) {}, func(n int) state.Usage { return state.Usage{Elapsed: 60 * float64(n)} })
+			in := halfDone(t, "20m20s", func(*offer.Shape) {}, func(n int) state.Usage { return state.Usage{Elapsed: 60 * float64(n)} })
 			in.Can = map[string]offer.Capabilities{"local": {HostQueue: c.queue}}
 			if in.Pools[0].Price = (offer.Price{Known: true}); c.price {
 				in.Pools[0].Price.USDPerHour = "1"

@@ -13,7 +13,7 @@ import (
 
 // A Restorable is a result that was replaced and that a job may have back.
 type Restorable struct {
-	From string // the key under which the state keeps it
+	From string // the key under which the state keeps it; "" = files that are adopted
 	*state.Replaced
 }
 
@@ -25,7 +25,7 @@ func RestoreOf(st *state.State, p *lang.Phase, cell int, hash Hash, there func(t
 		all := st.Replaced[key]
 		for i := len(all) - 1; i >= 0; i-- {
 			r := &all[i]
-			if scheme(&r.Job) == Scheme && hash.Is(r.Job.Result) && !used[r.Token()] && fits(p, cell, &r.Job) && there(r.Token()) {
+			if scheme(&r.Job) == Scheme && hash.Is(r.Job.Result) && !used[r.Token()] && fits(p, cell, &r.Job) && readsSame(st, p, &r.Job) && there(r.Token()) {
 				return &Restorable{From: key, Replaced: r}
 			}
 		}
@@ -63,40 +63,46 @@ func fits(p *lang.Phase, cell int, job *state.Job) bool {
 
 // restorable finds the jobs whose result was replaced and is still there. One that
 // is recorded with this very result is none of them.
-func (m *maker) restorable() {
-	if len(m.st.Replaced) == 0 {
+func restorable(fs *facts, ps phases) {
+	if len(fs.st.Replaced) == 0 {
 		return
 	}
 	kept := map[Hash]bool{}
-	for _, all := range m.st.Replaced {
+	for _, all := range fs.st.Replaced {
 		for i := range all {
 			if h, ok := result.ParseHash(all[i].Job.Result); ok {
 				kept[h] = true
 			}
 		}
 	}
-	there := func(token string) bool { return !m.in.Observed.Refreshed || m.in.Observed.Replaced[token] }
+	there := func(token string) bool { return !fs.in.Observed.Refreshed || fs.in.Observed.Replaced[token] }
 	used := map[string]bool{}
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		for i, h := range w.pp.Result {
 			if !kept[h] || w.from[i] != "" {
 				continue
 			}
-			if job := w.record(i); job != nil && (job.InFlight() || m.unchanged(w, i, job)) {
+			if job := w.record(i); job != nil && (job.InFlight() || w.unchanged(i, job)) {
 				continue
 			}
-			if r := RestoreOf(m.st, w.p, i, h, there, used); r != nil {
-				if w.restored == nil {
-					w.restored = map[int]*Restorable{}
-				}
-				w.restored[i], used[r.Token()] = r, true
+			if r := RestoreOf(fs.st, w.p, i, h, there, used); r != nil {
+				w.bring(i, r)
+				used[r.Token()] = true
 			}
 		}
 	}
 }
 
+// bring gives a cell a result that is there.
+func (w *draft) bring(i int, r *Restorable) {
+	if w.restored == nil {
+		w.restored = map[int]*Restorable{}
+	}
+	w.restored[i] = r
+}
+
 // backInstead turns what would run into a result that is put back, where there is one.
-func (m *maker) backInstead(w *work, i int, job *state.Job, kind Kind, d *Detail) Kind {
+func (w *draft) backInstead(i int, job *state.Job, kind Kind, d *Detail) Kind {
 	r := w.restored[i]
 	if r == nil || kind != Run && kind != Rerun || w.is(w.rerun, i) {
 		return kind
@@ -111,14 +117,14 @@ func (m *maker) backInstead(w *work, i int, job *state.Job, kind Kind, d *Detail
 
 // results are the records of a phase as they are before anything starts: with the
 // results that are put back.
-func (w *work) results() []*state.Job {
+func (w *draft) results() []*state.Job {
 	if len(w.restored) == 0 {
 		return w.rec
 	}
 	out := make([]*state.Job, len(w.pp.Kind))
 	copy(out, w.rec)
 	for i, r := range w.restored {
-		if w.pp.Kind[i] == Restore {
+		if k := w.pp.Kind[i]; k == Restore || k == AdoptFiles {
 			out[i] = &r.Job
 		}
 	}

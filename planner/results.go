@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/result"
@@ -33,12 +34,24 @@ func scheme(job *state.Job) int {
 	return job.Scheme
 }
 
-func (m *maker) schemesInUse() iter.Seq[int] {
-	return slices.Values(append([]int{Scheme}, slices.Sorted(maps.Keys(m.older))...))
+// Hashes compare jobs with what their records were made from.
+type hashes struct {
+	*facts
+	phases
+	now   *result.Hasher
+	older map[int]*result.Hasher // for records made under earlier schemes
+
+	sourceDiffs map[[2]string]string // files that differ between two versions of a source
+	outputs     *outputsRead
+	parts       map[listed]bool // whether the files of an input that are digested differ from those recorded
+}
+
+func (hs *hashes) schemesInUse() iter.Seq[int] {
+	return slices.Values(append([]int{Scheme}, slices.Sorted(maps.Keys(hs.older))...))
 }
 
 // column is the hashes of a phase under a scheme.
-func (w *work) column(scheme int) []Hash {
+func (w *draft) column(scheme int) []Hash {
 	if scheme == Scheme {
 		return w.pp.Result
 	}
@@ -46,61 +59,77 @@ func (w *work) column(scheme int) []Hash {
 }
 
 // hashPhases computes result hashes, producers first. Where a changed job is
-// accepted or the change ignored, what it made stands, and so its consumers
-// see the hash it was made under.
-func (m *maker) hashPhases() {
-	m.findSchemes()
-	for _, w := range m.works {
-		w.pp.Result = m.hash.Phase(w.p)
-		for s, h := range m.older {
-			if w.older == nil {
-				w.older = map[int][]Hash{}
-			}
-			w.older[s] = h.Phase(w.p)
+// accepted or the change ignored, its result stays, and so its consumers
+// see the hash it was made under. Schemes are those of records.
+func hashPhases(fs *facts, ps phases, schemes map[int]bool) (*hashes, diag.List) {
+	hasher := func(scheme int) *result.Hasher {
+		return result.New(scheme, fs.in.Observed.Sources).Read(fs.in.Observed.Contents)
+	}
+	hs := &hashes{facts: fs, phases: ps, outputs: &outputsRead{map[string]map[string]string{}, map[*lang.Input]map[int]string{}}, now: hasher(Scheme), older: map[int]*result.Hasher{}, sourceDiffs: map[[2]string]string{}, parts: map[listed]bool{}}
+	newer := 0
+	for s := range schemes {
+		if _, ok := result.Schemes[s]; !ok {
+			newer = max(newer, s)
+		} else if s != Scheme {
+			hs.older[s] = hasher(s)
 		}
-		if w.rec == nil || m.in.Options.Destroy {
-			continue
+	}
+	for _, w := range ps.drafts {
+		hs.hashPhase(w)
+	}
+	var diags diag.List
+	if newer > 0 {
+		diags.Errorf("the state was written by a newer muster", "It holds hashes of scheme %d, and this muster knows schemes up to %d. Use the newer version for this campaign.", newer, Scheme)
+	}
+	return hs, diags
+}
+
+func (hs *hashes) hashPhase(w *draft) {
+	w.pp.Result = hs.now.Phase(w.p)
+	for s, h := range hs.older {
+		if w.older == nil {
+			w.older = map[int][]Hash{}
 		}
-		for i, job := range w.rec {
-			if job != nil {
-				m.settleContents(w, i, job)
-				m.letStand(w, i, job)
-			}
+		w.older[s] = h.Phase(w.p)
+	}
+	if w.rec == nil || hs.in.Options.Destroy {
+		return
+	}
+	for i, job := range w.rec {
+		if job != nil {
+			hs.settleContents(w, i, job)
+			hs.settleOutputs(w, i, job)
+			hs.keepAccepted(w, i, job)
 		}
 	}
 }
 
-func (m *maker) findSchemes() {
-	newer := 0
-	for s := range m.seenSchemes {
-		if _, ok := result.Schemes[s]; !ok {
-			newer = max(newer, s)
-		} else if s != Scheme {
-			m.older[s] = result.New(s, m.in.Observed.Sources).Read(m.in.Observed.Contents)
-		}
+// of is the hasher of a record.
+func (hs *hashes) of(job *state.Job) *result.Hasher {
+	if h := hs.older[scheme(job)]; h != nil {
+		return h
 	}
-	if newer > 0 {
-		m.diags.Errorf("the state was written by a newer muster", "It holds hashes of scheme %d, and this muster knows schemes up to %d. Use the newer version for this campaign.", newer, Scheme)
-	}
+	return hs.now
 }
 
 // settleContents hashes a cell by what its record knows, where that is another
 // thing than what is known now: a content that cannot be looked at just now is as
 // it was recorded; a job that ran before such digests were recorded is compared
 // without one.
-func (m *maker) settleContents(w *work, i int, job *state.Job) {
+func (hs *hashes) settleContents(w *draft, i int, job *state.Job) {
 	column := w.column(scheme(job))
-	if column == nil || job.Result == "" || job.InputBytes[result.Image] == "" && len(w.p.Raw) == 0 && !m.in.Observed.Contents.Has(w.p) || column[i].Is(job.Result) {
+	if column == nil || job.Result == "" || job.InputBytes.Get(result.Image) == "" && len(w.p.Raw) == 0 && !hs.in.Observed.Contents.Has(w.p) || column[i].Is(job.Result) {
 		return
 	}
-	hasher := m.hash
-	if h := m.older[scheme(job)]; h != nil {
-		hasher = h
+	for _, in := range w.p.Raw {
+		if result.Bytes(in, w.pp.RawFiles(in, i)) == "" && hs.partChanged(w, in, i, job) {
+			return
+		}
 	}
-	now := func(name string) string { return m.in.Observed.Contents.Cell(w.p, lang.Run, name, i) }
-	recorded := hasher.With(w.p, i, func(name string) string {
-		if now(name) == "" || name == result.Image && job.InputBytes[name] == "" {
-			return job.InputBytes[name]
+	now := func(name string) string { return hs.in.Observed.Contents.Cell(w.p, lang.Run, name, i) }
+	recorded := hs.of(job).With(w.p, i, func(name string) string {
+		if now(name) == "" || name == result.Image && job.InputBytes.Get(name) == "" {
+			return job.InputBytes.Get(name)
 		}
 		return now(name)
 	})
@@ -109,8 +138,8 @@ func (m *maker) settleContents(w *work, i int, job *state.Job) {
 	}
 }
 
-// letStand keeps the recorded hash of a job whose change is accepted.
-func (m *maker) letStand(w *work, i int, job *state.Job) {
+// keepAccepted keeps the recorded hash of a job whose change is accepted.
+func (hs *hashes) keepAccepted(w *draft, i int, job *state.Job) {
 	column := w.column(scheme(job))
 	if column == nil || column[i].Is(job.Result) {
 		return
@@ -122,8 +151,8 @@ func (m *maker) letStand(w *work, i int, job *state.Job) {
 	computed := column[i]
 	switch {
 	case job.Accepted != "" && job.Accepted == computed.String():
-	case w.is(w.accept, i) && m.observe(job).Status == state.Completed:
-	case m.ignored(w, i, job):
+	case w.is(w.accept, i) && hs.observe(job).Status == state.Completed:
+	case hs.ignored(w, i, job):
 	default:
 		return
 	}
@@ -136,12 +165,12 @@ func (m *maker) letStand(w *work, i int, job *state.Job) {
 
 // ignored reports whether a record differs only in fields that the phase's
 // lifecycle ignores.
-func (m *maker) ignored(w *work, i int, job *state.Job) bool {
+func (hs *hashes) ignored(w *draft, i int, job *state.Job) bool {
 	ignore := w.p.Lifecycle.IgnoreChanges
 	if len(ignore) == 0 || job.Status == state.Forgotten {
 		return false
 	}
-	reasons, known := m.changes(w, i, job)
+	reasons, known := hs.changes(w, i, job)
 	if !known || len(reasons) == 0 {
 		return false
 	}
@@ -154,7 +183,7 @@ func (m *maker) ignored(w *work, i int, job *state.Job) bool {
 }
 
 // unchanged reports whether a record was made from the job as it is now.
-func (m *maker) unchanged(w *work, i int, job *state.Job) bool {
+func (w *draft) unchanged(i int, job *state.Job) bool {
 	column := w.column(scheme(job))
 	if column == nil || job.Result == "" {
 		return true // an unknown scheme, which is an error of its own; or adopted, with no hash to compare
@@ -163,45 +192,44 @@ func (m *maker) unchanged(w *work, i int, job *state.Job) bool {
 }
 
 // sameRequest reports whether a record asked for what the job asks for now.
-func (w *work) sameRequest(i int, job *state.Job) bool {
+func (w *draft) sameRequest(i int, job *state.Job) bool {
 	if job.Request == "" {
 		return true
 	}
-	now := Hash(w.reqs[w.p.RequestOf(i, lang.Run)].Hash)
+	now := Hash(w.request(i).Hash)
 	return now.Is(job.Request)
 }
 
 // changes are the fields in which a record differs from its job as written:
 // from the stored definition, then source and inputs. known is false when the
 // definition is not there to compare with.
-func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known bool) {
-	if def := m.st.Definitions[job.Definition]; def != nil {
-		if old, err := lang.FieldsOf(def, job.Axes, lang.Run); err == nil {
+func (hs *hashes) changes(w *draft, i int, job *state.Job) (reasons []Reason, known bool) {
+	if def := hs.st.Definitions[job.Definition]; def != nil {
+		if old, err := lang.FieldsOf(def, job.Axes.Map(), lang.Run); err == nil {
 			reasons, known = change.Fields(old, w.p.Fields(i, lang.Run)), true
 		}
 	}
 	if now := w.pp.Source.Digest; job.Source != now && (w.p.Source != nil || job.Source != "") {
-		reasons = append(reasons, change.Of("source", change.Short(job.Source), change.Short(now)))
+		r := change.Of("source", change.Short(job.Source), change.Short(now))
+		r.Files = hs.sourceFiles(job.Source, now)
+		reasons = append(reasons, r)
 	}
-	if old, now := job.InputBytes[result.Image], m.in.Observed.Contents.Cell(w.p, lang.Run, result.Image, i); old != "" && now != "" && old != now {
+	if old, now := job.InputBytes.Get(result.Image), hs.in.Observed.Contents.Cell(w.p, lang.Run, result.Image, i); old != "" && now != "" && old != now {
 		reasons = append(reasons, change.Of(imageBytes, change.Short(old), change.Short(now)))
 	}
-	reasons = append(reasons, m.rawChanges(w, i, job)...)
-	for _, in := range m.hash.Inputs(w.p) {
-		hasher := m.hash
-		if s := scheme(job); s != Scheme && m.older[s] != nil {
-			hasher = m.older[s]
-		}
-		now := hasher.Input(in, in.GroupOf(i)).String()
-		if old, ok := job.Inputs[in.Name]; ok && old != now {
+	reasons = append(reasons, hs.rawChanges(w, i, job)...)
+	for _, in := range hs.now.Inputs(w.p) {
+		now := hs.of(job).Input(in, in.GroupOf(i)).String()
+		if old := job.Inputs.Get(in.Name); old != "" && old != now {
 			reasons = append(reasons, change.Of("input."+in.Name, change.Short(old), change.Short(now)))
-		} else if !ok && job.Inputs != nil {
+		} else if old == "" && job.Inputs != nil {
 			reasons = append(reasons, change.Of("input."+in.Name, "", in.From.Name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(job.Inputs)) {
+	reasons = append(reasons, hs.outputChanges(w, job)...)
+	for name, was := range job.Inputs.All() {
 		if !slices.ContainsFunc(w.p.Inputs, func(in *lang.Input) bool { return in.Name == name }) {
-			reasons = append(reasons, change.Of("input."+name, change.Short(job.Inputs[name]), ""))
+			reasons = append(reasons, change.Of("input."+name, change.Short(was), ""))
 		}
 	}
 	if len(reasons) == 0 {
@@ -211,9 +239,36 @@ func (m *maker) changes(w *work, i int, job *state.Job) (reasons []Reason, known
 	return reasons, known
 }
 
+// sourceFiles names the files in which two versions of a source differ; "" where
+// one of them is not known.
+func (hs *hashes) sourceFiles(old, now string) string {
+	between := [2]string{old, now}
+	if text, ok := hs.sourceDiffs[between]; ok {
+		return text
+	}
+	was, is := hs.in.Observed.Versions[old], hs.in.Observed.Versions[now]
+	var files []string
+	if was != nil && is != nil {
+		for _, path := range slices.Sorted(maps.Keys(is)) {
+			if _, ok := was[path]; !ok {
+				files = append(files, path+" (added)")
+			} else if was[path] != is[path] {
+				files = append(files, path)
+			}
+		}
+		for _, path := range slices.Sorted(maps.Keys(was)) {
+			if _, ok := is[path]; !ok {
+				files = append(files, path+" (gone)")
+			}
+		}
+	}
+	hs.sourceDiffs[between] = change.Names(files)
+	return hs.sourceDiffs[between]
+}
+
 // requestChanges says that the request differs. Old values are not kept in
 // the record, so the new one is named.
-func requestChanges(w *work, i int) Reason {
-	r := w.reqs[w.p.RequestOf(i, lang.Run)]
+func requestChanges(w *draft, i int) Reason {
+	r := w.request(i)
 	return change.Of("request", "", fmt.Sprintf("%d CPUs, %d GPUs, %s", r.Shape.CPUs, r.Shape.GPUs, r.Shape.Walltime))
 }

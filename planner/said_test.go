@@ -167,9 +167,10 @@ func TestHowToKnow(t *testing.T) {
 	} {
 		spec := phaseSpec{name: "a", lr: "1"}
 		c0 := load(t, nil, spec)
-		m := newMaker(input(c0, nil))
 		p := planned(t, input(c0, nil))
-		m.plan, m.works[0].pp = p, p.Phases[0]
+		ps := newPhases(input(c0, nil))
+		ps.drafts[0].pp = p.Phases[0]
+		unknown := unknowns{phases: ps, backends: c0.Backends, unbounded: p.Unbounded}
 		if !c.walltime {
 			p.Phases[0].Placements[1].Shape.Walltime = 0
 		}
@@ -179,7 +180,7 @@ func TestHowToKnow(t *testing.T) {
 		if c.queue {
 			p.Phases[0].Placements[1].Price = offer.Price{USDPerHour: "1", BillsWhileQueued: true}
 		}
-		if got := m.howToKnow(c.unit); got != c.want {
+		if got := unknown.howToKnow(c.unit); got != c.want {
 			t.Errorf("%s: %q, not %q", name, got, c.want)
 		}
 	}

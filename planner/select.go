@@ -13,16 +13,16 @@ import (
 // selecting are the options that select jobs by address.
 func (o Options) selecting() []selecting {
 	return []selecting{
-		{"-target", o.Targets, func(w *work, c []bool) { w.selected = c }},
-		{"-rerun", o.Rerun, func(w *work, c []bool) { w.rerun = c }},
-		{"-accept", o.Accept, func(w *work, c []bool) { w.accept = c }},
+		{"-target", o.Targets, func(w *draft, c []bool) { w.selected = c }},
+		{"-rerun", o.Rerun, func(w *draft, c []bool) { w.rerun = c }},
+		{"-accept", o.Accept, func(w *draft, c []bool) { w.accept = c }},
 	}
 }
 
 type selecting struct {
 	flag  string
 	texts []string
-	put   func(w *work, column []bool)
+	put   func(w *draft, column []bool)
 }
 
 // Misaddressed says which addresses of the options mean no job of the campaign
@@ -32,7 +32,7 @@ func Misaddressed(c *lang.Campaign, st *state.State, o Options) (diags diag.List
 	var all []addr.Candidate
 	for _, f := range o.selecting() {
 		if len(f.texts) > 0 && all == nil {
-			all = candidates(c, st)
+			all = Candidates(c, st)
 		}
 		for _, text := range f.texts {
 			_, wrong := addr.Select([]string{text}, all)
@@ -45,9 +45,9 @@ func Misaddressed(c *lang.Campaign, st *state.State, o Options) (diags diag.List
 	return diags
 }
 
-// candidates are the jobs that the campaign wants, and those that the state
-// alone knows.
-func candidates(c *lang.Campaign, st *state.State) (all []addr.Candidate) {
+// Candidates are the jobs that an address may mean: those of the campaign, and
+// those that only the state has, without smokes.
+func Candidates(c *lang.Campaign, st *state.State) (all []addr.Candidate) {
 	known := map[string]bool{}
 	for _, p := range c.Phases {
 		for i := range p.Len() {
@@ -65,24 +65,24 @@ func candidates(c *lang.Campaign, st *state.State) (all []addr.Candidate) {
 }
 
 // selectCells turns the options that select jobs into columns.
-func (m *maker) selectCells() {
-	m.diags.Append(Misaddressed(m.in.Campaign, m.st, m.in.Options)...)
-	for _, f := range m.in.Options.selecting() {
+func selectCells(fs *facts, ps phases) diag.List {
+	for _, f := range fs.in.Options.selecting() {
 		if len(f.texts) > 0 {
-			m.selectBy(f.texts, f.put)
+			ps.selectBy(f.texts, f.put)
 		}
 	}
+	return Misaddressed(fs.in.Campaign, fs.st, fs.in.Options)
 }
 
 // selectBy marks the cells that any of the texts selects.
-func (m *maker) selectBy(texts []string, put func(*work, []bool)) {
+func (ps phases) selectBy(texts []string, put func(*draft, []bool)) {
 	var sels []addr.Selection
 	for _, t := range texts {
 		if s, err := addr.ParseSelection(t); err == nil {
 			sels = append(sels, s)
 		}
 	}
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		column := make([]bool, len(w.pp.Kind))
 		for i := range column {
 			job, label := addr.Job{Phase: w.p.Name, Key: w.p.Key(i)}, w.p.Label(i)
@@ -92,48 +92,22 @@ func (m *maker) selectBy(texts []string, put func(*work, []bool)) {
 	}
 }
 
-func matches(s addr.Selection, job *state.Job) bool {
-	phase, key, ok := addr.Split(job.Address)
-	return ok && s.Match(addr.Job{Phase: phase, Key: key}, job.Name)
-}
-
-// targeted reports whether -target leaves a loose record in the plan.
-func (m *maker) targeted(job *state.Job) bool {
-	if len(m.in.Options.Targets) == 0 {
-		return true
-	}
-	for _, t := range m.in.Options.Targets {
-		if s, err := addr.ParseSelection(t); err == nil && matches(s, job) {
-			return true
-		}
-	}
-	return false
-}
-
 // narrow leaves out what -target does not select, but for what the selected
-// jobs need and is not there yet.
-func (m *maker) narrow() {
-	c := &m.plan.Counts
-	for _, w := range m.works {
-		c.Total += len(w.pp.Kind)
-		for i := range w.pp.Kind {
-			if w.chosen(i) {
-				c.Selected++
-			}
-		}
+// jobs need and is not there yet. It notes how many are left in and out.
+func narrow(targets []string, ps phases) (notes []string) {
+	if len(targets) == 0 {
+		return nil
 	}
-	if len(m.in.Options.Targets) == 0 {
-		return
-	}
-	needed := m.includeNeeds()
+	c := ps.counted()
+	needed := ps.includeNeeds()
 	others := 0
-	for _, w := range m.works {
+	for _, w := range ps.drafts {
 		for i, k := range w.pp.Kind {
 			if w.chosen(i) {
 				continue
 			}
 			switch k {
-			case Run, Rerun, Restart, Retry, Resubmit, Move, Accept, Adopt, Record, Duplicate, Restore:
+			case Run, Rerun, Restart, Retry, Resubmit, Move, Accept, Adopt, Record, Duplicate, Restore, AdoptFiles:
 				others++
 				w.pp.Kind[i] = Skipped
 				delete(w.pp.Details, i)
@@ -145,26 +119,22 @@ func (m *maker) narrow() {
 		note += fmt.Sprintf(", and %d that they need", needed)
 	}
 	if others > 0 {
-		noun := "others"
-		if others == 1 {
-			noun = "other"
-		}
-		note += fmt.Sprintf("; %d %s would change", others, noun)
+		note += fmt.Sprintf("; %d %s would change", others, wording(others, "other", "others"))
 	}
-	m.plan.Notes = append(m.plan.Notes, note+".")
+	return []string{note + "."}
 }
 
 // includeNeeds selects producers that start and that a selected job needs.
-func (m *maker) includeNeeds() int {
+func (ps phases) includeNeeds() int {
 	n := 0
-	include := func(from *work, i int) {
+	include := func(from *draft, i int) {
 		if from != nil && !from.chosen(i) && from.pp.Kind[i].Starts() {
 			from.selected[i] = true
 			n++
 		}
 	}
-	for at := len(m.works) - 1; at >= 0; at-- {
-		w := m.works[at]
+	for at := len(ps.drafts) - 1; at >= 0; at-- {
+		w := ps.drafts[at]
 		any := false
 		for i, k := range w.pp.Kind {
 			any = any || k.Starts() && w.chosen(i)
@@ -173,14 +143,14 @@ func (m *maker) includeNeeds() int {
 			continue
 		}
 		for _, name := range w.p.DependsOn {
-			if from := m.byPhase[name]; from != nil {
+			if from := ps.byPhase[name]; from != nil {
 				for i := range from.pp.Kind {
 					include(from, i)
 				}
 			}
 		}
 		for _, in := range w.p.Inputs {
-			from := m.byPhase[in.From.Name]
+			from := ps.byPhase[in.From.Name]
 			done := make([]bool, in.Groups())
 			for i, k := range w.pp.Kind {
 				if g := in.GroupOf(i); k.Starts() && w.chosen(i) && !done[g] {

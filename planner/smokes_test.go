@@ -89,7 +89,7 @@ func (x *smoked) see(o offer.Observation) {
 
 func (x *smoked) rerun() { x.in.Options.Rerun = []string{"phase.a"} }
 
-// TestSmokeAhead: a phase that was handed over whole waits for its smoke under
+// TestSmokeAhead: a phase that was submitted whole waits for its smoke under
 // the fingerprint that it has.
 func TestSmokeAhead(t *testing.T) {
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestSmokeAhead(t *testing.T) {
 }
 
 // TestAFailedSmokeLeavesTheQueueAlone: a queued job whose request changed is
-// submitted anew all the same.
+// submitted again all the same.
 func TestAFailedSmokeLeavesTheQueueAlone(t *testing.T) {
 	t.Parallel()
 	x := &smoked{}
@@ -208,10 +208,10 @@ func TestPilotThatIsStopped(t *testing.T) {
 func TestWhereASmokeRuns(t *testing.T) {
 	t.Parallel()
 	pools := []offer.Pool{
-		{Backend: "slurm.x", Name: "main", Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", GPUClass: "A100", MaxNodes: 1, MaxTime: 24 * time.Hour, Price: offer.Price{Known: true, USDPerGPUHour: "3"}},
-		{Backend: "slurm.x", Name: "test", Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", GPUClass: "A100", MaxNodes: 1, MaxTime: time.Hour, Testing: true, StandsFor: []string{"main"}, Price: offer.Price{Known: true, USDPerGPUHour: "2"}},
-		{Backend: "slurm.x", Name: "cheap", Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "T4", GPUClass: "T4", MaxNodes: 1, MaxTime: time.Hour, Testing: true, Price: offer.Price{Known: true, USDPerGPUHour: "1"}},
-		{Backend: "ssh.y", Word: "machine", CPUs: 8, GPUs: 1, GPUModel: "A100", GPUClass: "A100", MaxNodes: 1, Price: offer.Price{Known: true}},
+		{Backend: "slurm.x", Name: "main", Kind: offer.QueuePool, Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", GPUClass: "A100", MaxNodes: 1, MaxTime: 24 * time.Hour, Price: offer.Price{Known: true, USDPerGPUHour: "3"}},
+		{Backend: "slurm.x", Name: "test", Kind: offer.QueuePool, Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", GPUClass: "A100", MaxNodes: 1, MaxTime: time.Hour, Testing: true, StandsFor: []string{"main"}, Price: offer.Price{Known: true, USDPerGPUHour: "2"}},
+		{Backend: "slurm.x", Name: "cheap", Kind: offer.QueuePool, Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "T4", GPUClass: "T4", MaxNodes: 1, MaxTime: time.Hour, Testing: true, Price: offer.Price{Known: true, USDPerGPUHour: "1"}},
+		{Backend: "ssh.y", Kind: offer.MachinePool, Word: "machine", CPUs: 8, GPUs: 1, GPUModel: "A100", GPUClass: "A100", MaxNodes: 1, Price: offer.Price{Known: true}},
 	}
 	for want, own := range map[string][]string{"slurm.x test": nil, "ssh.y": {"ssh.y"}} {
 		c := load(t, nil, phaseSpec{name: "a", lr: "1", gpus: 1, wall: "10h", smoke: true, mod: func(p *lang.Phase) {

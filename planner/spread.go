@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/hosts"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/transfers"
 )
@@ -22,28 +21,36 @@ type lot struct {
 	cells   []int32
 }
 
+// A spreader parts jobs among the hosts of backends, over all phases of one
+// arrangement.
+type spreader struct {
+	placer
+	phases
+	load *hostLoad // nil until a phase has several hosts
+}
+
 // spread gives the cells of a phase whose backend has several hosts theirs, the
-// longest first, each that which would be through with it first.
-func (m *maker) spread(w *work, jobs []int) {
-	over := make([][]hosts.Host, len(jobs))
+// longest first, each the one that would be through with it first.
+func (sp *spreader) spread(w *draft, jobs []int) {
+	over := make([][]host, len(jobs))
 	some := false
 	for r, n := range jobs {
 		if n == 0 {
 			continue
 		}
 		if beside := w.pp.Placements[r+1].Beside; len(beside) > 0 && len(w.pp.Placements)+len(beside) <= mostRequests {
-			over[r] = m.hostsOf(w, r+1, beside)
+			over[r] = sp.hostsOf(w, r+1, beside)
 			some = true
 		}
 	}
 	if !some {
 		return
 	}
-	near := m.nearness(w)
-	for _, l := range m.lots(w, over) {
+	near := sp.nearness(w)
+	for _, l := range sp.lots(w, over) {
 		for _, i := range l.cells {
-			h := m.load.Choose(over[l.request], l.each, near, int(i))
-			m.load.Put(h, l.each)
+			h := sp.load.Choose(over[l.request], l.each, near, int(i))
+			sp.load.Put(h, l.each)
 			w.pp.Place[i] = h.Place
 			near.Settle(int(i), h.Bit)
 		}
@@ -51,15 +58,15 @@ func (m *maker) spread(w *work, jobs []int) {
 }
 
 // hostsOf are the hosts of a request, with a placement each.
-func (m *maker) hostsOf(w *work, at int, beside []place.Decision) []hosts.Host {
-	if m.load == nil {
-		m.load = m.busyHosts()
+func (sp *spreader) hostsOf(w *draft, at int, beside []place.Decision) []host {
+	if sp.load == nil {
+		sp.load = sp.busyHosts()
 	}
-	out := make([]hosts.Host, len(beside))
+	out := make([]host, len(beside))
 	for k, d := range beside {
-		h := hosts.Host{Backend: d.Backend, Pool: d.Pool, Place: uint16(at), Share: m.evidence(w).Pace(d.Backend, d.Pool) / m.atOnce(d)}
-		if s := m.spots.Of(d.Backend, d.Pool); s.Pool != "" {
-			h.Bit = m.load.Bit(s.Files)
+		h := host{Backend: d.Backend, Pool: d.Pool, Place: uint16(at), Share: w.past.measurements().Pace(d.Backend, d.Pool) / sp.atOnce(d)}
+		if s := sp.filesystems.Of(d.Backend, d.Pool); s.Pool != "" {
+			h.Bit = sp.load.Bit(s.Files)
 		}
 		if d.Pool == w.pp.Placements[at].Pool {
 			w.pp.Placements[at] = d
@@ -67,30 +74,30 @@ func (m *maker) hostsOf(w *work, at int, beside []place.Decision) []hosts.Host {
 			h.Place = uint16(len(w.pp.Placements))
 			w.pp.Placements = append(w.pp.Placements, d)
 		}
-		m.load.Begin(h, max(d.Wait, 0))
+		sp.load.Begin(h, max(d.Wait, 0))
 		out[k] = h
 	}
 	return out
 }
 
 // atOnce is how many jobs of a decision its pool runs at once.
-func (m *maker) atOnce(d place.Decision) float64 {
-	return float64(forecast.AtOnce(launches.Pool(m.in.Pools, d.Backend, d.Pool), d))
+func (sp *spreader) atOnce(d place.Decision) float64 {
+	return float64(forecast.AtOnce(ceiling.Pool(sp.in.Pools, d.Backend, d.Pool), d))
 }
 
 // busyHosts begins with what runs already.
-func (m *maker) busyHosts() *hosts.Load {
-	out := hosts.NewLoad()
-	for _, w := range m.works {
+func (sp *spreader) busyHosts() *hostLoad {
+	out := newHostLoad()
+	for _, w := range sp.drafts {
 		for i, k := range w.pp.Kind {
 			at := w.record(i).Last()
 			if k != Continue && k != UnknownAt && k != Adopt || at == nil || at.Pool == "" {
 				continue
 			}
-			shape := w.reqs[w.p.RequestOf(i, lang.Run)].Shape
+			shape := w.request(i).Shape
 			d := place.Decision{Backend: at.Backend, Pool: at.Pool, Shape: shape}
-			rest := m.evidence(w).Runtime(shape.Walltime).Expected
-			out.Add(at.Backend, at.Pool, rest.Seconds()/m.atOnce(d))
+			rest := w.past.measurements().Runtime(shape.Walltime).Expected
+			out.Add(at.Backend, at.Pool, rest.Seconds()/sp.atOnce(d))
 		}
 	}
 	return out
@@ -98,13 +105,13 @@ func (m *maker) busyHosts() *hosts.Load {
 
 // lots are the starting cells of the requests that are spread, the longest
 // first.
-func (m *maker) lots(w *work, over [][]hosts.Host) []*lot {
+func (sp *spreader) lots(w *draft, over [][]host) []*lot {
 	type key struct {
 		request int
-		bucket  evidence.Bucket
+		bucket  history.Bucket
 	}
 	by := map[key]*lot{}
-	model, fits := m.fit(w)
+	model, fits := w.fit()
 	var out []*lot
 	for i, k := range w.pp.Kind {
 		if !k.Starts() && k != Blocked {
@@ -121,7 +128,7 @@ func (m *maker) lots(w *work, over [][]hosts.Host) []*lot {
 		l := by[at]
 		if l == nil {
 			wall := w.reqs[at.request].Shape.Walltime
-			r := m.evidence(w).Runtime(wall)
+			r := w.past.measurements().Runtime(wall)
 			if ok {
 				r = model.Runtime(at.bucket, wall)
 			}
@@ -138,17 +145,17 @@ func (m *maker) lots(w *work, over [][]hosts.Host) []*lot {
 	return out
 }
 
-// nearness is where the inputs of a phase's cells lie.
-func (m *maker) nearness(w *work) *hosts.Near {
-	n := &hosts.Near{}
-	if !m.load.Apart() {
+// nearness is where the inputs of a phase's cells are.
+func (sp *spreader) nearness(w *draft) *nearness {
+	n := &nearness{}
+	if !sp.load.Apart() {
 		return n // all hosts see the same files
 	}
 	for _, in := range w.p.Inputs {
-		from := m.byPhase[in.From.Name].placed()
+		from := sp.byPhase[in.From.Name].placed()
 		have := make([]uint64, in.Groups())
 		for g := range have {
-			have[g] = m.lieTogether(from, in, g)
+			have[g] = sp.lieTogether(from, in, g)
 		}
 		n.Add(in, have)
 	}
@@ -156,17 +163,17 @@ func (m *maker) nearness(w *work) *hosts.Near {
 }
 
 // lieTogether is the bit of the host that has most of a group's files.
-func (m *maker) lieTogether(from *transfers.Phase, in *lang.Input, g int) uint64 {
+func (sp *spreader) lieTogether(from *transfers.Phase, in *lang.Input, g int) uint64 {
 	var best uint64
 	most := 0
 	var count [64]int
 	for _, p := range in.Members(g) {
-		s, o, _ := transfers.Lies(m.spots, from, p, in.Output)
-		for _, s := range append(transfers.Copies(m.spots, o), s) {
+		s, o, _ := transfers.Location(sp.filesystems, from, p, in.Output)
+		for _, s := range append(transfers.Copies(sp.filesystems, o), s) {
 			if s.Pool == "" {
 				continue
 			}
-			bit := m.load.Bit(s.Files)
+			bit := sp.load.Bit(s.Files)
 			if bit == 0 {
 				continue
 			}

@@ -30,7 +30,7 @@ func lab(t testing.TB, shared bool, gpus map[string]int, specs ...phaseSpec) Inp
 	in.Pools = laptop()
 	in.Can = map[string]offer.Capabilities{"ssh": {HostQueue: true, GPUs: true, Remote: true}}
 	for _, name := range slices.Sorted(maps.Keys(gpus)) {
-		p := offer.Pool{Backend: "ssh.lab", Name: name, Word: "host", CPUs: 64, GPUs: gpus[name], Total: gpus[name], Idle: gpus[name], Filesystem: name, Price: offer.Price{Known: true}}
+		p := offer.Pool{Backend: "ssh.lab", Name: name, Kind: offer.HostPool, Word: "host", CPUs: 64, GPUs: gpus[name], Total: gpus[name], Idle: gpus[name], Filesystem: name, Price: offer.Price{Known: true}}
 		if shared {
 			p.Filesystem = "home"
 		}
@@ -108,11 +108,11 @@ func running(in *Input, phase string, seed int) *state.Job {
 		panic("no such cell")
 	}
 	h := result.New(Scheme, nil)
-	return &state.Job{Address: p.Address(i), Phase: p.Name, Axes: p.Axes(i), Status: state.Running, Result: h.Phase(p)[i].String(),
+	return &state.Job{Address: p.Address(i), Phase: p.Name, Axes: state.TextsOf(p.Axes(i)), Status: state.Running, Result: h.Phase(p)[i].String(),
 		Attempts: []state.Attempt{{N: 1, Token: fmt.Sprint(seed), Started: in.Now}}}
 }
 
-// TestEdgesStayOnOneHost: what reads a file runs where it lies, and nothing
+// TestEdgesStayOnOneHost: what reads a file runs where it is, and nothing
 // moves; with one filesystem, or one producer for all, the hosts share evenly.
 func TestEdgesStayOnOneHost(t *testing.T) {
 	t.Parallel()

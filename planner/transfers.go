@@ -1,54 +1,80 @@
 package planner
 
 import (
-	"slices"
-
 	"github.com/shopspring/decimal"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/launches"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/planner/transfers"
+	"github.com/muster-run/muster/state"
 )
 
 // A Transfer moves the files of one input between backends.
 type Transfer = transfers.Transfer
 
-// transfers lists the files that consumers of this plan read on another
-// backend than where they lie.
-func (m *maker) transfers() {
-	for _, w := range m.works {
-		if len(w.p.Inputs) == 0 || !w.starts() {
+// A mover lists what moves in one arrangement.
+type mover struct {
+	*facts
+	rows  []Transfer
+	moves []forecast.Move // what is billed of them
+	paid  map[way]bool    // files that are among moves
+}
+
+// moving are the files that consumers of this plan read on another backend than
+// where they are, and what is billed of them.
+func moving(fs *facts, ps phases) ([]Transfer, []forecast.Move) {
+	mv := mover{facts: fs, paid: map[way]bool{}}
+	for _, w := range ps.drafts {
+		if len(w.p.Inputs)+len(w.p.Raw) == 0 || !w.starts() {
 			continue
 		}
+		mv.raw(w)
 		for _, in := range w.p.Inputs {
-			from := m.byPhase[in.From.Name]
-			for _, t := range transfers.Of(m.spots, w.placed(), from.placed(), in) {
-				rate := place.OutRate(m.backend(t.From), launches.Pool(m.in.Pools, t.From, t.FromHost))
-				t.Price(rate, from.results())
-				m.plan.Transfers = append(m.plan.Transfers, t)
-				m.move(from.p.Name, t)
+			from := ps.byPhase[in.From.Name]
+			for _, t := range transfers.Of(fs.filesystems, w.placed(), from.placed(), in) {
+				mv.add(from.p.Name, t, from.results())
 			}
+		}
+	}
+	return mv.rows, mv.moves
+}
+
+// raw lists the files that no phase makes and that jobs read where these
+// are not.
+func (mv *mover) raw(w *draft) {
+	for _, in := range w.p.Raw {
+		raw := transfers.Raw{RawInput: in, Files: func(i int) []result.File { return w.pp.RawFiles(in, i) },
+			Elsewhere: func(address string) bool {
+				b := mv.backend(address)
+				return b != nil && mv.in.Can[b.Type].Remote
+			},
+			There: func(at transfers.Filesystem, f result.File) bool {
+				size, ok := mv.in.Observed.Copied[at.Name()][f.Copy()]
+				return ok && size == f.Size && f.Digest != ""
+			}}
+		for _, t := range transfers.OfRaw(mv.filesystems, w.placed(), raw) {
+			mv.add(w.p.Name, t, nil)
 		}
 	}
 }
 
-// move has what a transfer costs counted in the forecast. A file that others
-// read there, too, goes once.
-func (m *maker) move(phase string, t Transfer) {
+// add lists a transfer of what a phase makes, and what it costs. A file that
+// others read there, too, goes once.
+func (mv *mover) add(phase string, t Transfer, records []*state.Job) {
+	from, pool := mv.backend(t.From), ceiling.Pool(mv.in.Pools, t.From, t.FromHost)
+	t.Price(place.OutRate(from, pool), records)
+	mv.rows = append(mv.rows, t)
 	if t.Cost == nil {
 		return
-	}
-	if m.paid == nil {
-		m.paid = map[way]bool{}
 	}
 	var unpaid int64
 	for _, cell := range t.Cells {
 		w := way{phase, t.Output, t.From + "/" + t.FromHost, t.To + "/" + t.ToHost, cell}
-		if !m.paid[w] {
-			m.paid[w] = true
+		if !mv.paid[w] {
+			mv.paid[w] = true
 			unpaid++
 		}
 	}
@@ -56,7 +82,7 @@ func (m *maker) move(phase string, t Transfer) {
 		return
 	}
 	out := forecast.Move{Phase: phase, Backend: t.From, Pool: t.FromHost, Mark: forecast.Known}
-	if t.Cost.Guessed || place.OutGuessed(m.backend(t.From), launches.Pool(m.in.Pools, t.From, t.FromHost)) {
+	if t.Cost.Guessed || place.OutGuessed(from, pool) {
 		out.Mark = forecast.Estimated
 	}
 	if t.Cost.Expected != "" {
@@ -65,28 +91,11 @@ func (m *maker) move(phase string, t Transfer) {
 		}
 		out.Expected, out.AtMost = share(t.Cost.Expected), share(t.Cost.AtMost)
 	}
-	m.moves = append(m.moves, out)
+	mv.moves = append(mv.moves, out)
 }
 
-// A way is that of one producer's output between two spots.
+// A way is that of one producer's output between two filesystems.
 type way struct {
 	phase, output, from, to string
 	cell                    int32
 }
-
-func (m *maker) backend(address string) *lang.Backend {
-	for _, b := range m.in.Campaign.Backends {
-		if b.Address() == address {
-			return b
-		}
-	}
-	return nil
-}
-
-// placed is a phase as transfers see it.
-func (w *work) placed() *transfers.Phase {
-	return &transfers.Phase{Phase: w.p, Starts: func(i int) bool { return w.pp.Kind[i].Starts() }, Place: w.pp.Place, Placements: w.pp.Placements, Records: w.results()}
-}
-
-// starts reports whether a job of the phase starts now.
-func (w *work) starts() bool { return slices.ContainsFunc(w.pp.Kind, Kind.Starts) }

@@ -1,6 +1,7 @@
-// Package providers is what a backend implements and what a job is on its
-// way there. The engine and the planner's shell call a Provider; launch
-// makes one out of a process, sdk makes a process out of one.
+// Package providers defines the interface that a backend implements, and the
+// job that a backend receives. The engine and the refresh call a Provider;
+// package launch makes one from a process, package sdk makes a process from
+// one.
 package providers
 
 import (
@@ -201,7 +202,10 @@ type Job struct {
 	Setup   []string `json:"setup,omitempty"` // the backend's, then the job's
 	Env     []EnvVar `json:"env,omitempty"`   // the backend's, then the job's
 	Secrets []EnvVar `json:"-"`               // never on disk but in a 0600 file on the job's machine; travels apart
-	Image   string   `json:"image,omitempty"`
+	offer.Process
+	// ImageBytes is what the result hash holds of an image that is a file: the job
+	// starts on no other bytes. Without a digest nothing is compared.
+	ImageBytes Recorded `json:"image_bytes,omitzero"`
 
 	Shape   offer.Shape     `json:"shape"`
 	Options json.RawMessage `json:"options,omitempty"`
@@ -279,6 +283,9 @@ type Output struct {
 	// What its verification may take; 0 = by the job's walltime. See verify.BoundOf.
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"`
 	VerifyMaxSize int64         `json:"verify_max_size,omitempty"` // bytes read and unpacked
+	// Metrics are values that a VerifyRequest with Open reads from it. Those of a
+	// job are in Job.Metrics.
+	Metrics []Metric `json:"metrics,omitempty"`
 }
 
 // NoneNeeded is the MinCount of a glob that may match no file.
@@ -357,6 +364,7 @@ type Submitted struct {
 	Err    *Error // nil when accepted
 	Stage  offer.Stage
 	HeldBy offer.Holder
+	Queue  string // identity of what keeps the job, as in offer.Pool
 }
 
 // A WatchRequest names what to watch.
@@ -537,7 +545,10 @@ func (e *Error) Error() string {
 // WithHint is what an error says, and what to do about it where it knows.
 func WithHint(err error) string {
 	var e *Error
-	if !errors.As(err, &e) || e.Hint == "" {
+	if errors.As(err, &e) && e.Login != "" {
+		return e.Summary // it ends with the command, which is all there is to do
+	}
+	if e == nil || e.Hint == "" {
 		return err.Error()
 	}
 	stop := ". "

@@ -35,7 +35,7 @@ func (s *State) intend(e Intended) {
 			s.passed(key, old.Attempts)
 		}
 	}
-	a := copied(e.Attempt)
+	a := copied(e.Attempt, s.alike.of)
 	if a.Intent.IsZero() {
 		a.Intent = plain(e.At)
 	}
@@ -57,9 +57,9 @@ func (s *State) intend(e Intended) {
 // identity is what an intent says of a job, and nothing of its progress.
 func identity(j Job) Job {
 	return Job{
-		Address: j.Address, Phase: j.Phase, Axes: some(j.Axes), Smoke: j.Smoke, Name: j.Name,
+		Address: j.Address, Phase: j.Phase, Axes: list(j.Axes), Smoke: j.Smoke, Name: j.Name,
 		Definition: j.Definition, Scheme: j.Scheme, Result: j.Result, Request: j.Request, Source: j.Source,
-		Inputs: some(j.Inputs), InputBytes: some(j.InputBytes),
+		Inputs: list(j.Inputs), InputBytes: list(j.InputBytes),
 	}
 }
 
@@ -82,6 +82,7 @@ func (s *State) submitted(e Submitted) {
 		a.Duplicates = append(a.Duplicates, e.Handle)
 	}
 	or(&a.Stage, e.Stage)
+	or(&a.Queue, e.Queue)
 	if a.Queued.IsZero() {
 		a.Queued = plain(e.At)
 	}
@@ -104,7 +105,7 @@ func (s *State) withdraw(e NotSubmitted) {
 		return
 	}
 	j.Attempts = slices.Delete(j.Attempts, i, i+1)
-	j.Reason, j.Updated = e.Reason, plain(e.At)
+	j.Reason, j.Cause, j.Updated = e.Reason, "", plain(e.At)
 	if last := j.Last(); last != nil {
 		if j.Status != Held && j.Status != Cancelled {
 			j.Status, j.Class = Failed, last.Class
@@ -138,8 +139,8 @@ func (s *State) observe(e Observed) {
 const mostUnheard = 1000
 
 // observed is the index of the attempt that the report is about; a launch
-// that a host queue made by itself is added first, and one that is heard of
-// only after a later one stands in its place. -1: not known.
+// that a host queue made by itself is added first, and one that is reported
+// after a later one is put in its place. -1: not known.
 func (j *Job) observed(e Observed) int {
 	if i := j.attempt(e.Token, e.Attempt.N); i >= 0 {
 		return i
@@ -152,7 +153,7 @@ func (j *Job) observed(e Observed) int {
 		return j.insert(e)
 	}
 	next := Attempt{
-		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Host: last.Host, Plan: last.Plan,
+		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Host: last.Host, Queue: last.Queue, Plan: last.Plan,
 		Fence: last.Fence, Ceiling: last.Ceiling, Rates: last.Rates, Handle: last.Handle, Intent: last.Intent,
 	}
 	if last.Ended.IsZero() { // its end was not seen, but it did end
@@ -164,7 +165,7 @@ func (j *Job) observed(e Observed) int {
 		j.Attempts = append(j.Attempts, unheard)
 	}
 	j.Attempts = append(j.Attempts, next)
-	j.Status, j.Class, j.Reason, j.Retry, j.Short = Submitting, "", "", time.Time{}, ""
+	j.Status, j.Class, j.Reason, j.Cause, j.Retry, j.Short = Submitting, "", "", "", time.Time{}, ""
 	return len(j.Attempts) - 1
 }
 
@@ -177,7 +178,7 @@ func (j *Job) insert(e Observed) int {
 	}
 	before := j.Attempts[at-1]
 	j.Attempts = slices.Insert(slices.Clone(j.Attempts), at, Attempt{
-		N: e.Attempt.N, Token: e.Token, Backend: before.Backend, Pool: before.Pool, Host: before.Host, Plan: before.Plan,
+		N: e.Attempt.N, Token: e.Token, Backend: before.Backend, Pool: before.Pool, Host: before.Host, Queue: before.Queue, Plan: before.Plan,
 		Fence: before.Fence, Ceiling: before.Ceiling, Rates: before.Rates, Handle: before.Handle, Intent: before.Intent, Ended: plain(e.At),
 	})
 	if !e.Attempt.Ended.IsZero() {
@@ -200,7 +201,7 @@ func (j *Job) fold(i int, e Observed) {
 		return
 	}
 	j.Status = e.Status
-	j.Reason, j.Retry, j.Short = e.Reason, plain(e.Retry), e.Short
+	j.Reason, j.Cause, j.Retry, j.Short = e.Reason, e.Cause, plain(e.Retry), e.Short
 	switch e.Status {
 	case Completed:
 		j.Class, j.Kept, a.Left, j.Unread = "", nil, nil, nil
@@ -219,9 +220,7 @@ func (j *Job) fold(i int, e Observed) {
 		put(&j.Unread, name, why)
 		delete(j.Metrics, name)
 	}
-	for name, v := range e.Inputs {
-		put(&j.InputBytes, name, v)
-	}
+	j.InputBytes = j.InputBytes.With(e.Inputs)
 }
 
 // follows reports whether a report of the job's last attempt moves the job to
@@ -261,10 +260,11 @@ func (s Status) ended() bool { return s.stage() >= 4 }
 
 // merge takes over what b knows: non-zero fields win. N and Token stay.
 func (a *Attempt) merge(b Attempt) {
-	b = copied(b)
+	b = copied(b, some)
 	or(&a.Backend, b.Backend)
 	or(&a.Pool, b.Pool)
 	or(&a.Host, b.Host)
+	or(&a.Queue, b.Queue)
 	if b.Handle != "" && a.Handle != "" && a.Handle != b.Handle && !slices.Contains(a.Duplicates, b.Handle) {
 		a.Duplicates = append(a.Duplicates, b.Handle)
 	} else if a.Handle == "" {
@@ -317,12 +317,12 @@ func or[T comparable](to *T, from T) {
 	}
 }
 
-// copied is an attempt that shares nothing with a.
-func copied(a Attempt) Attempt {
+// copied is an attempt that shares nothing with a; of copies its maps.
+func copied(a Attempt, of func(map[string]string) map[string]string) Attempt {
 	for _, t := range []*time.Time{&a.Intent, &a.Queued, &a.Started, &a.Ended, &a.Expected} {
 		*t = plain(*t)
 	}
-	a.Ceiling, a.Rates, a.Scaled = some(a.Ceiling), some(a.Rates), some(a.Scaled)
+	a.Ceiling, a.Rates, a.Scaled = of(a.Ceiling), of(a.Rates), of(a.Scaled)
 	a.GPUs, a.Tail, a.Duplicates, a.Left = list(a.GPUs), list(a.Tail), list(a.Duplicates), list(a.Left)
 	if a.Exit != nil {
 		exit := *a.Exit
@@ -335,7 +335,7 @@ func copied(a Attempt) Attempt {
 	return a
 }
 
-func list[T any](l []T) []T {
+func list[L ~[]T, T any](l L) L {
 	if len(l) == 0 {
 		return nil
 	}

@@ -56,6 +56,7 @@ type (
 		Token   string    `json:"token"`
 		Handle  string    `json:"handle"`
 		Stage   string    `json:"stage,omitempty"`
+		Queue   string    `json:"queue,omitempty"`
 		At      time.Time `json:"at"`
 	}
 	// NotSubmitted withdraws an intent the backend surely does not have.
@@ -77,6 +78,7 @@ type (
 		Unread  map[string]string `json:"unread,omitempty"` // metrics without a value, and why
 		Inputs  map[string]string `json:"inputs,omitempty"` // digests of inputs that were not known when it was submitted
 		Reason  string            `json:"reason,omitempty"`
+		Cause   string            `json:"cause,omitempty"` // see Job.Cause
 		Retry   time.Time         `json:"retry,omitzero"`
 		Short   string            `json:"short,omitempty"` // see Job.Short
 		Spent   *Entry            `json:"spent,omitempty"`

@@ -114,7 +114,7 @@ func TestSpent(t *testing.T) {
 	entry := func(n int, usd string, unknown bool, after time.Duration) state.Entry {
 		e := state.Entry{Address: addr, Attempt: n, Backend: "local", At: at.Add(after), Unknown: unknown}
 		if usd != "" {
-			e.Spent = state.Amounts{"usd": usd}
+			e.Spent = state.TextsOf(state.Amounts{"usd": usd})
 		}
 		return e
 	}
@@ -254,7 +254,7 @@ func spoil(e state.Event) {
 		}
 	case state.Intended:
 		for k := range e.Job.Axes {
-			e.Job.Axes[k] = "spoiled"
+			e.Job.Axes[k].Value = "spoiled"
 		}
 	}
 }
@@ -302,7 +302,7 @@ func TestWhatMovesTakesItsCostAlong(t *testing.T) {
 	t.Parallel()
 	s := state.New("c")
 	entry := func(address string, n int, usd string, unknown bool) state.Event {
-		return state.Spent{Entry: state.Entry{Address: address, Attempt: n, Token: "aa", Backend: "local", Phase: strings.TrimPrefix(address, "phase.")[:1], At: at, Unknown: unknown, Spent: state.Amounts{"usd": usd}}}
+		return state.Spent{Entry: state.Entry{Address: address, Attempt: n, Token: "aa", Backend: "local", Phase: strings.TrimPrefix(address, "phase.")[:1], At: at, Unknown: unknown, Spent: state.TextsOf(state.Amounts{"usd": usd})}}
 	}
 	to := `phase.q["i=1"]`
 	for _, e := range []state.Event{
@@ -319,5 +319,25 @@ func TestWhatMovesTakesItsCostAlong(t *testing.T) {
 	// Of p there is another job, and what a later job of the old address cost.
 	if want := (map[string]string{"p": "12", "q": "3"}); !maps.Equal(got, want) {
 		t.Errorf("%v, not %v: %+v", got, want, s.Ledger)
+	}
+}
+
+// Records read from one file share the maps that are equal in them. What is learned
+// of one of them is not learned of the others.
+func TestLateInputsAreOfOneJob(t *testing.T) {
+	t.Parallel()
+	var d codec.Decoder
+	st := state.New("c")
+	for _, address := range []string{"phase.a", "phase.b"} {
+		j := &state.Job{}
+		row := fmt.Sprintf(`{"address":"%s","phase":"p","input_bytes":{"image":"sha256:1"},"status":"running","attempts":[{"n":1,"token":"%s","backend":"local"}]}`, address, address)
+		if err := d.Job(row, j); err != nil {
+			t.Fatal(err)
+		}
+		st.Jobs[address] = j
+	}
+	st.Apply(state.Observed{Address: "phase.a", Token: "phase.a", Status: state.Completed, Attempt: state.Attempt{N: 1}, Inputs: map[string]string{"late": "sha256:2"}, At: at})
+	if a, b := st.Jobs["phase.a"].InputBytes.Get("late"), st.Jobs["phase.b"].InputBytes.Get("late"); a != "sha256:2" || b != "" {
+		t.Errorf("phase.a read %q, phase.b %q", a, b)
 	}
 }

@@ -31,7 +31,7 @@ func (s *State) hold(e HeldJob) {
 	case Completed, Forgotten, Running, Verifying:
 		return
 	}
-	j.Status, j.Reason, j.By, j.Retry, j.Updated = Held, e.Reason, e.By, time.Time{}, plain(e.At)
+	j.Status, j.Reason, j.Cause, j.By, j.Retry, j.Updated = Held, e.Reason, "", e.By, time.Time{}, plain(e.At)
 	if e.Cancelled {
 		j.Status, j.Class = Cancelled, ""
 	}
@@ -69,7 +69,7 @@ func (s *State) free(e Freed) {
 		maps.DeleteFunc(s.Validations, func(_ string, v Validation) bool { return !v.Passed && v.Address == j.Address })
 	}
 	if last := j.Last(); last != nil && last.Ended.IsZero() && j.Status == Held {
-		j.Status, j.Reason, j.By, j.Updated = Submitting, "", "", plain(e.At)
+		j.Status, j.Reason, j.Cause, j.By, j.Updated = Submitting, "", "", "", plain(e.At)
 		if last.Handle != "" {
 			j.Status = Queued
 		}
@@ -124,7 +124,7 @@ func (s *State) move(e MovedJob) {
 		}
 	}
 	if e.Axes != nil {
-		j.Axes = some(e.Axes)
+		j.Axes = TextsOf(e.Axes)
 	}
 	j.Smoke = strings.HasPrefix(e.To, smokePrefix)
 	j.Address = strings.TrimPrefix(e.To, smokePrefix)

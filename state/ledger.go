@@ -20,7 +20,7 @@ type ledgerKey struct {
 // are told apart by their tokens, for clocks jump; entries without one by when
 // their attempt began.
 func (s *State) spend(e Entry, since time.Time) {
-	e.At, e.Spent = plain(e.At), some(e.Spent)
+	e.At, e.Spent = plain(e.At), list(e.Spent)
 	if s.ledger == nil {
 		s.ledger = make(map[ledgerKey]int, len(s.Ledger))
 		for i := range s.Ledger {
@@ -87,13 +87,13 @@ func (s *State) Spent(filter func(Entry) bool) (spent Amounts, unknown int) {
 		}
 		amounts := e.Spent
 		if e.Unknown && len(amounts) == 0 {
-			amounts = s.ceiling(e)
+			amounts = TextsOf(s.ceiling(e))
 		}
 		if e.Unknown && len(amounts) == 0 {
 			unknown++
 			continue
 		}
-		for unit, text := range amounts {
+		for unit, text := range amounts.All() {
 			d, err := decimal.NewFromString(text)
 			if err != nil {
 				unknown++

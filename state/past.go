@@ -11,8 +11,8 @@ import (
 // the last of them, some kilobytes.
 const mostEarlier = 20
 
-// passed keeps attempts to be read that count no longer: the job was freed, or
-// what failed is tried anew as other work.
+// passed keeps attempts that no longer count, for people to read: the job was
+// freed, or failed work is tried again as other work.
 func (s *State) passed(key string, attempts []Attempt) {
 	if len(attempts) == 0 {
 		return

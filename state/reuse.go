@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// Adopted reports whether a job's result is files that muster did not make.
+func (j *Job) Adopted() bool {
+	last := j.Last()
+	return last != nil && last.Adopter != "" && j.Status == Completed
+}
+
 // mostReplaced is how many results of one job that were replaced are kept: the
 // last ones.
 const mostReplaced = 10
@@ -73,13 +79,13 @@ func (s *State) reuse(e Reused) {
 			s.Replaced[e.From] = rest
 		}
 		j.Attempts, j.Metrics, j.Unread = list(from.Job.Attempts), some(from.Job.Metrics), some(from.Job.Unread)
-		j.InputBytes = some(from.Job.InputBytes) // it was made from these
+		j.InputBytes = list(from.Job.InputBytes) // it was made from these
 		or(&j.Definition, from.Job.Definition)
 		if e.From != key {
 			j.Moved = e.From
 		}
 	} else {
-		j.Attempts, j.Metrics, j.Unread = []Attempt{copied(e.Attempt)}, some(e.Metrics), some(e.Unread)
+		j.Attempts, j.Metrics, j.Unread = []Attempt{copied(e.Attempt, some)}, some(e.Metrics), some(e.Unread)
 	}
 	for i := range j.Attempts {
 		if j.Attempts[i].Ended.IsZero() {

@@ -4,7 +4,7 @@ import "iter"
 
 // Fill gives a state that has no jobs the rows of a snapshot, in parts. It
 // says which row is out of order, "" when none is: rows are sorted by key, so
-// that none stands there twice.
+// that none is there twice.
 func (s *State) Fill(parts [][]Job) (disordered string) {
 	n := 0
 	for _, part := range parts {

@@ -1,5 +1,5 @@
-// Package state is what muster remembers of a campaign: a fold over events.
-// Nothing changes a State but Apply; the same events give the same State.
+// Package state is muster's record of a campaign: a fold over events. Only
+// Apply changes a State; the same events give the same State.
 package state
 
 import (
@@ -43,6 +43,7 @@ type State struct {
 	filled int               // how many they are
 	ledger map[ledgerKey]int // last entry of each key, so that a correction costs the same in any ledger
 	paid   map[string][]int  // entries by address, once a record has moved
+	alike  alike             // of launches
 }
 
 // New is the state of a campaign to which nothing has happened.
@@ -94,26 +95,27 @@ func (s Status) Active() bool {
 // A Job is one address that was ever attempted, held or adopted. A smoke has
 // a record of its own under the address with Smoke set (see SmokeAddress).
 type Job struct {
-	Address    string            `json:"address"`
-	Phase      string            `json:"phase"`
-	Axes       map[string]string `json:"axes,omitempty"`
-	Smoke      bool              `json:"smoke,omitempty"`
-	Name       string            `json:"name,omitempty"`
-	Definition string            `json:"definition,omitempty"` // digest
-	Scheme     int               `json:"scheme,omitempty"`     // of the hashes
-	Result     string            `json:"result,omitempty"`     // result hash, hex
-	Request    string            `json:"request,omitempty"`    // request hash, hex
-	Source     string            `json:"source,omitempty"`     // source digest
-	Inputs     map[string]string `json:"inputs,omitempty"`     // input name → producers' result hash (or hash of them)
-	InputBytes map[string]string `json:"input_bytes,omitempty"`
-	Status     Status            `json:"status"`
-	Class      string            `json:"class,omitempty"`  // failure class of the last attempt
-	Reason     string            `json:"reason,omitempty"` // why held, cancelled or waiting; in words
-	By         string            `json:"by,omitempty"`     // who held or cancelled it
-	Retry      time.Time         `json:"retry,omitzero"`   // when a waiting job is tried again
-	Short      string            `json:"short,omitempty"`  // which limit keeps it in its queue, in words; "" = none
-	Attempts   []Attempt         `json:"attempts,omitempty"`
-	Outputs    []Output          `json:"outputs,omitempty"`
+	Address    string    `json:"address"`
+	Phase      string    `json:"phase"`
+	Axes       Texts     `json:"axes,omitempty"`
+	Smoke      bool      `json:"smoke,omitempty"`
+	Name       string    `json:"name,omitempty"`
+	Definition string    `json:"definition,omitempty"` // digest
+	Scheme     int       `json:"scheme,omitempty"`     // of the hashes
+	Result     string    `json:"result,omitempty"`     // result hash, hex
+	Request    string    `json:"request,omitempty"`    // request hash, hex
+	Source     string    `json:"source,omitempty"`     // source digest
+	Inputs     Texts     `json:"inputs,omitempty"`     // input name → producers' result hash (or hash of them)
+	InputBytes Texts     `json:"input_bytes,omitempty"`
+	Status     Status    `json:"status"`
+	Class      string    `json:"class,omitempty"`  // failure class of the last attempt
+	Reason     string    `json:"reason,omitempty"` // why held, cancelled or waiting; in words
+	Cause      string    `json:"cause,omitempty"`  // why it waits, as its backend's code; "" = none
+	By         string    `json:"by,omitempty"`     // who held or cancelled it
+	Retry      time.Time `json:"retry,omitzero"`   // when a waiting job is tried again
+	Short      string    `json:"short,omitempty"`  // which limit keeps it in its queue, in words; "" = none
+	Attempts   []Attempt `json:"attempts,omitempty"`
+	Outputs    []Output  `json:"outputs,omitempty"`
 	// Kept are the outputs of the result that a run replaces, until that run
 	// completes: they are the job's own, whether they were moved aside or not.
 	Kept     []Output          `json:"kept,omitempty"`
@@ -148,7 +150,9 @@ type Attempt struct {
 	// "released", as in offer.Stage; "" = not recorded. It counts while the job is queued.
 	Stage string `json:"stage,omitempty"`
 	// Host is that of a backend with one host, as configured when the job was submitted.
-	Host    string  `json:"host,omitempty"`
+	Host string `json:"host,omitempty"`
+	// Queue is the identity of what keeps the job there, "" where it told none.
+	Queue   string  `json:"queue,omitempty"`
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it
 	Fence   uint64  `json:"fence,omitempty"`
 	Ceiling Amounts `json:"ceiling,omitempty"`
@@ -168,6 +172,9 @@ type Attempt struct {
 	Usage    *Usage            `json:"usage,omitempty"`
 	Expected time.Time         `json:"expected,omitzero"` // start the backend expects
 	Why      string            `json:"why,omitempty"`     // why it waits, or why placed here
+	// Adopter is who had files adopted that muster did not make: no job ran, and Ended
+	// is when they were adopted.
+	Adopter string `json:"adopter,omitempty"`
 	// Resources as asked for in this attempt, where scaling changed them.
 	Scaled map[string]string `json:"scaled,omitempty"`
 	// Replaces is where the outputs of the result that this attempt replaces
@@ -196,7 +203,7 @@ type Usage struct {
 // An Output is a declared output as recorded when it was verified.
 type Output struct {
 	Name    string `json:"name"`
-	Backend string `json:"backend"` // where it lies
+	Backend string `json:"backend"` // where it is
 	Path    string `json:"path"`    // relative to the workdir
 	Workdir string `json:"workdir,omitempty"`
 	Size    int64  `json:"size"`
@@ -264,7 +271,7 @@ type Approval struct {
 	// Forecast is what the plan was expected to take; nil = it was not recorded.
 	Forecast *Forecast `json:"forecast,omitempty"`
 	// Reruns are the completed jobs that the plan runs again, by address;
-	// "phase.NAME" stands for all that were completed when it began.
+	// "phase.NAME" means all that were completed when it began.
 	Reruns []string `json:"reruns,omitempty"`
 }
 
@@ -291,7 +298,7 @@ type Estimate struct {
 }
 
 // Old tells the jobs whose result the last plan that was begun runs again and
-// has not yet: what is recorded of them is of before.
+// has not yet: their records are from before.
 func (s *State) Old() func(*Job) bool {
 	if len(s.Approvals) == 0 {
 		return func(*Job) bool { return false }
@@ -333,10 +340,10 @@ type Entry struct {
 	Pool    string    `json:"pool,omitempty"`
 	Phase   string    `json:"phase,omitempty"`
 	At      time.Time `json:"at"`
-	Spent   Amounts   `json:"spent,omitempty"`
+	Spent   Texts     `json:"spent,omitempty"`   // Amounts
 	Unknown bool      `json:"unknown,omitempty"` // billed, but how much is not known: counts at its ceiling
 	// Unpriced are units in which it may have been billed, by a place that states
-	// no price in them: nothing of them stands in Spent.
+	// no price in them: Spent has nothing of them.
 	Unpriced []string `json:"unpriced,omitempty"`
 	// Estimated says that money and service units in Spent are by rates that a provider guesses,
 	// and not by those of who bills.
@@ -358,6 +365,7 @@ const (
 // A Rental is a machine we rent.
 type Rental struct {
 	ID      string       `json:"id"`
+	Kind    string       `json:"kind,omitempty"` // what it is: "1× RTX 4090"
 	Backend string       `json:"backend"`
 	Since   time.Time    `json:"since"` // when it came to be what Status says
 	Status  RentalStatus `json:"status"`

@@ -1,12 +1,12 @@
-// Command muster-host is what muster puts on a host that it reaches over ssh:
-// the queue that runs the jobs there, and the door through which muster, on
-// its own machine, speaks to it.
+// Command muster-host is the program that muster copies to a host that it
+// reaches over ssh: the queue that runs the jobs there, and the agent that
+// connects it to muster.
 package main
 
 import (
 	"os"
 
-	"github.com/muster-run/muster/providers/door"
+	"github.com/muster-run/muster/providers/agent"
 )
 
-func main() { os.Exit(door.Command(os.Args[1:])) }
+func main() { os.Exit(agent.Command(os.Args[1:])) }

@@ -17,12 +17,12 @@ import (
 
 func adviseCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "advise", Short: "what jobs used of what they asked for, and the line to change", MaxArgs: 0,
-		Long: `Compares what jobs asked for with what they used, phase by phase: memory, cores, GPUs, walltime; and tells queue, run and
-retry time apart. Where a request is far off, it names the line to change, the value with its margin, and what that would
-save. It changes nothing: edit the campaign, and the next plan shows the difference.
+		Name: "advise", Short: "compare what jobs requested and used, and name the line to change", MaxArgs: 0,
+		Long: `Compares what jobs requested with what they used, phase by phase: memory, cores, GPUs, walltime; and separates queue, run and
+retry time. Where a request is far off, it names the line to change, the value with its margin, and the saving. It changes
+nothing: edit the campaign, and the next plan shows the difference.
 
-The backends are asked for their pools and prices only; -refresh=false asks nobody and leaves prices out.`,
+It asks the backends only for their pools and prices; -refresh=false asks nobody and leaves prices out.`,
 		Examples: []command.Example{{"muster advise", "after the first round"}, {"muster advise -json", "for a script"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -39,14 +39,17 @@ The backends are asked for their pools and prices only; -refresh=false asks nobo
 				if *ask {
 					away = a.askPools(ctx, c, st, &in)
 				}
-				r := advice.Of(in)
+				r, ok := unlessInterrupted(ctx, func() advice.Report { return advice.Of(in) })
+				if !ok {
+					return errInterrupted
+				}
 				for _, name := range slices.Sorted(maps.Keys(away)) {
 					r.Notes = append(r.Notes, "backend."+name+" cannot be asked, and its prices are left out: "+away[name])
 				}
 				if *asJSON {
 					return a.encode(page.AdviceOf(c.Name, r))
 				}
-				a.printf("%s", page.AdviceText(r, min(max(a.out.Width, 60), term.MaxWidth)))
+				a.printf("%s", page.AdviceText(r, min(max(a.out.Width, 60), term.MaxWidth), a.out.Row))
 				return nil
 			}
 		},

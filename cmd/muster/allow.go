@@ -18,9 +18,16 @@ import (
 // to be done again.
 var errTrusted = errors.New("items were trusted")
 
+// Allowances are what the campaign may do before anything is approved: what this
+// user trusts, and is asked to.
+type allowances struct {
+	*terminal
+	guard *trust.Guard // nil until the directory is known
+}
+
 // hideSecrets keeps sensitive values of a campaign out of what is said of items.
-func (a *app) hideSecrets(c *lang.Campaign) {
-	if c == nil || a.guard == nil {
+func (al *allowances) hideSecrets(c *lang.Campaign) {
+	if c == nil || al.guard == nil {
 		return
 	}
 	var all []string
@@ -31,19 +38,19 @@ func (a *app) hideSecrets(c *lang.Campaign) {
 			}
 		}
 	}
-	a.guard.Hide = strings.NewReplacer(all...).Replace
+	al.guard.Hide = strings.NewReplacer(all...).Replace
 }
 
 // tellLeft says in one line what a command left out, and how to allow it.
-func (a *app) tellLeft() {
-	if a.guard == nil {
+func (al *allowances) tellLeft() {
+	if al.guard == nil {
 		return
 	}
-	if err := a.guard.Problem(); err != nil && len(a.guard.Left()) > 0 {
-		a.notef("What is trusted cannot be read: %v.\n", err)
+	if err := al.guard.Problem(); err != nil && len(al.guard.Left()) > 0 {
+		al.notef("Cannot read the list of trusted items: %v.\n", err)
 	}
-	if left := a.guard.Left(); len(left) > 0 {
-		a.notef("%s\n", trust.LeftOut(left))
+	if left := al.guard.Left(); len(left) > 0 {
+		al.notef("%s\n", trust.LeftOut(left))
 	}
 }
 
@@ -53,85 +60,85 @@ var needsTrust = []trust.Kind{trust.Provider, trust.Host, trust.Backend, trust.S
 
 // trustLeft shows the items that were left out and asks for them. It is errTrusted
 // after a yes, nil if nothing was left out.
-func (a *app) trustLeft(f applyFlags) error {
-	left := a.guard.Left()
+func (al *allowances) trustLeft(f applyFlags) error {
+	left := al.guard.Left()
 	if f.once || f.saved != "" {
 		left = slices.DeleteFunc(left, func(it trust.Item) bool { return !slices.Contains(needsTrust, it.Kind) })
 	}
 	if len(left) == 0 {
 		return nil
 	}
-	if !a.global.input || f.json || f.once {
-		a.fail(diag.List{{Summary: "Not everything that this campaign would do is trusted", Detail: "It would:\n\n" + trust.List(left) +
-			"\nNobody can be asked here. Run `muster apply` at a terminal once, which shows and asks; or set " + trust.Env + "=1 where the campaign is your own, such as CI on a protected branch. Nothing was started."}})
+	if !al.global.input || f.json || f.once {
+		al.fail(diag.List{{Summary: "Not everything that this campaign would do is trusted", Detail: "It would:\n\n" + trust.List(left) +
+			"\nCannot ask for approval here. Run `muster apply` at a terminal once, which shows and asks; or set " + trust.Env + "=1 where the campaign is your own, such as CI on a protected branch. Nothing was started."}})
 		if f.once {
 			return command.Changes
 		}
 		return command.Failed
 	}
-	return a.askTrust(left)
+	return al.askTrust(left)
 }
 
 // trustPlaces is trustLeft for the places of jobs in flight, which a command about
 // jobs has to reach.
-func (a *app) trustPlaces(c *lang.Campaign, st *state.State) error {
-	a.meetPlaces(c, st)
-	return a.trustLeft(applyFlags{saved: "-"})
+func (al *allowances) trustPlaces(c *lang.Campaign, st *state.State) error {
+	al.meetPlaces(c, st)
+	return al.trustLeft(applyFlags{saved: "-"})
 }
 
 // meetPlaces notes the places of jobs in flight that are not trusted.
-func (a *app) meetPlaces(c *lang.Campaign, st *state.State) {
+func (al *allowances) meetPlaces(c *lang.Campaign, st *state.State) {
 	for _, j := range st.InFlight() {
 		if at := j.Last(); at != nil {
 			if conf, err := contact.Config(c, st, at.Backend); err == nil {
-				_ = a.guard.Reach(conf)
+				_ = al.guard.Reach(conf)
 			}
 		}
 	}
 }
 
 // askTrust shows items and asks this user to trust them.
-func (a *app) askTrust(items []trust.Item) error {
-	yes, err := a.ask(fmt.Sprintf("This campaign would do what you have not trusted yet:\n\n%s\nDo you trust this? It is remembered for you, by content: what changes is asked again. Only \"yes\" is a yes: ", trust.List(items)))
+func (al *allowances) askTrust(items []trust.Item) error {
+	yes, err := al.ask(fmt.Sprintf("This campaign would do things that you have not allowed yet:\n\n%s\nDo you trust this? muster remembers your answer by content and asks again after a change. Only \"yes\" is accepted: ", trust.List(items)))
 	if err != nil {
 		return err
 	}
 	if !yes {
-		a.printf("\nNothing was started.\n")
+		al.printf("\nNothing was started.\n")
 		return command.Failed
 	}
-	a.remember(items)
+	al.remember(items)
 	return errTrusted
 }
 
 // remember trusts items. That they cannot be remembered stops nothing: they are
 // asked for again.
-func (a *app) remember(items []trust.Item) {
-	if err := a.guard.Trust(items, a.now()); err != nil {
-		a.notef("This is trusted for now, and cannot be remembered: %v.\n", err)
+func (al *allowances) remember(items []trust.Item) {
+	if err := al.guard.Trust(items, al.now()); err != nil {
+		al.notef("This is trusted for this run only; muster cannot remember it: %v.\n", err)
 	}
 }
 
 // approved remembers what was met on the way to a plan that was approved on the
 // command line, and lets the campaign run.
-func (a *app) approved(f applyFlags) {
-	met, by := a.guard.Met(), "-auto-approve"
+func (al *allowances) approved(f applyFlags) {
+	met, by := al.guard.Met(), "-auto-approve"
 	if f.saved != "" {
-		met, by = append(met, a.guard.Left()...), "this plan"
+		met, by = append(met, al.guard.Left()...), "this plan"
 	}
 	if len(met) > 0 {
-		a.notef("Trusted from now on, by %s: %s.\n%s", by, trust.Summary(met), trust.List(met))
-		a.remember(met)
+		al.notef("Trusted from now on, by %s: %s.\n%s", by, trust.Summary(met), trust.List(met))
+		al.remember(met)
 	}
-	a.guard.Grant()
+	al.guard.Grant()
 }
 
 // allowSecrets asks for the secrets of a campaign. They are read when jobs are
 // submitted.
-func (a *app) allowSecrets(c *lang.Campaign) {
+func (al *allowances) allowSecrets(c *lang.Campaign) {
 	for _, p := range c.Phases {
 		for _, s := range p.Secrets {
-			a.guard.Allows(trust.OfSecret(s))
+			al.guard.Allows(trust.OfSecret(s))
 		}
 	}
 }

@@ -7,13 +7,11 @@ import (
 	"path/filepath"
 
 	"github.com/muster-run/muster/cmd/muster/command"
-	"github.com/muster-run/muster/cmd/muster/consent"
-	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -30,20 +28,20 @@ type applyFlags struct {
 
 func (f *applyFlags) register(fs *flag.FlagSet) {
 	f.planFlags.register(fs)
-	fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask; refused when finished work would run again, files be replaced that jobs did not make, or running work be cancelled")
-	fs.BoolVar(&f.allowRerun, "allow-rerun", false, "with -auto-approve: finished work may run again, and files that jobs did not make be replaced (both are moved aside)")
+	fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask; refused if finished work would run again, if files that jobs did not make would be replaced, or if running work would be cancelled")
+	fs.BoolVar(&f.allowRerun, "allow-rerun", false, "with -auto-approve: finished work may run again and files that jobs did not make may be replaced (old files are moved aside)")
 	fs.BoolVar(&f.allowCancel, "allow-cancel", false, "with -auto-approve: running work may be cancelled")
-	fs.BoolVar(&f.detach, "detach", false, "hand over all that runs without muster, say what waits, and leave")
+	fs.BoolVar(&f.detach, "detach", false, "submit every job that runs without muster, list the jobs that need it, and exit")
 	fs.BoolVar(&f.once, "once", false, "continue what was approved in one pass, without asking; exit 2 when there is more")
 	fs.BoolVar(&f.json, "json", false, "print events, one JSON object a line; needs a saved plan or -auto-approve")
 }
 
 func applyCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "apply", Args: "[PLAN]", Short: "do what a plan says, until every job is done and verified", MaxArgs: 1,
-		Long: `Drives a saved plan without asking, or plans, shows the plan, and asks. It goes on until every job is done and its
-outputs are verified, held, or failed. Interrupted, it stops driving and jobs go on: the same command carries on where it
-stopped, and nothing runs twice.`,
+		Name: "apply", Args: "[PLAN]", Short: "carry out a plan until every job is done and verified", MaxArgs: 1,
+		Long: `Applies a saved plan without asking, or plans, shows the plan, and asks. It continues until every job is done and verified,
+held, or failed. If you interrupt it, submitted jobs keep running: the same command continues where it stopped, and nothing
+runs twice.`,
 		Examples: []command.Example{
 			{"muster apply paper.mplan", "do exactly what was reviewed"},
 			{"muster apply -auto-approve", "plan and do it, in CI"},
@@ -67,9 +65,9 @@ func (f applyFlags) check(args []string) error {
 	saved := len(args) == 1
 	switch {
 	case f.detach && f.once:
-		return command.Usagef("-detach hands over everything and -once makes one pass: choose one")
+		return command.Usagef("-detach submits everything and -once makes one pass: choose one")
 	case saved && f.once:
-		return command.Usagef("-once takes no new approval, so it reads no plan: approve this one with muster apply FILE, or hand it over with -detach, then muster apply -once carries on")
+		return command.Usagef("-once takes no new approval, so it reads no plan: run muster apply FILE, or muster apply -detach FILE; then muster apply -once continues")
 	case f.refreshOnly && (f.detach || f.once):
 		return command.Usagef("-refresh-only starts nothing: leave -detach and -once out")
 	case f.json && !saved && !f.autoApprove && !f.once && !f.refreshOnly:
@@ -80,93 +78,96 @@ func (f applyFlags) check(args []string) error {
 	return f.planFlags.check()
 }
 
+// An applying is one apply or destroy.
+type applying struct {
+	*workspace
+	f    applyFlags
+	file *planfile.File // the plan that is applied, nil for none
+}
+
 func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
+	ap := applying{workspace: a.workspace, f: f}
 	if f.json {
-		a.stream()
+		ap.stream()
 	}
-	var file *planfile.File
 	if len(args) == 1 {
 		var err error
-		if file, err = planfile.Read(a.path(args[0])); err != nil {
+		if ap.file, err = planfile.Read(absolute(args[0])); err != nil {
 			return err
 		}
-		f.saved = args[0]
+		ap.f.saved = args[0]
 	}
 	if f.autoApprove {
-		a.guard.Accept()
+		ap.guard.Accept()
 	}
 	for {
-		if err := a.applyOnce(ctx, f, file); !errors.Is(err, errTrusted) {
+		if err := ap.once(ctx); !errors.Is(err, errTrusted) {
 			return err
 		}
 	}
 }
 
-// applyOnce is one try of apply. It is errTrusted where items were trusted on the
+// once is one try of apply. It is errTrusted where items were trusted on the
 // way, so that the campaign has to be looked at again.
-func (a *app) applyOnce(ctx context.Context, f applyFlags, file *planfile.File) error {
-	c, err := a.loadFor(f, file)
+func (ap *applying) once(ctx context.Context) error {
+	defer paceCollector()() // also while the state is folded at the end
+	c, err := ap.loadFor()
 	if err != nil {
 		return err
 	}
-	s, err := a.storeTo(c, true)
+	s, err := ap.storeTo(c, true)
 	if providers.IsWithheld(err) {
-		return a.trustLeft(f)
+		return ap.trustLeft(ap.f)
 	}
 	if err != nil {
 		return err
 	}
-	session, err := a.session(ctx, s, "apply", f.lockTimeout)
+	session, err := ap.session(ctx, s, "apply", ap.f.lockTimeout)
 	if err != nil {
 		return err
 	}
-	before := session.State().Seq
-	err = a.applyWith(ctx, c, session, f, file)
-	recorded := session.State().Seq > before
+	err = ap.with(ctx, c, session)
 	if closeErr := session.Close(context.WithoutCancel(ctx)); closeErr != nil && !errors.Is(closeErr, store.ErrLost) {
 		err = errors.Join(err, closeErr)
-	}
-	if recorded && (err == nil || err == command.Held) {
-		a.foresee(ctx, c, s, f.varFlags)
 	}
 	return err
 }
 
-func (a *app) applyWith(ctx context.Context, c *lang.Campaign, session store.Session, f applyFlags, file *planfile.File) error {
+func (ap *applying) with(ctx context.Context, c *lang.Campaign, session store.Session) error {
 	var w *work
 	var err error
-	if file != nil {
-		w, err = a.savedPlan(ctx, c, session.State(), file, f)
+	if ap.file != nil {
+		w, err = ap.savedPlan(ctx, c, session.State())
 	} else {
-		w, err = a.freshPlan(ctx, c, session.State(), f)
+		w, err = ap.freshPlan(ctx, c, session.State())
 	}
 	if w != nil {
 		defer w.close()
 	}
-	if err == command.Budget && w != nil && !f.refreshOnly {
-		return a.restrain(ctx, w, session, f)
+	if err == command.Budget && w != nil && !ap.f.refreshOnly {
+		return ap.restrain(ctx, w, session)
 	}
 	if err != nil || w == nil {
 		return err
 	}
-	if f.refreshOnly {
-		return a.record(ctx, w, session, f)
+	if ap.f.refreshOnly {
+		return ap.record(ctx, w, session)
 	}
-	return a.drive(ctx, w, session, f)
+	return ap.drive(ctx, w, session)
 }
 
 // budgetStops is said of a plan whose p90 passes a budget or its deadline, saved
 // or not.
-const budgetStops = "Nothing was started, since a budget does not hold. Raise it, or apply less at a time: -target=ADDR."
+const budgetStops = "Nothing was started: a budget does not cover this plan. Raise the budget, or apply fewer jobs at a time with -target=ADDR."
 
 // restrain holds, in the queues of backends, what the budgets of a plan that they
 // do not let start do not cover any more.
-func (a *app) restrain(ctx context.Context, w *work, session store.Session, f applyFlags) error {
+func (ap *applying) restrain(ctx context.Context, w *work, session store.Session) error {
 	if len(session.State().InFlight()) == 0 {
 		return command.Budget
 	}
 	who, host := whoami()
-	sink := a.progress(w.plan, f.json)
+	sink := ap.progress(w.plan, ap.f.json)
 	restrain := apply.Restrain
 	if w.simulated != nil && w.simulated.Alone(w.plan) {
 		restrain = w.simulated.Restrain
@@ -179,43 +180,42 @@ func (a *app) restrain(ctx context.Context, w *work, session store.Session, f ap
 	if err != nil {
 		return err
 	}
-	if out.Stopped == standing.Budget && !f.json {
-		a.printf("%s\n", diag.Sentence(out.Why))
+	if out.Stopped == progress.Budget && !ap.f.json {
+		ap.printf("%s\n", diag.Sentence(out.Why))
 	}
 	return command.Budget
 }
 
 // freshPlan plans, shows the plan and asks. A nil work means that there is
 // nothing to do, or that the answer was no.
-func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, f applyFlags) (*work, error) {
-	a.allowSecrets(c)
-	a.meetPlaces(c, st)
-	f.secrets, f.digest = true, true
-	w, err := a.planWith(ctx, c, st, f.planFlags)
+func (ap *applying) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State) (*work, error) {
+	ap.allowSecrets(c)
+	ap.meetPlaces(c, st)
+	w, err := ap.planToStart(ctx, c, st, ap.f.planFlags)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.trustLeft(f); err != nil {
+	if err := ap.trustLeft(ap.f); err != nil {
 		return w, err
 	}
-	if f.json {
-		err = a.report(w.diags)
+	if ap.f.json {
+		err = ap.report(w.diags)
 	} else {
-		err = a.showPlan(w, planOutput{verbose: f.verbose})
+		err = planPage{ap.workspace, w, planOutput{verbose: ap.f.verbose}}.show()
 	}
 	switch {
 	case err == nil && w.plan.BudgetBroken():
 		return w, command.Budget
 	case err == command.Budget:
-		a.printf("%s\n", budgetStops)
+		ap.printf("%s\n", budgetStops)
 		return w, err
 	case err != nil:
 		return w, err
 	}
-	if f.once || f.refreshOnly || !w.plan.Counts.Changes() {
+	if ap.f.once || ap.f.refreshOnly || !w.plan.Counts.Changes() {
 		return w, nil
 	}
-	if err := a.approve(w.plan, f); err != nil {
+	if err := ap.approve(w.plan); err != nil {
 		return w, err
 	}
 	return w, nil
@@ -223,32 +223,32 @@ func (a *app) freshPlan(ctx context.Context, c *lang.Campaign, st *state.State, 
 
 // approve asks, or checks that what was said on the command line covers the
 // plan.
-func (a *app) approve(p *planner.Plan, f applyFlags) error {
-	switch refused := consent.NeedsSaved(p); {
+func (ap *applying) approve(p *planner.Plan) error {
+	switch refused := mustBeSaved(p); {
 	case refused.HasErrors(): // whatever the flags
-		return a.report(refused)
-	case f.autoApprove:
-		return a.report(consent.Flags{Rerun: f.allowRerun, Cancel: f.allowCancel}.Lacking(p))
-	case !a.global.input:
-		return a.report(diag.List{{Summary: "Nobody can be asked", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
+		return ap.report(refused)
+	case ap.f.autoApprove:
+		return ap.report(consentFlags{rerun: ap.f.allowRerun, cancel: ap.f.allowCancel}.lacking(p))
+	case !ap.global.input:
+		return ap.report(diag.List{{Summary: "Cannot ask for approval", Detail: "Input is off (-input=false or CI=true). Apply a saved plan, or pass -auto-approve."}})
 	}
-	yes, err := a.ask(consent.Question(p))
+	yes, err := ap.ask(approvalQuestion(p))
 	if err != nil {
 		return err
 	}
 	if !yes {
-		a.printf("\nNothing was started.\n")
+		ap.printf("\nNothing was started.\n")
 		return command.Failed
 	}
 	return nil
 }
 
 // drive runs the engine and says how it ended.
-func (a *app) drive(ctx context.Context, w *work, session store.Session, f applyFlags) error {
-	a.approved(f)
+func (ap *applying) drive(ctx context.Context, w *work, session store.Session) error {
+	ap.approved(ap.f)
 	who, host := whoami()
-	sink := a.progress(w.plan, f.json)
-	defer a.drives()()
+	sink := ap.progress(w.plan, ap.f.json)
+	defer ap.drives()()
 	run := apply.Run
 	if w.simulated != nil {
 		if w.simulated.Alone(w.plan) {
@@ -258,53 +258,56 @@ func (a *app) drive(ctx context.Context, w *work, session store.Session, f apply
 		}
 	}
 	out, err := run(ctx, apply.Config{
-		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: f.mode(),
-		Who: who, Host: host, Muster: version, Saved: f.saved != "",
-		AllowRerun: f.allowRerun, AllowCancel: f.allowCancel,
-		Progress: sink.Show, Event: sink.Event, Requests: filepath.Join(a.dataDir(), "requests"),
+		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: ap.f.mode(),
+		Who: who, Host: host, Muster: version, Saved: ap.f.saved != "", Away: told(w.plan, ap.f),
+		AllowRerun: ap.f.allowRerun, AllowCancel: ap.f.allowCancel,
+		Progress: sink.Show, Event: sink.Event, Cache: ap.cacheDir(), Reads: ap.guard.Reads, Requests: filepath.Join(ap.dataDir(), "requests"),
 	})
 	sink.Close()
 	if err != nil {
 		return err
 	}
-	return a.conclude(w, out, f)
+	return ap.conclude(w, out)
 }
 
-// progress is where the run of a plan is shown.
-func (a *app) progress(p *planner.Plan, asJSON bool) live.Sink {
-	if asJSON {
-		return a.stream()
+// told is what this user has just read of backends that cannot be asked.
+func told(p *planner.Plan, f applyFlags) map[string]string {
+	out := map[string]string{}
+	if !f.json && f.saved == "" {
+		for _, v := range p.Backends {
+			out[v.Name] = v.Problem
+		}
 	}
-	return live.ForPeople(a.stderr, a.err, p, a.firstWait)
+	return out
 }
 
-// stream is the machine stream on stdout, begun at its first use. From then
-// on diagnostics stand in it, too.
-func (a *app) stream() *live.Events {
-	if a.events == nil {
-		a.events = live.NewEvents(a.stdout, version, a.now)
-	}
-	return a.events
+// planToStart plans so that jobs may start.
+func (ap *applying) planToStart(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
+	p.secrets, p.adopt = true, true
+	return ap.planWith(ctx, c, st, p)
 }
 
 // record writes down what a refresh found; nothing is started.
-func (a *app) record(ctx context.Context, w *work, session store.Session, f applyFlags) error {
+func (ap *applying) record(ctx context.Context, w *work, session store.Session) error {
 	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 && len(w.input.Observed.Touched) == 0 {
 		return nil
 	}
-	a.approved(f)
+	ap.approved(ap.f)
 	in := w.input
 	in.Options = planner.Options{}
-	whole, _ := planner.Make(in)
+	whole, _, err := makePlan(ctx, in)
+	if err != nil {
+		return err
+	}
 	who, host := whoami()
-	sink := a.progress(whole, f.json)
-	err := apply.Record(ctx, apply.Config{
+	sink := ap.progress(whole, ap.f.json)
+	err = apply.Record(ctx, apply.Config{
 		Plan: whole, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Who: who, Host: host, Muster: version,
 		Event: sink.Event,
 	}, w.input.Observed)
 	sink.Close()
-	if err == nil && !f.json {
-		a.printf("Recorded. Nothing was started.\n")
+	if err == nil && !ap.f.json {
+		ap.printf("Recorded. Nothing was started.\n")
 	}
 	return err
 }

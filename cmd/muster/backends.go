@@ -19,15 +19,15 @@ import (
 
 func backendsCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "backends", Args: "[NAME…]", Short: "each backend: reachable or not, its pools, limits, prices and facts", MaxArgs: -1,
-		Long: `Asks each backend of the campaign what it has: pools with their limits, devices, prices, what is free, and how old the
-facts are. -cleanup removes what muster put there, when nothing of this campaign runs.`,
+		Name: "backends", Args: "[NAME…]", Short: "list each backend: reachable or not, its pools, limits, prices and facts", MaxArgs: -1,
+		Long: `Asks each backend of the campaign for its pools, with their limits, devices, prices, free places, and the age of the facts.
+-cleanup removes muster's files there, if no job of this campaign runs.`,
 		Examples: []command.Example{{"muster backends", "every backend"}, {"muster backends -json local.local", "one, for a script"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
-			cleanup := fs.Bool("cleanup", false, "remove what muster put on the backends")
+			cleanup := fs.Bool("cleanup", false, "remove muster's files from the backends")
 			return func(ctx context.Context, args []string) error {
 				c, st, err := a.open(ctx, v)
 				if err != nil {
@@ -47,7 +47,7 @@ facts are. -cleanup removes what muster put there, when nothing of this campaign
 				if *asJSON {
 					return a.encode(map[string]any{"format_version": page.FormatVersion, "backends": views})
 				}
-				a.printf("%s", page.BackendsText(views, a.out.Width))
+				a.printf("%s", page.BackendsText(views, a.out.Width, a.out.Row))
 				return nil
 			}
 		},

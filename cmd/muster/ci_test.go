@@ -432,7 +432,7 @@ func (r *runner) story() {
 		}
 	}
 	merge("other")
-	refused("push", `The state moved since the plan was made`)
+	refused("push", `The state changed since the plan was made`)
 	must("workflow_dispatch", "")
 	must("push", "")
 	r.done(5)

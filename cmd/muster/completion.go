@@ -8,7 +8,6 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
-	"github.com/muster-run/muster/cmd/muster/starters"
 )
 
 func completionCommand(a *app) *command.Command {
@@ -41,7 +40,7 @@ func (a *app) optionValues(option, begun string) []string {
 	case "target", "rerun", "accept":
 		return a.jobAddresses(begun)
 	case "from":
-		return starters.Names()
+		return starterNames()
 	case "status":
 		return page.Statuses
 	case "backend":

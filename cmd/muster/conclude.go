@@ -4,43 +4,49 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/planner/apply"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 )
 
 // conclude says how a run ended and turns it into an exit code.
-func (a *app) conclude(w *work, o standing.Outcome, f applyFlags) error {
-	if !f.json {
-		a.printf("%s", page.Ending(w.plan, o, f.saved, w.campaign.Backends, a.out.Width))
+func (ap *applying) conclude(w *work, o progress.Outcome) error {
+	if !ap.f.json {
+		ap.printf("%s", page.Ending(w.plan, o, ap.f.saved, w.campaign.Backends, ap.out.Width))
 	} else {
-		a.stream().Ended(o)
+		ap.stream().Ended(o)
 	}
 	if w.plan.Destroy {
 		o.Cancelled = 0 // that is what was asked for
+		if o.Stopped == progress.None && len(page.Unended(w.plan)) > 0 {
+			return command.Held
+		}
 	}
-	if o.Unknown > 0 && o.Stopped == standing.None && f.mode() == apply.Drive {
+	if o.Unknown > 0 && o.Stopped == progress.None && ap.f.mode() == apply.Drive {
 		return command.Held // their host left the configuration: no later answer comes by itself
 	}
 	return exitFor(o)
 }
 
-func exitFor(o standing.Outcome) error {
+func exitFor(o progress.Outcome) error {
 	switch o.Stopped {
-	case standing.Interrupted:
+	case progress.Interrupted:
 		if o.Running+o.Waiting() > 0 {
 			return command.Interrupted
 		}
-	case standing.Budget:
+	case progress.Budget:
+		if o.Approval {
+			return command.Changes
+		}
 		return command.Budget
-	case standing.Beyond:
+	case progress.Beyond:
 		return command.Changes
-	case standing.LeaseLost:
+	case progress.LeaseLost:
 		return command.Locked
-	case standing.StoreFailed:
+	case progress.StoreFailed:
 		return command.Failed
-	case standing.Hold:
+	case progress.Hold:
 		return command.Held
 	}
-	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Undeleted > 0 || o.Stranded() {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Undeleted > 0 || o.Stranded() {
 		return command.Held
 	}
 	return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/console"
-	"github.com/muster-run/muster/planner/apply/results"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/state"
 )
 
@@ -25,12 +25,12 @@ func consoleCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "console", Args: "[ADDR]", Short: "evaluate expressions against the campaign", MaxArgs: 1,
 		Long: `Reads expressions, one a line, and prints their values. They see var, local, all functions, and phase.NAME.metric.M and
-phase.NAME.output.O of the jobs that are done. With the address of a job they also see what its command sees: cell, param, input,
+phase.NAME.output.O of completed jobs. With the address of a job they also see what its command sees: cell, param, input,
 output, path, backend; and metric, once the job is done.
 
-An expression goes on over several lines while a bracket is open; a blank line gives it up. A mistake is told and the next line is
-read. "exit" or the end of the input ends the console; in a pipe the exit code then is 1 if any expression failed. It changes
-nothing and takes no lock.`,
+An expression continues over several lines while a bracket is open; a blank line abandons it. The console reports a mistake
+and reads the next line. "exit" or the end of the input ends it; in a pipe it then exits 1 if any expression failed. It
+changes nothing and takes no lock.`,
 		Examples: []command.Example{
 			{"muster console", "try a function or look at a local"},
 			{"muster console seed=42,N=384,n=50000", "see what one job sees: cell.N, output.result"},
@@ -57,7 +57,7 @@ nothing and takes no lock.`,
 
 // view is what the console sees: with an address, the job's own values.
 func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View, error) {
-	view := lang.View{Results: results.Completed(c, st)}
+	view := lang.View{Results: staging.Completed(c, st)}
 	if len(args) == 0 {
 		return view, nil
 	}
@@ -78,7 +78,7 @@ func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View,
 			return view, nil
 		}
 	}
-	return view, command.Usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+	return view, command.Usagef("%s is no longer in the campaign; muster state show prints its record", address)
 }
 
 func (a *app) console(ctx context.Context, c *lang.Campaign, view lang.View, asJSON bool) error {

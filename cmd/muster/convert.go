@@ -14,18 +14,19 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/aris"
 )
 
 func convertCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "convert", Args: "FILE|-", Short: "ARIS experiment-queue manifests and grid specs as a campaign", MinArgs: 1, MaxArgs: 1,
-		Long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the campaign that
-means the same. What cannot be carried over, or is read otherwise than the queue did, is told with its line and stands in the
-campaign's first comment.
+		Name: "convert", Args: "FILE|-", Short: "convert ARIS experiment-queue manifests and grid specs to a campaign", MinArgs: 1, MaxArgs: 1,
+		Long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the equivalent
+campaign. It lists everything that it cannot carry over, or reads differently from the queue, with its line, and repeats the list
+in the campaign's first comment.
 
--out writes a file, which then must not exist with another content: a campaign that was edited since is not overwritten.`,
+-out writes a file. It never overwrites a campaign that was edited since.`,
 		Examples: []command.Example{
 			{"muster convert grid_spec.yaml", "print the campaign"},
 			{"muster convert -out=campaign.muster.hcl -backend=ssh manifest.json", "write it, for a host reached over ssh"},
@@ -55,7 +56,7 @@ func (a *app) convert(from, to, backend string, asJSON bool) error {
 		name = "stdin"
 		src, err = io.ReadAll(io.LimitReader(a.stdin, aris.MaxBytes+1))
 	} else {
-		src, err = os.ReadFile(a.path(from))
+		src, err = os.ReadFile(absolute(from))
 	}
 	if err != nil {
 		return fmt.Errorf("read the manifest: %w", err)
@@ -77,7 +78,7 @@ func (a *app) convert(from, to, backend string, asJSON bool) error {
 		_, err := a.stdout.Write(campaign)
 		return err
 	}
-	return a.keepCampaign(a.path(to), campaign)
+	return a.keepCampaign(absolute(to), campaign)
 }
 
 // keepCampaign writes a new file, and leaves one alone that is there.
@@ -91,10 +92,14 @@ func (a *app) keepCampaign(path string, content []byte) error {
 		a.printf("%s holds this campaign already.\n", path)
 		return nil
 	default:
-		return command.Usagef("%s exists with another content; name another file with -out, or remove it first", path)
+		return command.Usagef("%s exists with other content; name another file with -out, or remove it first", path)
 	}
-	if err := replaceFile(path, content, 0o644); err != nil {
+	err = atomicfile.Output(path, func(w io.Writer) error {
+		_, err := w.Write(content)
 		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	a.printf("Wrote %s. Read its first comment, then:\n\n    muster plan\n", path)
 	return nil

@@ -10,8 +10,9 @@ import (
 
 func costCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "cost", Short: "the ledger: what was spent, and what is billed right now", MaxArgs: 0,
-		Long:     "Adds up what was really spent, attempt by attempt: by phase, backend and day, beside the budgets, and lists what is billed right now: rented machines and what\nruns, by the hour and since when, and who approved how much.",
+		Name: "cost", Short: "show the ledger: what was spent, and what is billed now", MaxArgs: 0,
+		Long: `Adds up the recorded cost of every attempt by phase, backend and day, beside the budgets. It also lists what is billed right
+now (rented machines and running jobs, with their rate and start) and who approved how much.`,
 		Examples: []command.Example{{"muster cost", "the ledger"}, {"muster cost -json", "for a spreadsheet"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -26,7 +27,7 @@ func costCommand(a *app) *command.Command {
 				if *asJSON {
 					return a.encode(r)
 				}
-				a.printf("%s", r.Text(max(a.out.Width, 60)))
+				a.printf("%s", r.Text(max(a.out.Width, 60), a.out.Row))
 				return nil
 			}
 		},

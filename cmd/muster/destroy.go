@@ -9,9 +9,9 @@ import (
 
 func destroyCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "destroy", Short: "cancel and release everything, after a plan and a yes", MaxArgs: 0,
-		Long: `Plans to cancel everything that runs or waits and to release what is rented, shows the plan and asks. Results stay where
-they are; -outputs deletes declared outputs, too.`,
+		Name: "destroy", Short: "cancel and release everything, after a plan and your approval", MaxArgs: 0,
+		Long: `Plans to cancel all running and waiting jobs and to release rented machines, shows the plan and asks. Results stay in place;
+-outputs deletes declared outputs, too.`,
 		Examples: []command.Example{{"muster destroy", "stop everything this campaign started"}, {"muster destroy -auto-approve -allow-cancel", "without being asked"}},
 		Exits:    []command.Exit{command.Held, command.Locked, command.Interrupted},
 		Setup: func(fs *flag.FlagSet) command.Run {

@@ -18,7 +18,7 @@ func docsCommand(a *app) *command.Command {
 		Long: "Writes one page for each command into DIR.",
 		Setup: func(*flag.FlagSet) command.Run {
 			return func(_ context.Context, args []string) error {
-				return writeReference(a.table(), a.path(args[0]))
+				return writeReference(a.table(), absolute(args[0]))
 			}
 		},
 	}

@@ -2,16 +2,20 @@ package main
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/muster-run/muster/cmd/muster/joblog"
+	"github.com/muster-run/muster/cmd/muster/contact"
 	"github.com/muster-run/muster/cmd/muster/live"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/cmd/muster/plugins"
@@ -141,6 +145,55 @@ func TestDocsEvents(t *testing.T) {
 	}
 }
 
+// The page of the provider protocol names every code by which muster decides why
+// a job waits or ended.
+func TestDocsCauses(t *testing.T) {
+	t.Parallel()
+	page := readDoc(t, filepath.Join(repository, "docs/reference/provider-protocol.md"))
+	_, page, _ = strings.Cut(page, "### Why a job waits or ended\n")
+	page, _, _ = strings.Cut(page, "\n### ")
+	for _, typ := range []string{"Cause", "Stage", "Holder"} {
+		codes := constantsBeside(t, filepath.Join(repository, "providers/offer/offer.go"), typ)
+		if len(codes) < 3 {
+			t.Errorf("offer.go has only %d values of offer.%s: %v", len(codes), typ, codes)
+		}
+		for _, code := range codes {
+			if !strings.Contains(page, "`"+code+"`") || typ == "Cause" && !strings.Contains(page, "\n| `"+code+"` |") {
+				t.Errorf("docs/reference/provider-protocol.md does not say what `%s` of offer.%s means", code, typ)
+			}
+		}
+	}
+}
+
+// constantsBeside are the values of the constants that a file declares together
+// with those of a type.
+func constantsBeside(t *testing.T, path, typ string) (values []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range file.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST || !slices.ContainsFunc(group.Specs, func(s ast.Spec) bool {
+			name, ok := s.(*ast.ValueSpec).Type.(*ast.Ident)
+			return ok && name.Name == typ
+		}) {
+			continue
+		}
+		for _, s := range group.Specs {
+			for _, v := range s.(*ast.ValueSpec).Values {
+				text, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				values = append(values, text)
+			}
+		}
+	}
+	return values
+}
+
 // Every command that takes -json has its members in the page of the documents,
 // and all of those that it prints as a struct.
 func TestDocsJSON(t *testing.T) {
@@ -161,7 +214,7 @@ func TestDocsJSON(t *testing.T) {
 		}
 	}
 	for name, doc := range map[string]any{
-		"init": initReport{}, "status": page.Status{}, "logs": joblog.Line{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": page.Pull{},
+		"init": initReport{}, "status": page.Status{}, "logs": contact.LogLine{}, "explain": page.Explanation{}, "outputs": page.Outputs{}, "pull": page.Pull{},
 		"report": page.Report{}, "advise": page.Advice{}, "cost": page.Cost{}, "rehearse": page.Rehearsal{}, "graph": page.Graph{}, "console": page.Value{},
 	} {
 		members(reflect.TypeOf(doc), "cmd/muster", map[reflect.Type]bool{}, func(of, member string) {

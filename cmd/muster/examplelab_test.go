@@ -23,7 +23,7 @@ func TestExampleSSHLab(t *testing.T) {
 	e.muster(0, "fmt", "-check")
 	schemas := map[string]offer.Schema{"local": local.Schema(), "ssh": ssh.Schema()}
 	free := offer.Price{Known: true}
-	here := offer.Pool{Backend: "local.local", Word: "machine", CPUs: 4, Total: 4, Idle: 4, MaxJobs: 4, MaxNodes: 1, MinNodes: 1, Source: "live", Price: free}
+	here := offer.Pool{Backend: "local.local", Kind: offer.MachinePool, Word: "machine", CPUs: 4, Total: 4, Idle: 4, MaxJobs: 4, MaxNodes: 1, MinNodes: 1, Source: "live", Price: free}
 	for gpus, lab := range map[string]offer.Pool{
 		"0": {CPUs: 8, Total: 8, Idle: 8, MaxJobs: 8},
 		"1": {CPUs: 8, Total: 4, Idle: 2, Others: 2, GPUs: 4, GPUModel: "A100", GPUClass: "A100", GPUMem: 40 << 30, MaxJobs: 8},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/cmd/muster/preview"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang/addr"
@@ -14,9 +15,9 @@ import (
 
 func explainCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "explain", Args: "ADDR", Short: "one job: what it would do and why, every candidate, what it waits for", MinArgs: 1, MaxArgs: 1,
-		Long: `Shows everything a plan knows of one job: what would be done with it and why, what determines its result, every candidate
-place with its figures and why it won or lost, and what the job waits for.`,
+		Name: "explain", Args: "ADDR", Short: "explain one job: what it would do and why, its candidates, what it waits for", MinArgs: 1, MaxArgs: 1,
+		Long: `Shows everything a plan knows about one job: what would be done with it and why, what determines its result, every candidate
+place with its figures and why it was chosen or not, and what the job waits for.`,
 		Examples: []command.Example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}, {"muster explain -command seed=42 > job.sh", "what would run, ready to paste"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var p planFlags
@@ -41,7 +42,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 				if *asJSON {
 					return a.encode(page.ExplanationOf(x))
 				}
-				a.printf("%s", page.ExplanationText(x, page.Standing(w.input.Observed, x.Detail.State, a.now()), max(a.out.Width, 60)))
+				a.printf("%s", page.ExplanationText(x, page.BackendStatus(w.input.Observed, x.Detail.State, a.now()), max(a.out.Width, 60)))
 				a.fail(w.diags)
 				return nil
 			}
@@ -52,7 +53,7 @@ place with its figures and why it won or lost, and what the job waits for.`,
 
 // printCommand prints what a job runs.
 func (a *app) printCommand(w *work, x explain.Job) error {
-	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools}
+	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools, Scripters: plugins.Scripters(w.campaign.Backends)}
 	text, diags := v.Command(w.plan.Phase(x.Phase), x.Cell, x.Decision)
 	if err := a.report(diags); err != nil {
 		return err
@@ -78,5 +79,5 @@ func (a *app) explain(w *work, arg string) (explain.Job, error) {
 			return explain.Of(w.plan, w.input, p.Name, cell)
 		}
 	}
-	return explain.Job{}, command.Usagef("%s is not in the campaign any more; muster state show tells what is known of it", address)
+	return explain.Job{}, command.Usagef("%s is no longer in the campaign; muster state show prints its record", address)
 }

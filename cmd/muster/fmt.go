@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/muster-run/muster/cmd/muster/canonical"
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/diag"
 )
 
@@ -17,7 +17,7 @@ import (
 type formatter struct {
 	check, diff, write, list, json bool
 
-	canonical.Reader
+	sourceFormatter
 	changed []formattedFile
 }
 
@@ -61,7 +61,7 @@ func (f *formatter) run(a *app, args []string) error {
 			}
 			continue
 		}
-		if err := f.Walk(a.path(arg), func(c canonical.Change) error { return f.take(a, c) }); err != nil {
+		if err := f.Walk(absolute(arg), func(c formatChange) error { return f.take(a, c) }); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (f *formatter) stdin(a *app) error {
 }
 
 // take tells of a file that is not canonical, and writes it.
-func (f *formatter) take(a *app, c canonical.Change) error {
+func (f *formatter) take(a *app, c formatChange) error {
 	changed := formattedFile{File: c.Name}
 	if f.diff {
 		changed.Diff = c.Diff()
@@ -115,5 +115,12 @@ func (f *formatter) take(a *app, c canonical.Change) error {
 	if f.check || !f.write {
 		return nil
 	}
-	return replaceFile(c.Path, c.New, c.Mode)
+	err := atomicfile.Output(c.Path, func(w io.Writer) error {
+		_, err := w.Write(c.New)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("format %s: %w", c.Path, err)
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ type global struct {
 func (g *global) register(fs *flag.FlagSet) {
 	fs.StringVar(&g.chdir, "chdir", g.chdir, "`DIR` to work in, instead of the current directory")
 	fs.BoolVar(&g.noColor, "no-color", g.noColor, "print without colour (also: NO_COLOR)")
-	fs.BoolVar(&g.input, "input", g.input, "ask when something needs a yes; -input=false fails instead (also: CI=true)")
+	fs.BoolVar(&g.input, "input", g.input, "ask for approval; -input=false fails instead (also: CI=true)")
 }
 
 // leading takes the flags that stand before the command.

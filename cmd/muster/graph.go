@@ -10,8 +10,8 @@ import (
 
 func graphCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "graph", Short: "the phases and what flows between them, as DOT or Mermaid", MaxArgs: 0,
-		Long:     "Prints the graph of phases, not of jobs: an arrow is a file handed over, a dashed one depends_on.",
+		Name: "graph", Short: "print the phases and the files between them, as DOT or Mermaid", MaxArgs: 0,
+		Long:     "Prints the graph of phases, not of jobs: an arrow is a file that a job reads, a dashed arrow is depends_on.",
 		Examples: []command.Example{{"muster graph", "for Graphviz: muster graph | dot -Tsvg"}, {"muster graph -mermaid", "for a README or a merge request"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags

@@ -23,17 +23,17 @@ const answerWithin = 30 * time.Second
 
 func holdCommand(a *app) *command.Command {
 	return requestCommand(a, request.Hold, &command.Command{
-		Name: "hold", Args: "[ADDR…]", Short: "stop starting jobs, here or everywhere", MaxArgs: -1,
-		Long: `Stops starts: of everything, or of the jobs that the addresses select. Running jobs go on. The hold is kept in the state
-and sent to the backends, until muster resume.`,
+		Name: "hold", Args: "[ADDR…]", Short: "stop starting jobs: all, or those selected", MaxArgs: -1,
+		Long: `Starts no more jobs, or none of those that the addresses select. Running jobs continue. The hold stays in the state and on
+the backends until muster resume.`,
 		Examples: []command.Example{{"muster hold", "start nothing more"}, {"muster hold -reason='node is sick' phase.students", "only one phase"}},
 	})
 }
 
 func resumeCommand(a *app) *command.Command {
 	return requestCommand(a, request.Resume, &command.Command{
-		Name: "resume", Args: "[ADDR…]", Short: "clear a hold, an open breaker, or a held job", MaxArgs: -1,
-		Long: `Clears holds and open breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
+		Name: "resume", Args: "[ADDR…]", Short: "lift a hold, close a breaker, or release held jobs", MaxArgs: -1,
+		Long: `Lifts holds, closes breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
 addresses select.`,
 		Examples: []command.Example{{"muster resume", "everything may start again"}, {"muster resume seed=42", "only what one seed holds"}},
 	})
@@ -41,18 +41,18 @@ addresses select.`,
 
 func cancelCommand(a *app) *command.Command {
 	return requestCommand(a, request.Cancel, &command.Command{
-		Name: "cancel", Args: "ADDR…", Short: "hold jobs, then end them: politely, then hard", MinArgs: 1, MaxArgs: -1,
+		Name: "cancel", Args: "ADDR…", Short: "hold jobs, then stop them: TERM, then KILL", MinArgs: 1, MaxArgs: -1,
 		Long: `Holds the jobs that the addresses select, so that nothing starts them again, fetches the end of their logs, and ends them:
-TERM, a grace, then KILL. Nobody else's jobs are touched.`,
+TERM, a grace period, then KILL. It touches nobody else's jobs.`,
 		Examples: []command.Example{{"muster cancel seed=42", "every job of one seed"}, {"muster cancel -reason='wrong data' 'phase.students[\"N=384,*\"]'", "a part of one phase"}},
 	})
 }
 
 func overrideCommand(a *app) *command.Command {
 	return requestCommand(a, request.Override, &command.Command{
-		Name: "override", Args: "ADDR", Short: "let a gate pass on your word, recorded with name and reason", MinArgs: 1, MaxArgs: 1,
-		Long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The word is recorded with your name and
--reason, and shown in every later plan.`,
+		Name: "override", Args: "ADDR", Short: "let a phase pass its smoke gate on your word, recorded with name and reason", MinArgs: 1, MaxArgs: 1,
+		Long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The state records the override with your
+name and -reason, and every later plan shows it.`,
 		Examples: []command.Example{{"muster override -reason='loss is noisy at 50 steps' phase.teachers", "after looking at the smoke's log"}, {"muster override -reason='checked by hand' teachers", "by the phase's name alone"}},
 	})
 }
@@ -65,7 +65,7 @@ func requestCommand(a *app, verb request.Verb, c *command.Command) *command.Comm
 	c.Setup = func(fs *flag.FlagSet) command.Run {
 		var v varFlags
 		v.register(fs)
-		reason := fs.String("reason", "", "why, kept in the state: `TEXT`")
+		reason := fs.String("reason", "", "record `TEXT` as the reason, in the state")
 		asJSON := fs.Bool("json", false, "print what was done as JSON")
 		return func(ctx context.Context, args []string) error {
 			if verb == request.Override && *reason == "" {

@@ -13,7 +13,6 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/cmd/muster/plugins"
-	"github.com/muster-run/muster/cmd/muster/starters"
 	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/launch"
@@ -21,15 +20,15 @@ import (
 
 func initCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "init", Short: "make a campaign ready, or begin one from a starter", MaxArgs: 0,
+		Name: "init", Short: "prepare a campaign, or create one from a starter", MaxArgs: 0,
 		Long: `Finds and locks the external providers a campaign needs and makes its state store ready. A campaign on built-in providers
 needs no init. -from=NAME writes a starter campaign into this directory.`,
 		Examples: []command.Example{{"muster init -from=quickstart", "begin with a small campaign that runs here"}, {"muster init -lockfile=readonly", "in CI: check providers, lock nothing new"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
-			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starters.Names(), ", "))
-			upgrade := fs.Bool("upgrade", false, "lock what is found now, whatever was locked before")
+			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))
+			upgrade := fs.Bool("upgrade", false, "lock the versions found now, whatever was locked before")
 			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
 			asJSON := fs.Bool("json", false, "print what was done as JSON")
 			return func(ctx context.Context, _ []string) error {
@@ -50,9 +49,9 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 
 // starter writes a starter campaign, never over a file.
 func (a *app) starter(name string, asJSON bool) error {
-	src, ok := starters.Source(name)
+	src, ok := starterSource(name)
 	if !ok {
-		return command.Usagef("there is no starter %q; there are: %s", name, strings.Join(starters.Names(), ", "))
+		return command.Usagef("there is no starter %q; there are: %s", name, strings.Join(starterNames(), ", "))
 	}
 	if there, _ := filepath.Glob(filepath.Join(a.dir, "*.muster.hcl")); len(there) > 0 {
 		return command.Usagef("%s has a campaign already (%s): begin in an empty directory", a.dir, filepath.Base(there[0]))
@@ -69,7 +68,7 @@ func (a *app) starter(name string, asJSON bool) error {
 	if asJSON {
 		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []plugins.Locked{}})
 	}
-	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", starters.Next(src))
+	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", starterNext(src))
 	return nil
 }
 

@@ -10,16 +10,16 @@ import (
 // names a level (trace, debug, info, warn, error); then to standard error, or
 // to the file that MUSTER_LOG_PATH names. It is apart from what is said to
 // people.
-func (a *app) logger() hclog.Logger {
+func (t *terminal) logger() hclog.Logger {
 	level := hclog.LevelFromString(os.Getenv("MUSTER_LOG"))
 	if level == hclog.NoLevel {
 		return hclog.NewNullLogger()
 	}
-	out := a.stderr
+	out := t.stderr
 	if path := os.Getenv("MUSTER_LOG_PATH"); path != "" {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			a.notef("MUSTER_LOG_PATH: %v\n", err)
+			t.notef("MUSTER_LOG_PATH: %v\n", err)
 		} else {
 			out = f // closed with the process
 		}

@@ -9,22 +9,22 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/contact"
-	"github.com/muster-run/muster/cmd/muster/joblog"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/state"
 )
 
 func logsCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "logs", Args: "ADDR…", Short: "a job's log; several are interleaved with a prefix", MinArgs: 1, MaxArgs: -1,
+		Name: "logs", Args: "ADDR…", Short: "print a job's log; several are interleaved, each line with its job", MinArgs: 1, MaxArgs: -1,
 		Long: `Prints what jobs wrote: the last attempt's standard output, or another with -attempt and -stderr. -f follows running jobs.
-Attempts before a muster resume are there, too: each resume counts from 1 again, and -attempt=-1, -2, … go back over it.`,
+Attempts before a muster resume are included: each resume counts from 1 again, and -attempt=-1, -2, … count back over all.`,
 		Examples: []command.Example{{"muster logs seed=42,N=384", "what one job printed"}, {"muster logs -f -n=20 phase.students", "follow a phase"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
 			o := logOptions{}
-			fs.BoolVar(&o.follow, "f", false, "follow: go on until the jobs end")
+			fs.BoolVar(&o.follow, "f", false, "follow the log until the jobs end")
 			fs.IntVar(&o.lines, "n", 0, "only the last `N` lines; 0 = all")
 			fs.BoolVar(&o.stderr, "stderr", false, "standard error instead of standard output")
 			fs.IntVar(&o.attempt, "attempt", 0, "which attempt, counted from 1; 0 = the last, -1 the one before it: `N`")
@@ -70,17 +70,15 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 	}
 	w := &work{launcher: a.launcher()}
 	defer w.close()
-	read := joblog.Reading{Reach: contact.Of(c, st, w.provider(ctx)).Reach, Attempt: o.attempt, Lines: o.lines, Follow: o.follow,
-		Format: joblog.Format{JSON: o.json, Stderr: o.stderr, Named: len(jobs) > 1, Style: a.out}, Out: a.stdout}
-	printed, err := read.All(ctx, jobs)
+	printed, err := contact.Of(c, st, w.provider(ctx)).Logs(ctx, jobs, contact.LogOptions{Attempt: o.attempt, Lines: o.lines, Follow: o.follow,
+		Format: contact.LogFormat{JSON: o.json, Stderr: o.stderr, Named: len(jobs) > 1, Style: a.out}}, a.stdout)
 	if err == nil && !printed && len(jobs) == 1 && !o.json && !o.follow {
 		a.notef("%s", emptyLog(jobs[0], o))
 	}
 	return err
 }
 
-// emptyLog says where else to look: what went wrong mostly stands on the other
-// stream.
+// emptyLog names the other stream: errors are mostly there.
 func emptyLog(j *state.Job, o logOptions) string {
 	was, other := "stdout", "-stderr "
 	if o.stderr {
@@ -92,5 +90,5 @@ func emptyLog(j *state.Job, o logOptions) string {
 	if o.smoke {
 		other += "-smoke "
 	}
-	return fmt.Sprintf("Nothing on %s. The other stream: muster logs %s'%s'\n", was, other, term.CleanLine(j.Address))
+	return fmt.Sprintf("Nothing on %s. The other stream: muster logs %s%s\n", was, other, shell.Enclose(term.CleanLine(j.Address)))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/refresh"
-	"github.com/muster-run/muster/planner/apply/simulated"
+	"github.com/muster-run/muster/planner/apply/rehearse"
 	"github.com/muster-run/muster/state"
 )
 
@@ -28,7 +28,7 @@ func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) pa
 	if l.work == nil {
 		l.work = &work{launcher: l.a.launcher()}
 	}
-	l.work.simulated = simulated.Of(c, st, l.a.now()) // as the state has it by now
+	l.work.simulated = rehearse.WorldOf(c, st, l.a.now()) // as the state has it by now
 	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true, Copies: l.once, Cache: l.a.cacheDir(),
 		Waiting: l.a.waiting, Reads: l.a.guard.Reads})
 	l.seen, l.next = page.Seen{Jobs: r.Observed.Jobs, Unreachable: r.Observed.Unreachable, Findings: r.Observed.Findings}, time.Now().Add(lookEvery)

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/ulimit"
 )
 
 func main() { os.Exit(Main()) }
@@ -27,6 +28,10 @@ const headStart = 64 << 20
 
 // Main is the whole program; tests call it as a command of their scripts.
 func Main() int {
+	if err := ulimit.Check(); err != nil {
+		fmt.Fprintln(os.Stderr, "muster:", err)
+		return int(command.Failed)
+	}
 	if code, ok := plugins.Main(os.Args[1:]); ok {
 		return code
 	}
@@ -100,7 +105,7 @@ func signals(stderr io.Writer) (context.Context, context.CancelFunc) {
 		}
 		select {
 		case <-ch:
-			fmt.Fprintln(stderr, "\nLeft at once. Jobs go on; nothing is lost.")
+			fmt.Fprintln(stderr, "\nLeft at once. Jobs keep running; nothing is lost.")
 			os.Exit(int(command.Interrupted))
 		case <-done:
 		}

@@ -3,25 +3,25 @@ package main
 import (
 	"context"
 
-	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
 
 // openStore loads the campaign and opens its state store.
-func (a *app) openStore(v varFlags) (*lang.Campaign, store.Store, error) {
-	c, err := a.lookLoad(v)
+func (ws *workspace) openStore(v varFlags) (*lang.Campaign, store.Store, error) {
+	c, err := ws.lookLoad(v)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := a.store(c)
+	s, err := ws.store(c)
 	return c, s, err
 }
 
 // open loads the campaign and reads its state, as most commands begin.
-func (a *app) open(ctx context.Context, v varFlags) (*lang.Campaign, *state.State, error) {
-	c, s, err := a.openStore(v)
+func (ws *workspace) open(ctx context.Context, v varFlags) (*lang.Campaign, *state.State, error) {
+	c, s, err := ws.openStore(v)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,22 +30,22 @@ func (a *app) open(ctx context.Context, v varFlags) (*lang.Campaign, *state.Stat
 }
 
 // openFor is open for a command about the jobs that addresses select.
-func (a *app) openFor(ctx context.Context, v varFlags, args []string) (*lang.Campaign, *state.State, chosen.Jobs, error) {
-	c, st, err := a.open(ctx, v)
+func (ws *workspace) openFor(ctx context.Context, v varFlags, args []string) (*lang.Campaign, *state.State, selection.Jobs, error) {
+	c, st, err := ws.open(ctx, v)
 	if err != nil {
-		return nil, nil, chosen.Jobs{}, err
+		return nil, nil, selection.Jobs{}, err
 	}
-	s, err := a.choose(c, st, args)
+	s, err := ws.choose(c, st, args)
 	return c, st, s, err
 }
 
 // change takes the lease, lets fn append events, and folds them in.
-func (a *app) change(ctx context.Context, c *lang.Campaign, purpose string, fn func(store.Session) error) error {
-	s, err := a.storeTo(c, true)
+func (ws *workspace) change(ctx context.Context, c *lang.Campaign, purpose string, fn func(store.Session) error) error {
+	s, err := ws.storeTo(c, true)
 	if err != nil {
 		return err
 	}
-	session, err := a.session(ctx, s, purpose, 0)
+	session, err := ws.session(ctx, s, purpose, 0)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 func outputsCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "outputs", Args: "[ADDR…]", Short: "declared outputs, metrics and results", MaxArgs: -1,
+		Name: "outputs", Args: "[ADDR…]", Short: "list declared outputs, metrics and results", MaxArgs: -1,
 		Long: `Lists the verified outputs of completed jobs with their sizes and digests, their metrics, and the campaign's results.
 -raw NAME prints one result as plain text, for scripts.`,
 		Examples: []command.Example{{"muster outputs", "everything there is"}, {"muster outputs -raw best_loss", "one result, for a script"}},
@@ -36,7 +36,7 @@ func outputsCommand(a *app) *command.Command {
 				case *asJSON:
 					return a.encode(r)
 				}
-				a.printf("%s", r.Text())
+				a.printf("%s", r.Text(a.out.Row))
 				return nil
 			}
 		},

@@ -19,15 +19,17 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/providers/batch/delivery"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm"
+	"github.com/muster-run/muster/providers/slurm/profiles"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
 // The campaign of the design, planned without a network: examples/distill-paper.
 
-var updatePaper = flag.Bool("update-paper", false, "write the plan of examples/distill-paper anew")
+var updatePaper = flag.Bool("update-paper", false, "write the plan of examples/distill-paper again")
 
 const paperDir = "../../examples/distill-paper"
 
@@ -71,7 +73,7 @@ func (w paperWorld) pools(t *testing.T) []offer.Pool {
 	t.Helper()
 	var out []offer.Pool
 	for _, p := range w.Profiles {
-		profile, err := slurm.Load(p.Profile, p.Backend)
+		profile, err := profiles.Load(p.Profile, p.Backend)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +87,7 @@ func (w paperWorld) pools(t *testing.T) []offer.Pool {
 		}
 	}
 	for _, m := range w.Machines {
-		p := offer.Pool{Backend: m.Backend, Word: "machine", CPUs: m.CPUs, Memory: must(t, units.ParseSize, m.Memory), MaxNodes: 1, MinNodes: 1,
+		p := offer.Pool{Backend: m.Backend, Kind: offer.MachinePool, Word: "machine", CPUs: m.CPUs, Memory: must(t, units.ParseSize, m.Memory), MaxNodes: 1, MinNodes: 1,
 			Idle: m.Idle, Total: m.CPUs, Others: m.Others, Source: "live", Price: offer.Price{Known: true}}
 		if m.GPUs > 0 {
 			p.GPUs, p.Total, p.GPUModel, p.GPUClass, p.GPUMem = m.GPUs, m.GPUs, m.GPU, m.GPU, must(t, units.ParseSize, m.GPUMemory)
@@ -107,7 +109,7 @@ func must[T any](t *testing.T, parse func(string) (T, error), s string) T {
 // input is what a plan of the paper is made from.
 func (w paperWorld) input(t *testing.T) (planner.Input, diag.List) {
 	t.Helper()
-	schemas := map[string]offer.Schema{"local": local.Schema(), "ssh": ssh.Schema(), "slurm": slurm.Schema()}
+	schemas := map[string]offer.Schema{"local": local.Schema(), "ssh": ssh.Schema(), "slurm": delivery.Schema(slurm.Type{})}
 	c, diags := lang.Load(lang.LoadOptions{Dir: paperDir, Vars: []string{"account=" + w.Account}, Schemas: schemas, Version: "0.1.0"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -147,7 +149,7 @@ func TestPaperChecklist(t *testing.T) {
 	in, _ := loadPaperWorld(t).input(t)
 	p, _ := planner.Make(in)
 	var b bytes.Buffer
-	if err := (view.Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}).Checklists(&b, checklist.Of(p, in, "/home/me/dllm")); err != nil {
+	if err := (view.Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}).Checklists(&b, checklist.Of(p, in, "/home/me/dllm", map[string]checklist.Queue{"slurm": slurm.Type{}})); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "checklist.golden", b.String())
@@ -178,6 +180,6 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("the screen changed; if that is meant, run with -update-paper and mend the documentation\n%s", d)
+		t.Errorf("the screen changed; if that is meant, run with -update-paper and correct the documentation\n%s", d)
 	}
 }

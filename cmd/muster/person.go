@@ -26,7 +26,6 @@ import (
 // A human answers at this command's terminal what hosts ask before they let
 // muster in. One prompt is shown at a time.
 type human struct {
-	note    func(format string, args ...any)
 	driving atomic.Bool // a run is shown, and nothing else reads the terminal
 	mu      sync.Mutex
 	tty     *os.File
@@ -36,29 +35,29 @@ type human struct {
 var _ launch.Person = (*human)(nil)
 
 // someone is the person at the terminal, nil where nobody is or may be asked.
-func (a *app) someone() launch.Person {
-	if !a.global.input {
+func (ws *workspace) someone() launch.Person {
+	if !ws.global.input {
 		return nil
 	}
-	for _, stream := range []any{a.stdin, a.stderr} {
+	for _, stream := range []any{ws.stdin, ws.stderr} {
 		f, ok := stream.(*os.File)
 		if !ok || !xterm.IsTerminal(int(f.Fd())) {
 			return nil
 		}
 	}
-	if a.person == nil {
-		a.person = &human{note: a.notef}
+	if ws.person == nil {
+		ws.person = &human{}
 	}
-	return a.person
+	return ws.person
 }
 
 // drives says that a run is shown until done is called.
-func (a *app) drives() (done func()) {
-	if a.person == nil {
+func (ws *workspace) drives() (done func()) {
+	if ws.person == nil {
 		return func() {}
 	}
-	a.person.driving.Store(true)
-	return func() { a.person.driving.Store(false) }
+	ws.person.driving.Store(true)
+	return func() { ws.person.driving.Store(false) }
 }
 
 const (

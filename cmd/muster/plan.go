@@ -19,12 +19,11 @@ type planFlags struct {
 	verbose                bool
 	reason                 string
 	lockTimeout            time.Duration
-	glance                 bool     // where nothing changed, it is enough to say so
-	text, file             bool     // how: to people, and in a file or as JSON
+	glance                 bool     // a glance at the state is enough if every job is done or stopped
 	here                   bool     // only this machine is asked
 	secrets                bool     // that they are there is checked: jobs may start
 	json                   bool     // a campaign that cannot be read is told as JSON, too
-	digest                 bool     // files of inputs are read whatever their size
+	adopt                  bool     // files that jobs may adopt are read whatever their size
 	about                  []string // addresses that the answer is about, refused first if they mean no job
 }
 
@@ -37,13 +36,13 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 	p.varFlags.register(fs)
 	fs.Var(&p.targets, "target", "plan only the jobs that `ADDR` selects (repeatable; globs over axes, or a unique suffix such as seed=42)")
 	fs.Var(&p.rerun, "rerun", "run the jobs that `ADDR` selects again (repeatable)")
-	fs.Var(&p.accept, "accept", "let the completed jobs that `ADDR` selects stand although they changed (repeatable)")
+	fs.Var(&p.accept, "accept", "keep the results of the completed jobs that `ADDR` selects although the jobs changed (repeatable)")
 	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
-	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "say what happened since the state was written and plan nothing; with apply, record it")
+	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "show what happened since the state was written, and plan nothing; apply records it")
 	fs.BoolVar(&p.destroy, "destroy", false, "plan to cancel and release everything")
 	fs.BoolVar(&p.verify, "verify", false, "open every recorded output again, instead of comparing size and times")
 	fs.BoolVar(&p.verbose, "verbose", false, "show every job")
-	fs.StringVar(&p.reason, "reason", "", "why, kept with the plan: `TEXT`")
+	fs.StringVar(&p.reason, "reason", "", "record `TEXT` as the reason, with the plan")
 	fs.DurationVar(&p.lockTimeout, "lock-timeout", 0, "wait this long for the state lock (`DURATION`, such as 30s)")
 }
 
@@ -63,10 +62,10 @@ func (p *planFlags) check() error {
 func planCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "plan", Short: "show what would be done, what it would cost and how long it would take", MaxArgs: 0,
-		Long: `Reads the campaign and its state, asks the backends what they see, and shows what would be done and why, what it would
-cost expected, at the 90th percentile and at most, and how long it would take. It spends nothing and starts nothing.
+		Long: `Reads the campaign and its state, asks the backends, and shows what would be done and why, what it would cost (expected, at
+the 90th percentile and at most) and how long it would take. It spends nothing and starts nothing.
 
-With -out the plan is saved, so that exactly what was reviewed can be applied.`,
+-out saves the plan, so that apply does exactly what was reviewed.`,
 		Examples: []command.Example{
 			{"muster plan -out=paper.mplan", "review, then do exactly this"},
 			{"muster plan -target=seed=42 -detailed-exitcode", "only one seed; exit 2 when there is work"},
@@ -81,7 +80,7 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
 			var scripts scriptsFlag
-			fs.Var(&scripts, "show-scripts", "print the scripts that would be submitted, one for each shape with its first and last command, and for Slurm the ten-point check list; -show-scripts=ADDR: all commands of the jobs that ADDR selects")
+			fs.Var(&scripts, "show-scripts", "print the scripts that would be submitted, one for each shape with its first and last command, and for jobs that go to a scheduler the ten-point check list; -show-scripts=ADDR: all commands of the jobs that ADDR selects")
 			return func(ctx context.Context, _ []string) error {
 				if err := p.check(); err != nil {
 					return err
@@ -90,14 +89,18 @@ With -out the plan is saved, so that exactly what was reviewed can be applied.`,
 					return command.Usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
 				}
 				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: scripts, verbose: p.verbose}
-				p.json, p.digest = o.json, o.out != ""
-				p.glance, p.text, p.file = p.plain() && !o.scripts.on, o.people(), o.json || o.jsonInto != "" || o.out != ""
+				p.json, p.adopt = o.json, o.out != ""
+				p.glance = p.plain() && !o.scripts.on
 				w, err := a.plan(ctx, p)
 				if err != nil {
 					return err
 				}
 				defer w.close()
-				return a.showPlan(w, o)
+				err = planPage{a.workspace, w, o}.show()
+				if (err == nil || err == command.Changes) && w.plan.BudgetHolds() {
+					return command.Budget
+				}
+				return err
 			}
 		},
 	}

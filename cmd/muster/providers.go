@@ -11,7 +11,7 @@ import (
 
 func providersCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "providers", Short: "the providers found and locked", MaxArgs: 0,
+		Name: "providers", Short: "list the providers found and locked", MaxArgs: 0,
 		Long: `Lists the built-in providers and the external ones that are found (MUSTER_PLUGIN_DIR, .muster/providers, the XDG data
 directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
 		Examples: []command.Example{{"muster providers", "what there is"}, {"muster providers -json", "for a script"}},
@@ -25,7 +25,7 @@ directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
 				if *asJSON {
 					return a.encode(map[string]any{"format_version": page.FormatVersion, "providers": list})
 				}
-				t := term.Table{Indent: "  "}
+				t := term.Table{Indent: "  ", Width: a.out.Row}
 				for _, p := range list {
 					t.Row(p.Name, p.Version, p.Kind, p.Path, p.Note)
 				}
@@ -36,8 +36,8 @@ directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
 	}
 }
 
-// serveCommand stands in the table so that help and completion know it; main
-// takes it before anything else is set up.
+// serveCommand is in the table so that help and completion know it; main handles
+// it before anything else is set up.
 func serveCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "provider serve", Args: "TYPE", Short: "serve a built-in provider (internal)", Hidden: true, MinArgs: 1, MaxArgs: 1,

@@ -11,7 +11,9 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/rehearse"
+	"github.com/muster-run/muster/planner/view"
 )
 
 // mostRuns bounds -runs: more tells nothing that fewer do not.
@@ -19,12 +21,12 @@ const mostRuns = 100_000
 
 func rehearseCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "rehearse", Short: "play the plan many times on simulated backends: what it may cost, take and lose", MaxArgs: 0,
+		Name: "rehearse", Short: "simulate the plan many times: what it may cost, how long it may take, what may fail", MaxArgs: 0,
 		Long: `Plans as muster plan does, then plays the plan in virtual time: the engine of muster apply, with its budgets, retries,
-breakers and gates, on simulated stand-ins of the backends. How long jobs take and how often launches fail is drawn from
-history, or from what the plan assumes where there is none. It starts nothing, spends nothing and writes nothing.
+breakers and gates, on simulated backends. Runtimes and failure rates come from history, or from the plan's assumptions
+where there is none. It starts nothing, spends nothing and writes nothing.
 
-The same seed rehearses the same, to the byte, while the campaign, its state and the answers of the backends are the same.`,
+The same seed gives the same result, to the byte, while the campaign, its state and the backends' answers stay the same.`,
 		Examples: []command.Example{
 			{"muster rehearse", "a hundred times, before a month of compute is approved"},
 			{"muster rehearse -fail=preempted=0.2 -runs=500", "what if one launch in five is preempted"},
@@ -35,11 +37,11 @@ The same seed rehearses the same, to the byte, while the campaign, its state and
 			fs.Var(&p.targets, "target", "rehearse only the jobs that `ADDR` selects (repeatable)")
 			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
 			var fails texts
-			fs.Var(&fails, "fail", "this share of launches fails with a class, instead of what history shows: `CLASS=SHARE`, such as preempted=0.1 (repeatable); none=0 for no failures at all; expect=0.1 for smokes that say other than expected")
-			after := fs.Duration("resume-after", 0, "somebody comes so long after everything has stopped, and resumes what is held: `DURATION`, such as 12h; otherwise it stays held")
-			bandwidth := fs.String("bandwidth", "", "what links to other machines carry in a second, instead of what was measured or is assumed: `SIZE`, such as 50MiB")
-			runs := fs.Int("runs", 100, "how many times: `N`, from 1 to 100000")
-			seed := fs.Uint64("seed", 1, "what chance begins with: `N`")
+			fs.Var(&fails, "fail", "let this share of launches fail with a class, instead of the share in history: `CLASS=SHARE`, such as preempted=0.1 (repeatable); none=0 for no failures; expect=0.1 for smokes that miss their expectations")
+			after := fs.Duration("resume-after", 0, "resume held jobs this long after everything has stopped: `DURATION`, such as 12h; without it they stay held")
+			bandwidth := fs.String("bandwidth", "", "bandwidth of links to other machines in a second, instead of the measured or assumed one: `SIZE`, such as 50MiB")
+			runs := fs.Int("runs", 100, "number of rehearsals: `N`, from 1 to 100000")
+			seed := fs.Uint64("seed", 1, "seed of all random numbers: `N`")
 			asJSON := fs.Bool("json", false, "print as JSON, with every rehearsal")
 			return func(ctx context.Context, _ []string) error {
 				if *runs < 1 || *runs > mostRuns {
@@ -51,7 +53,7 @@ The same seed rehearses the same, to the byte, while the campaign, its state and
 					return command.Usagef("%s", err)
 				}
 				if r.resumeAfter = *after; r.resumeAfter < 0 {
-					return command.Usagef("-resume-after=%s: nobody comes before something is held", *after)
+					return command.Usagef("-resume-after=%s: nothing is held yet at that time", *after)
 				}
 				if *bandwidth != "" {
 					if r.bandwidth, err = units.ParseSize(*bandwidth); err != nil || r.bandwidth <= 0 {
@@ -87,32 +89,52 @@ func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
 		return command.Usagef("%s", err)
 	}
 	c := w.plan.Counts
-	stands := c.Held + c.Blocked // for somebody
-	if !c.Changes() && !r.json && (stands == 0 || r.resumeAfter == 0) {
-		a.printf("Nothing to rehearse: the plan does nothing.\n")
-		if stands > 0 {
-			a.printf("Held or blocked: %s. -resume-after=12h rehearses what comes of it if somebody resumes it then.\n", units.Count(stands, "job"))
-		}
-		return nil
+	stopped := c.Held + c.Blocked
+	if !c.Changes() && !r.json && (stopped == 0 || r.resumeAfter == 0) {
+		return a.nothingToRehearse(w.plan, stopped)
 	}
-	stage, err := rehearse.New(rehearse.Input{Campaign: w.campaign, State: w.state, Plan: w.plan, Pools: w.input.Pools, Can: w.input.Can, Seed: r.seed, Fails: r.shares.Launches, Unexpected: r.shares.Smokes, Bandwidth: r.bandwidth, ResumeAfter: r.resumeAfter, Again: w.input})
-	if err != nil {
-		return err
-	}
+	in := rehearse.Input{Campaign: w.campaign, State: w.state, Plan: w.plan, Pools: w.input.Pools, Can: w.input.Can, Seed: r.seed, Fails: r.shares.Launches, Unexpected: r.shares.Smokes, Bandwidth: r.bandwidth, ResumeAfter: r.resumeAfter, Again: w.input}
+	defer paceCollector()()
 	var done atomic.Int64
 	stop := a.counting(&done, r.runs)
-	runs, err := stage.PlayAll(ctx, r.runs, &done)
-	stop()
-	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return errInterrupted
+	played, ok := unlessInterrupted(ctx, func() (p struct {
+		stage *rehearse.Stage
+		runs  []rehearse.Result
+		err   error
+	}) {
+		if p.stage, p.err = rehearse.New(in); p.err == nil {
+			p.runs, p.err = p.stage.PlayAll(ctx, r.runs, &done)
 		}
+		return p
+	})
+	stop()
+	stage, runs, err := played.stage, played.runs, played.err
+	if !ok || errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	if err != nil {
 		return err
 	}
 	if r.json {
 		return a.encode(page.RehearsalOf(w.plan, stage, r.seed, runs))
 	}
 	a.printf("%s", page.RehearsalText(w.plan, stage, r.seed, runs, a.out))
+	return nil
+}
+
+// nothingToRehearse says so of a plan, and which jobs wait for somebody and why.
+func (a *app) nothingToRehearse(p *planner.Plan, stopped int) error {
+	a.printf("Nothing to rehearse: the plan starts nothing.\n")
+	if c := p.Counts; stopped+c.Unknown+c.Missing+c.Altered+c.Bytes == 0 {
+		return nil
+	}
+	a.printf("\n")
+	if err := (view.Human{Style: a.out}).Waiting(a.stdout, p); err != nil {
+		return err
+	}
+	if stopped > 0 {
+		a.printf("To rehearse a resume 12 hours later:\n\n    muster rehearse -resume-after=12h\n")
+	}
 	return nil
 }
 

@@ -10,8 +10,8 @@ import (
 
 func reportCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "report", Args: "[ADDR…]", Short: "what happened: Markdown, JSON or CSV", MaxArgs: -1,
-		Long: `Tells what the campaign did: jobs, attempts, failures, times, what was spent, results. -csv has one row a job with axes and
+		Name: "report", Args: "[ADDR…]", Short: "report what happened, as Markdown, JSON or CSV", MaxArgs: -1,
+		Long: `Reports what the campaign did: jobs, attempts, failures, times, spending and results. -csv has one row a job with axes and
 metrics as columns, ready for a data frame.`,
 		Examples: []command.Example{{"muster report", "Markdown, for a notebook"}, {"muster report -csv phase.students", "one row a job"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
@@ -31,7 +31,7 @@ metrics as columns, ready for a data frame.`,
 				case *asCSV:
 					return r.CSV(a.stdout)
 				}
-				a.printf("%s", r.Markdown())
+				a.printf("%s", r.Markdown(a.out))
 				return nil
 			}
 		},

@@ -17,17 +17,17 @@ import (
 
 // loadFor loads the campaign with the variables of the saved plan, if one is
 // applied.
-func (a *app) loadFor(f applyFlags, file *planfile.File) (*lang.Campaign, error) {
-	if file != nil {
-		return a.loadSaved(file, f.varFlags)
+func (ap *applying) loadFor() (*lang.Campaign, error) {
+	if ap.file != nil {
+		return ap.loadSaved(ap.file, ap.f.varFlags)
 	}
-	return a.mustLoad(f.varFlags)
+	return ap.mustLoad(ap.f.varFlags)
 }
 
 // loadSaved loads the campaign with the variables of a saved plan. Sensitive
 // values are not in the file: they come from where they came from before, or
 // from -var and -var-file, which give nothing else.
-func (a *app) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign, error) {
+func (ws *workspace) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign, error) {
 	for _, given := range v.given {
 		name, _, _ := strings.Cut(given.Var, "=")
 		if name = strings.TrimSpace(name); given.File == "" && !slices.Contains(file.Head.Sensitive, name) {
@@ -40,11 +40,11 @@ func (a *app) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign, error)
 	}
 	defer os.RemoveAll(filepath.Dir(path))
 	v.given = append(slices.Clone(v.given), lang.Assignment{File: path})
-	c, diags := a.load(v, false)
+	c, diags := ws.load(v, false)
 	if diags.HasErrors() && len(file.Head.Sensitive) > 0 {
 		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A saved plan holds no sensitive values", Detail: sensitiveNote(file)})
 	}
-	return c, a.report(diags)
+	return c, ws.report(diags)
 }
 
 // sensitiveNote says what must be given again.
@@ -76,33 +76,31 @@ func writeVariables(saved *planfile.File) (string, error) {
 }
 
 // savedPlan reads a plan that was reviewed and checks that it still holds.
-func (a *app) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State, file *planfile.File, f applyFlags) (*work, error) {
-	f.planFlags = savedFlags(file, f.planFlags)
-	a.allowSecrets(c)
-	a.meetPlaces(c, st)
-	f.secrets, f.digest = true, true
-	w, err := a.planWith(ctx, c, st, f.planFlags)
+func (ap *applying) savedPlan(ctx context.Context, c *lang.Campaign, st *state.State) (*work, error) {
+	ap.allowSecrets(c)
+	ap.meetPlaces(c, st)
+	w, err := ap.planToStart(ctx, c, st, savedFlags(ap.file, ap.f.planFlags))
 	if err != nil {
 		return nil, err
 	}
-	if err := a.trustLeft(f); err != nil {
+	if err := ap.trustLeft(ap.f); err != nil {
 		return w, err
 	}
-	diags := file.Check(c, st, w.input.Quotes, w.input.Now)
-	diags.Append(file.CheckProviders(w.versions)...)
-	plan, more := file.Bind(c)
+	diags := ap.file.Check(c, st, w.input.Quotes, w.input.Now)
+	diags.Append(ap.file.CheckProviders(w.versions)...)
+	plan, more := ap.file.Bind(c)
 	diags.Append(more...)
 	if !diags.HasErrors() {
 		diags.Append(planfile.Reprice(plan, w.plan, c.Policy)...)
 	}
-	if err := a.report(diags); err != nil {
+	if err := ap.report(diags); err != nil {
 		w.close()
 		return nil, err
 	}
-	file.Progress(plan, st)
+	ap.file.Progress(plan, st)
 	if w.plan = plan; plan.BudgetBroken() {
-		if !f.json {
-			a.printf("%s\n", budgetStops)
+		if !ap.f.json {
+			ap.printf("%s\n", budgetStops)
 		}
 		return w, command.Budget
 	}

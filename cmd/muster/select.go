@@ -1,21 +1,21 @@
 package main
 
 import (
-	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
 )
 
 // choose resolves the addresses on the command line.
-func (a *app) choose(c *lang.Campaign, st *state.State, args []string) (chosen.Jobs, error) {
-	jobs, diags := chosen.Of(c, st, args)
-	return jobs, a.report(diags)
+func (ws *workspace) choose(c *lang.Campaign, st *state.State, args []string) (selection.Jobs, error) {
+	jobs, diags := selection.Of(c, st, args)
+	return jobs, ws.report(diags)
 }
 
 // chooseOne resolves an address that must mean one job.
-func (a *app) chooseOne(c *lang.Campaign, st *state.State, arg string) (string, error) {
-	jobs, err := a.choose(c, st, []string{arg})
+func (ws *workspace) chooseOne(c *lang.Campaign, st *state.State, arg string) (string, error) {
+	jobs, err := ws.choose(c, st, []string{arg})
 	if err != nil {
 		return "", err
 	}
@@ -27,10 +27,10 @@ func (a *app) chooseOne(c *lang.Campaign, st *state.State, arg string) (string, 
 }
 
 // jobAddresses completes addresses from the campaign in this directory.
-func (a *app) jobAddresses(begun string) []string {
-	c, diags := a.load(varFlags{}, true)
+func (ws *workspace) jobAddresses(begun string) []string {
+	c, diags := ws.load(varFlags{}, true)
 	if diags.HasErrors() {
 		return nil
 	}
-	return chosen.Proposed(c, begun)
+	return selection.Proposed(c, begun)
 }

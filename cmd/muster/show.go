@@ -11,8 +11,8 @@ import (
 
 func showCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "show", Args: "[FILE]", Short: "a saved plan, or the state when no file is given", MaxArgs: 1,
-		Long:     "Prints a saved plan as it was reviewed. No backend is asked and no provider is started. Without a file it shows the status.",
+		Name: "show", Args: "[FILE]", Short: "print a saved plan, or the status without a file", MaxArgs: 1,
+		Long:     "Prints a saved plan as it was reviewed. It asks no backend and starts no provider. Without a file it shows the status.",
 		Examples: []command.Example{{"muster show paper.mplan", "what was saved"}, {"muster show -jsonl paper.mplan", "one JSON object a job, for tools"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -24,7 +24,7 @@ func showCommand(a *app) *command.Command {
 				if len(args) == 0 {
 					return a.status(ctx, v, statusOptions{json: *asJSON, verbose: *verbose}, nil)
 				}
-				file, err := planfile.Read(a.path(args[0]))
+				file, err := planfile.Read(absolute(args[0]))
 				if err != nil {
 					return err
 				}

@@ -1,13 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"io"
-	"os"
+	"strings"
 
-	"github.com/muster-run/muster/cmd/muster/chosen"
 	"github.com/muster-run/muster/cmd/muster/command"
-	"github.com/muster-run/muster/cmd/muster/kept"
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/cmd/muster/preview"
+	"github.com/muster-run/muster/cmd/muster/selection"
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/planner/view"
@@ -22,27 +24,36 @@ type planOutput struct {
 // people reports whether the plan is shown as people read it.
 func (o planOutput) people() bool { return !o.json && !o.markdown }
 
-func (a *app) showPlan(w *work, o planOutput) error {
-	if err := a.printPlan(w, o); err != nil {
+// A planPage is a plan as a command shows it.
+type planPage struct {
+	*workspace
+	w *work
+	o planOutput
+}
+
+// show prints and saves a plan; the error says what is to be done with it.
+func (pg planPage) show() error {
+	w, o := pg.w, pg.o
+	if err := pg.print(); err != nil {
 		return err
 	}
 	if o.jsonInto != "" {
-		if err := writeFile(a.path(o.jsonInto), func(f *os.File) error { return a.planJSON(f, w) }); err != nil {
-			return err
+		if err := atomicfile.Output(absolute(o.jsonInto), pg.json); err != nil {
+			return fmt.Errorf("write %s: %w", absolute(o.jsonInto), err)
 		}
 	}
 	if w.diags.HasErrors() {
 		return command.Failed
 	}
 	if o.out != "" {
-		if err := a.savePlan(a.path(o.out), w); err != nil {
+		if err := planfile.Write(absolute(o.out), w.plan, w.meta()); err != nil {
 			return err
 		}
 		switch {
 		case o.people() && w.plan.BudgetBroken():
-			a.printf("Saved to %s, to look at: it cannot be applied, since a budget does not hold.\n", o.out)
+			pg.printf("Saved to %s for review. It cannot be applied: a budget does not cover it.\n", o.out)
 		case o.people():
-			a.printf("Saved to %s. To do exactly this:\n\n    muster apply %s\n", o.out, o.out)
+			pg.printf("Saved to %s. To apply exactly this plan:\n\n    muster apply %s\n", o.out, o.out)
 		}
 	}
 	if w.plan.BudgetBroken() {
@@ -54,82 +65,62 @@ func (a *app) showPlan(w *work, o planOutput) error {
 	return nil
 }
 
-func (a *app) printPlan(w *work, o planOutput) error {
+func (pg planPage) print() error {
+	w, o := pg.w, pg.o
 	switch {
 	case o.json:
-		return a.planJSON(a.stdout, w)
+		return pg.json(pg.stdout)
 	case o.markdown:
-		a.fail(w.diags)
-		return a.planMarkdown(a.stdout, w)
+		pg.fail(w.diags)
+		return view.Markdown(pg.stdout, w.plan)
 	}
-	text, err := a.planText(w, o)
-	if err != nil {
+	var b strings.Builder
+	b.WriteByte('\n')
+	if err := (view.Human{Style: pg.out, Verbose: o.verbose}).Print(&b, w.plan); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(a.stdout, text); err != nil {
+	if _, err := io.WriteString(pg.stdout, b.String()); err != nil {
 		return err
 	}
-	a.fail(w.diags)
+	pg.fail(w.diags)
 	if o.scripts.on {
-		return a.printScripts(w, o.scripts.address)
+		return pg.scripts(o.scripts.address)
 	}
 	return nil
 }
 
-// printScripts shows what would be submitted, and ends the look before that:
-// ten points of every phase that goes to Slurm.
-func (a *app) printScripts(w *work, address string) error {
-	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools}
+// scripts shows what would be submitted, and ends the look before that:
+// ten points of every phase that goes to the queue of a scheduler.
+func (pg planPage) scripts(address string) error {
+	w := pg.w
+	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools, Scripters: plugins.Scripters(w.campaign.Backends)}
 	if address != "" {
-		jobs, diags := chosen.Of(w.campaign, w.input.State, []string{address})
-		if err := a.report(diags); err != nil {
+		jobs, diags := selection.Of(w.campaign, w.input.State, []string{address})
+		if err := pg.report(diags); err != nil {
 			return err
 		}
 		v.Whole = jobs.Has
 	}
+	queues := map[string]checklist.Queue{}
+	for typ, s := range v.Scripters {
+		queues[typ] = s
+	}
 	text, diags, err := v.Scripts()
-	a.printf("%s", text)
+	pg.printf("%s", text)
 	if err != nil {
 		return err
 	}
-	if err := a.report(diags); err != nil {
+	if err := pg.report(diags); err != nil {
 		return err
 	}
-	path, err := statePath(w.campaign)
+	s, err := pg.store(w.campaign)
 	if err != nil {
 		return err
 	}
-	return view.Human{Style: a.out}.Checklists(a.stdout, checklist.Of(w.plan, w.input, path))
+	return view.Human{Style: pg.out}.Checklists(pg.stdout, checklist.Of(w.plan, w.input, s.Location(), queues))
 }
 
-func (a *app) planText(w *work, o planOutput) (string, error) {
-	if w.shown != nil {
-		return w.shown.Text, nil
-	}
-	return kept.Text(w.plan, a.out, o.verbose)
-}
-
-func (a *app) planMarkdown(to io.Writer, w *work) error {
-	if w.shown != nil {
-		_, err := io.WriteString(to, w.shown.Markdown)
-		return err
-	}
-	return view.Markdown(to, w.plan)
-}
-
-func (a *app) planJSON(to io.Writer, w *work) error {
-	if w.shown != nil {
-		return view.SavedJSON(to, w.shown.File, w.diags, a.sources)
-	}
-	return view.JSON(to, w.plan, w.diags, a.sources)
-}
-
-func (a *app) savePlan(path string, w *work) error {
-	if w.shown != nil {
-		return w.shown.File.Write(path)
-	}
-	return planfile.Write(path, w.plan, w.meta())
-}
+func (pg planPage) json(to io.Writer) error { return view.JSON(to, pg.w.plan, pg.w.diags, pg.sources) }
 
 // meta is what is saved with the plan.
 func (w *work) meta() planfile.Meta {

@@ -16,8 +16,8 @@ func stateCommands(a *app) []*command.Command {
 
 func stateListCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "state list", Args: "[ADDR…]", Short: "addresses the state remembers, one a line", MaxArgs: -1,
-		Long:     "Lists every job the state remembers, also those the campaign no longer wants.",
+		Name: "state list", Args: "[ADDR…]", Short: "list the addresses in the state, one a line", MaxArgs: -1,
+		Long:     "Lists every job in the state, including jobs that the campaign no longer has.",
 		Examples: []command.Example{{"muster state list", "everything"}, {"muster state list -status=failed", "only what failed"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -62,9 +62,9 @@ type shownJob struct {
 
 func stateShowCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "state show", Args: "ADDR", Short: "what the state remembers of one job", MinArgs: 1, MaxArgs: 1,
-		Long: `Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough. Attempts that
-count no longer, since a muster resume or because the job became another, stand under earlier; a job that has only those is pending.`,
+		Name: "state show", Args: "ADDR", Short: "print the record of one job", MinArgs: 1, MaxArgs: 1,
+		Long: `Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough. Attempts from before
+a muster resume, or of an earlier definition of the job, are under earlier; a job with only such attempts is pending.`,
 		Examples: []command.Example{{"muster state show seed=42,N=384", "one job"}, {"muster state show phase.figure", "a phase without a grid"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -82,7 +82,7 @@ count no longer, since a muster resume or because the job became another, stand 
 						return err
 					}
 					if j = st.Recalled(address); j == nil {
-						return command.Usagef("%s was never attempted: the state knows nothing of it", address)
+						return command.Usagef("the state has no record of %s: it was never attempted", address)
 					}
 				}
 				earlier := len(st.Earlier[j.Key()])

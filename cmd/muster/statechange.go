@@ -16,7 +16,7 @@ import (
 func stateMvCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "state mv", Args: "FROM TO", Short: "give a record another address", MinArgs: 2, MaxArgs: 2,
-		Long: `Gives a job's record another address; its files stay where they are. It prints the moved block that says the same in the
+		Long: `Gives a job's record another address; its files stay in place. It also prints the moved block that does the same in the
 campaign, where it can be reviewed: prefer that.`,
 		Examples: []command.Example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only say what would be done"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
 		Exits:    []command.Exit{command.Locked},
@@ -46,7 +46,7 @@ func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, t
 	case j == nil:
 		return command.Usagef("the state has no record at %s; muster state list shows what it has", from)
 	case j.InFlight():
-		return command.Usagef("%s is %s: a record is moved when its job rests", from, j.Status)
+		return command.Usagef("%s is %s: the record can be moved when the job has ended", from, j.Status)
 	case st.Job(target.String()) != nil && st.Job(target.String()).Status != state.Forgotten:
 		return command.Usagef("%s has a record already", target)
 	}
@@ -60,7 +60,7 @@ func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, t
 			axes[p.Axis] = p.Text
 		}
 		err = a.change(ctx, c, "state mv", func(s store.Session) error {
-			return s.Append(state.MovedJob{From: from, To: target.String(), Axes: axes, Job: &state.Job{Address: target.String(), Phase: target.Phase, Axes: axes}, At: a.now()})
+			return s.Append(state.MovedJob{From: from, To: target.String(), Axes: axes, Job: &state.Job{Address: target.String(), Phase: target.Phase, Axes: state.TextsOf(axes)}, At: a.now()})
 		})
 		if err != nil {
 			return err
@@ -75,8 +75,8 @@ func (a *app) stateMv(ctx context.Context, v varFlags, dry, asJSON bool, from, t
 
 func stateRmCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "state rm", Args: "ADDR…", Short: "forget jobs; their files stay", MinArgs: 1, MaxArgs: -1,
-		Long:     "Forgets the records of the jobs that the addresses select. Files stay; the jobs would run again in the next apply.",
+		Name: "state rm", Args: "ADDR…", Short: "remove records of jobs; their files stay", MinArgs: 1, MaxArgs: -1,
+		Long:     "Removes the records of the jobs that the addresses select. Their files stay; the next apply runs the jobs again.",
 		Examples: []command.Example{{"muster state rm -dry-run seed=42", "only say what would be forgotten"}, {"muster state rm phase.figure", "one job"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Run {
@@ -105,7 +105,7 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 			continue
 		}
 		if j.InFlight() {
-			return command.Usagef("%s is %s: cancel it first (muster cancel), or it would go on unknown to anybody", key, j.Status)
+			return command.Usagef("%s is %s: cancel it first (muster cancel), or it would keep running without a record", key, j.Status)
 		}
 		events = append(events, state.Forgot{Address: key, Hard: true, At: a.now()})
 		forgotten = append(forgotten, key)
@@ -123,7 +123,7 @@ func (a *app) stateRm(ctx context.Context, v varFlags, dry, asJSON bool, args []
 	}
 	switch {
 	case len(forgotten) == 0:
-		a.printf("The state has no record of what was selected.\n")
+		a.printf("The state has no record of the selected jobs.\n")
 	case dry:
 		a.printf("%s would be forgotten; nothing was changed.\n", units.Count(len(forgotten), "record"))
 	}

@@ -13,7 +13,7 @@ import (
 func statePullCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "state pull", Short: "print the state as JSON", MaxArgs: 0,
-		Long:     "Prints the snapshot with everything since folded in: the form that state push takes.",
+		Long:     "Prints the snapshot with all later events applied, as state push reads it.",
 		Examples: []command.Example{{"muster state pull", "look at it with jq"}, {"muster state pull", "keep a copy: muster state pull > copy.json"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -36,15 +36,15 @@ func statePullCommand(a *app) *command.Command {
 
 func statePushCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "state push", Args: "FILE|-", Short: "replace the state by a file", MinArgs: 1, MaxArgs: 1,
-		Long: `Replaces the state by what state pull printed. The lineage must be the same and the serial not smaller; -force skips both
+		Name: "state push", Args: "FILE|-", Short: "replace the state with a file", MinArgs: 1, MaxArgs: 1,
+		Long: `Replaces the state with the output of state pull. The lineage must be the same and the serial not smaller; -force skips both
 checks. The old snapshot stays as .backup.`,
-		Examples: []command.Example{{"muster state push copy.json", "after mending it by hand"}, {"muster state push -force copy.json", "a state of another lineage"}},
+		Examples: []command.Example{{"muster state push copy.json", "after fixing it by hand"}, {"muster state push -force copy.json", "a state of another lineage"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
 			v.register(fs)
-			force := fs.Bool("force", false, "also when lineage or serial do not fit")
+			force := fs.Bool("force", false, "push even if lineage or serial do not match")
 			return func(ctx context.Context, args []string) error {
 				_, s, err := a.openStore(v)
 				if err != nil {
@@ -54,7 +54,7 @@ checks. The old snapshot stays as .backup.`,
 				if args[0] == "-" {
 					b, err = io.ReadAll(a.stdin)
 				} else {
-					b, err = os.ReadFile(a.path(args[0]))
+					b, err = os.ReadFile(absolute(args[0]))
 				}
 				if err != nil {
 					return fmt.Errorf("read %s: %w", args[0], err)

@@ -3,20 +3,21 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"strings"
-	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
 
 func stateHistoryCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "state history", Args: "[ADDR…]", Short: "what happened, event by event", MaxArgs: -1,
-		Long:     "Prints every event the state was folded from, oldest first: why something ran again, who held it, what was approved.",
+		Name: "state history", Args: "[ADDR…]", Short: "print what happened, event by event", MaxArgs: -1,
+		Long:     "Prints every event of the state, oldest first: why something ran again, who held it, what was approved.",
 		Examples: []command.Example{{"muster state history", "everything"}, {"muster state history -json seed=42", "one seed, for a script"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -47,7 +48,11 @@ func (a *app) stateHistory(ctx context.Context, v varFlags, asJSON bool, args []
 		if asJSON {
 			failed = enc.Encode(map[string]any{"format_version": page.FormatVersion, "fence": r.Fence, "seq": r.Seq, "at": r.At, "kind": r.Event.Kind(), "event": r.Event})
 		} else {
-			a.printf("%s  %-14s %s\n", r.At.Local().Format(time.DateTime), r.Event.Kind(), term.CleanLine(page.EventText(r.Event)))
+			line := fmt.Sprintf("%s  %-14s %s", units.FormatSecond(r.At.Local()), r.Event.Kind(), term.CleanLine(page.EventText(r.Event)))
+			if a.out.Row > 0 {
+				line = term.FitMiddle(line, a.out.Row)
+			}
+			a.printf("%s\n", line)
 		}
 		return failed == nil
 	})

@@ -14,7 +14,7 @@ import (
 
 func statusCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "status", Args: "[ADDR…]", Short: "phases and jobs at a glance", MaxArgs: -1,
+		Name: "status", Args: "[ADDR…]", Short: "show phases and jobs at a glance", MaxArgs: -1,
 		Long: `Shows how far each phase is, what runs where, and what needs you. It reads the state and takes no lock; -refresh asks the
 backends first, without recording what they say.`,
 		Examples: []command.Example{{"muster status", "the campaign at a glance"}, {"muster status -refresh seed=42", "ask the backends, show the jobs of one seed"}},
@@ -23,7 +23,7 @@ backends first, without recording what they say.`,
 			v.register(fs)
 			o := statusOptions{}
 			fs.BoolVar(&o.refresh, "refresh", false, "ask the backends")
-			fs.BoolVar(&o.watch, "watch", false, "show it again every two seconds until the campaign rests, asking the backends now and then")
+			fs.BoolVar(&o.watch, "watch", false, "refresh every two seconds until no job runs or waits, and ask the backends now and then")
 			fs.BoolVar(&o.json, "json", false, "print as JSON")
 			fs.BoolVar(&o.verbose, "verbose", false, "show every job")
 			return func(ctx context.Context, args []string) error { return a.status(ctx, v, o, args) }

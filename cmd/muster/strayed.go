@@ -13,21 +13,21 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/store"
 	"github.com/muster-run/muster/state/store/file"
 )
 
-// strayed warns of a campaign that would begin anew while a state of it lies
+// strayed warns of a campaign that would start from nothing while its state is
 // elsewhere: its path was changed, and all of its work would run again.
 func strayed(ctx context.Context, c *lang.Campaign, st *state.State) (diags diag.List) {
-	at, err := statePath(c)
-	if err != nil || len(st.Jobs) > 0 {
+	if c.Store.Type != file.Type || len(st.Jobs) > 0 {
 		return nil
 	}
-	here, err := file.Open(at, file.Options{})
+	here, err := store.Open(c.Store.Type, c.Store.Config, store.Options{Dir: c.Dir})
 	if err != nil {
 		return nil
 	}
-	for _, path := range otherStates(c.Dir, here.Path()) {
+	for _, path := range otherStates(c.Dir, here.Location()) {
 		s, err := file.Open(path, file.Options{})
 		if err != nil {
 			continue
@@ -46,9 +46,9 @@ func strayed(ctx context.Context, c *lang.Campaign, st *state.State) (diags diag
 		if c.Store.Range.Filename != "" {
 			subject = c.Store.Range.Ptr()
 		}
-		path, now := below(c.Dir, path), below(c.Dir, here.Path())
-		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "The state of this campaign lies elsewhere", Subject: subject,
-			Detail: fmt.Sprintf("%s is empty, and %s has %s of campaign %q, %d of them done. All of that would run again, and no budget counts what it cost. To go on from it, write the path that it had into the state block (without one it is beside the campaign), or move its files, %s.*, to where the state is now, before anything is applied. To begin anew, leave it.",
+		path, now := below(c.Dir, path), below(c.Dir, here.Location())
+		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "The state of this campaign is elsewhere", Subject: subject,
+			Detail: fmt.Sprintf("%s is empty, and %s has %s of campaign %q, %d of them done. Without that state, those jobs run again and no budget counts what they cost. To keep it, write its old path into the state block (the default is beside the campaign), or move its files, %s.*, to the new path before you apply anything. To start from nothing, do neither.",
 				now, path, units.Count(len(old.Jobs), "record"), c.Name, done, strings.TrimSuffix(path, ".json"))})
 	}
 	return diags

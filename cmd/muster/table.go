@@ -28,11 +28,11 @@ func (a *app) commands() []*command.Command {
 	)
 }
 
-// groups is the order of the overview; every visible command stands in it
+// groups is the order of the overview; every visible command is in it
 // (a test holds this).
 var groups = []command.Group{
 	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
 	{Title: "While it runs", Names: []string{"status", "logs", "explain", "hold", "resume", "cancel", "override"}},
-	{Title: "What came of it", Names: []string{"outputs", "pull", "report", "cost", "advise"}},
-	{Title: "Around it", Names: []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
+	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise"}},
+	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }

@@ -9,9 +9,9 @@ import (
 
 func forceUnlockCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "force-unlock", Args: "ID", Short: "clear a lock whose holder is surely gone", MinArgs: 1, MaxArgs: 1,
-		Long: `Clears the state lock with the given id, as the message about the lock shows it. Should its holder be alive after all, it
-is fenced out: it can write nothing more, and backends refuse what it sends.`,
+		Name: "force-unlock", Args: "ID", Short: "remove the state lock of a process that is gone", MinArgs: 1, MaxArgs: 1,
+		Long: `Removes the state lock with the given id, which the message about the lock shows. If its holder is alive after all, it is
+fenced out: it can write nothing more, and backends refuse its calls.`,
 		Examples: []command.Example{{"muster force-unlock 5f0c1d2e", "after a machine died"}, {"muster force-unlock -force 5f0c1d2e", "without being asked"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Run {
@@ -26,7 +26,7 @@ is fenced out: it can write nothing more, and backends refuse what it sends.`,
 				h, err := s.Holder(ctx)
 				holds := err != nil || h != nil && h.Lease.ID == args[0] // else there is nothing to ask: it is refused
 				if holds && !*force {
-					yes, err := a.ask("Clear the lock " + args[0] + "? Whoever holds it can write nothing more. Only \"yes\" is taken as a yes: ")
+					yes, err := a.ask("Clear the lock " + args[0] + "? Its holder can write nothing more. Only \"yes\" is accepted: ")
 					if err != nil {
 						return err
 					}

@@ -16,8 +16,8 @@ import (
 func validateCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "validate", Short: "check everything that can be known without a backend", MaxArgs: 0,
-		Long: `Reads all files of the campaign and reports every mistake in them at once. No backend is asked and no state is read;
-variables without a value are taken as unknown.`,
+		Long: `Reads all files of the campaign and reports every mistake in them at once. It asks no backend and reads no state; variables
+without a value are unknown.`,
 		Examples: []command.Example{{"muster validate", "check the campaign in this directory"}, {"muster validate -json", "for an editor or CI"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -27,7 +27,7 @@ variables without a value are taken as unknown.`,
 				c, diags := a.load(v, true)
 				if !diags.HasErrors() {
 					diags.Append(c.UnusedBackends(nil)...)
-					diags.Append(source.Empty(ctx, c, a.guard.Reads)...)
+					diags.Append(source.Wrong(ctx, c, a.guard.Reads)...)
 					diags.Append(scripts.Endings(c, nil, a.guard.Reads)...)
 				}
 				if *asJSON {

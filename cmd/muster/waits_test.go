@@ -6,7 +6,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 )
 
 // TestWaitsAreToldOnce: the plan waits for a backend, is made again under the
@@ -14,12 +14,12 @@ import (
 func TestWaitsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
-	a := &app{stderr: &b, err: term.Style{UTF8: true, Width: term.MaxWidth}}
+	a := &terminal{stderr: &b, err: term.Style{UTF8: true, Width: term.MaxWidth}}
 	a.waiting("waiting for backend.slurm.lab")
 	a.waiting("waiting for backend.slurm.lab")
 	a.waiting("waiting for backend.ssh.box")
 	s := a.progress(&planner.Plan{}, false)
-	for _, note := range []standing.Run{
+	for _, note := range []progress.Snapshot{
 		{Waits: "waiting for backend.slurm.lab", Note: "waiting for backend.slurm.lab"},
 		{Waits: "waiting for backend.sim.x", Note: "waiting for backend.sim.x"},
 		{Waits: "waiting for backend.sim.x", Note: "waiting for backend.sim.x"},

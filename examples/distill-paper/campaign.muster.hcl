@@ -73,7 +73,7 @@ phase "teachers" {
     }
     output "checkpoint" {
       path     = "checkpoints/pcc_N${cell.N}.pt"
-      verify   = "zip" # opened where it lies, every member's CRC checked
+      verify   = "zip" # opened in place, every member's CRC checked
       min_size = "1MiB"
     }
     output "log" {

@@ -183,7 +183,7 @@ func (b *backend) tend() {
 			case ended:
 			case j.claimed():
 				running++
-			case !b.hold && running < b.slots:
+			case !b.hold && !j.has("held") && running < b.slots:
 				running++
 				if err := b.start(j); err != nil {
 					log().Error("start job", "token", j.spec.Token, "error", err)

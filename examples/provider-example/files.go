@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -144,32 +145,25 @@ func (x *example) List(_ context.Context, backend string, patterns []string) ([]
 }
 
 func (x *example) Remove(_ context.Context, r providers.RemoveRequest) error {
-	b, err := x.at(r.Backend)
+	b, unlock, err := x.guarded(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.guard(r.Fence, r.Holder); err != nil {
-		return err
-	}
+	defer unlock()
 	for _, p := range r.Paths {
 		path := b.path(p)
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			continue // done already
-		}
 		if r.To == "" {
 			if err := os.RemoveAll(path); err != nil {
 				return err
 			}
 			continue
 		}
-		rel, err := filepath.Rel(b.Workdir, path)
-		if err != nil || !filepath.IsLocal(rel) {
-			rel = filepath.Base(path)
+		if err := guard.Move(b.Workdir, b.path(r.To), path); err != nil {
+			return err
 		}
-		to := filepath.Join(b.path(r.To), rel)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(path, to)); err != nil {
+	}
+	for _, n := range r.Renames {
+		if err := guard.Rename(b.path(n.From), b.path(n.To)); err != nil {
 			return err
 		}
 	}

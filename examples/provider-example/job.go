@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -28,6 +32,8 @@ import (
 //	baseline.json what the outputs were before
 //	claim/        made by the job's shell first of all: who makes it, runs
 //	pid, exit     written by the shell
+//	held          muster asked to keep it from starting
+//	cleared       its output paths are free; from here on a shell may have it
 //	cancel        somebody asked for the end
 //	log           what the job said
 type job struct {
@@ -127,9 +133,41 @@ func (j *job) over() bool {
 	return false
 }
 
+// hold keeps a job from starting, also after a restart, or lets it start.
+func (j *job) hold(on bool) error {
+	if on {
+		return replaceFile(j.path("held"), nil, 0o600)
+	}
+	err := os.Remove(j.path("held"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// clear moves aside what the job replaces, and fails where a file of others is
+// in the way. It does so once: after that a shell of an earlier process may have
+// the job, and what is there may be its work.
+func (j *job) clear() error {
+	if j.has("cleared") {
+		return nil
+	}
+	if err := guard.Clear(guard.Launch{Job: &j.spec, First: true}); err != nil {
+		return err
+	}
+	return replaceFile(j.path("cleared"), nil, 0o600)
+}
+
 // start runs the job's shell in a session of its own, so that it outlives us.
 func (b *backend) start(j *job) error {
-	if err := makeParents(j.spec); err != nil {
+	err := j.clear()
+	var foreign *guard.Foreign
+	if errors.As(err, &foreign) {
+		o := j.seen
+		o.Status, o.Class, o.Reason, o.Ended = offer.Failed, failure.NotItsOwn, foreign.Error(), time.Now()
+		return b.record(j, o)
+	}
+	if err = errors.Join(err, makeParents(j.spec)); err != nil {
 		return err
 	}
 	out, err := os.OpenFile(j.path("log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -235,6 +273,9 @@ func (b *backend) end(j *job, o offer.Observation) error {
 		o.Status, o.Class = offer.Failed, "unknown"
 	}
 	o.Metrics = j.metrics(o.Outputs)
+	if o.Status == offer.Failed {
+		guard.Note(&j.spec, &o) // the job's next launch may write over what this one leaves
+	}
 	if exit > 128 {
 		o.Signal = strings.TrimPrefix(unix.SignalName(syscall.Signal(exit-128)), "SIG")
 	}

@@ -3,9 +3,9 @@
 // copied. What it does not have is what makes a real backend: limits on CPUs
 // and memory, GPUs, retries, dependencies, walltimes.
 //
-// The one idea in it: everything it knows lies in files, one folder a job,
-// and is on the disk before it is told. The process may be killed at any
-// moment; the next one reads the folders and goes on.
+// Its one idea: everything it knows is in files, one folder a job, and on the
+// disk before it is reported. The process may be killed at any moment; the next
+// one reads the folders and continues.
 package main
 
 import (
@@ -50,7 +50,7 @@ func (x *example) Schema(context.Context) (offer.Schema, error) {
 		Config: offer.Block{Attrs: []offer.Attr{{
 			Name: "greeting", Type: offer.String, Default: `"hello"`, Doc: "A word that jobs find in $EXAMPLE_GREETING.",
 		}}},
-		Can: offer.Capabilities{Transfer: true},
+		Can: offer.Capabilities{Transfer: true, Holds: true, Guard: true},
 	}, nil
 }
 
@@ -79,13 +79,27 @@ func (x *example) at(name string) (*backend, error) {
 	return nil, providers.Errorf(providers.Invalid, "Backend %s is not configured", name)
 }
 
+// guarded is a backend whose lock is held, for a request of the muster that holds
+// the fence.
+func (x *example) guarded(name string, fence uint64, holder string) (b *backend, unlock func(), err error) {
+	if b, err = x.at(name); err != nil {
+		return nil, nil, err
+	}
+	b.mu.Lock()
+	if err := b.guard(fence, holder); err != nil {
+		b.mu.Unlock()
+		return nil, nil, err
+	}
+	return b, b.mu.Unlock, nil
+}
+
 func (x *example) Pools(_ context.Context, backend string) ([]offer.Pool, error) {
 	b, err := x.at(backend)
 	if err != nil {
 		return nil, err
 	}
 	return []offer.Pool{{
-		Backend: backend, Word: "machine", MaxNodes: 1, MaxJobs: b.slots, Idle: -1, Wait: -1,
+		Backend: backend, Kind: offer.MachinePool, Word: "machine", MaxNodes: 1, MaxJobs: b.slots, Idle: -1, Wait: -1,
 		Price: offer.Price{Known: true}, Source: "live",
 	}}, nil
 }

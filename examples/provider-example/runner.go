@@ -28,15 +28,11 @@ func log() hclog.Logger { return sdk.Logger() }
 const defaultGrace = 30 * time.Second // between TERM and KILL
 
 func (x *example) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
-	b, err := x.at(r.Backend)
+	b, unlock, err := x.guarded(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.guard(r.Fence, r.Holder); err != nil {
-		return nil, err
-	}
+	defer unlock()
 	out := make([]providers.Submitted, len(r.Jobs))
 	for i, spec := range r.Jobs {
 		out[i] = providers.Submitted{Token: spec.Token, Handle: spec.Token, Err: b.take(spec)}
@@ -86,6 +82,9 @@ func (x *example) Find(_ context.Context, backend string, tokens []string) ([]of
 		out[i] = offer.Observation{Token: t, Presence: offer.Absent}
 		if j := b.jobs[t]; j != nil {
 			out[i] = j.seen
+			if j.seen.Status == offer.Queued && j.has("held") {
+				out[i].Reason, out[i].Cause = "held", offer.JobHeld
+			}
 		}
 	}
 	return out, nil
@@ -117,7 +116,7 @@ func (x *example) Watch(ctx context.Context, r providers.WatchRequest, fn func(p
 		select {
 		case <-bell:
 		case <-b.halt:
-			return providers.Errorf(providers.Unreachable, "Backend %s is being configured anew", r.Backend)
+			return providers.Errorf(providers.Unreachable, "Backend %s is configured again", r.Backend)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -148,15 +147,11 @@ func (b *backend) read(from, to int64, handles []string) (providers.Batch, error
 }
 
 func (x *example) Cancel(_ context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
-	b, err := x.at(r.Backend)
+	b, unlock, err := x.guarded(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.guard(r.Fence, r.Holder); err != nil {
-		return nil, err
-	}
+	defer unlock()
 	out := make([]providers.Outcome, len(r.Tokens))
 	for i, t := range r.Tokens {
 		out[i] = providers.Outcome{ID: t}
@@ -221,20 +216,34 @@ func (b *backend) kill(j *job, grace time.Duration) {
 }
 
 func (x *example) Control(_ context.Context, r providers.ControlRequest) error {
-	b, err := x.at(r.Backend)
+	b, unlock, err := x.guarded(r.Backend, r.Fence, r.Holder)
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.guard(r.Fence, r.Holder); err != nil {
-		return err
-	}
-	if r.Hold != nil && len(r.Tokens) == 0 {
+	defer unlock()
+	switch {
+	case r.Hold != nil && len(r.Tokens) > 0:
+		return b.holdJobs(r.Tokens, *r.Hold)
+	case r.Hold != nil:
 		b.hold = *r.Hold
 	}
 	if r.Cap != nil && *r.Cap > 0 {
 		b.slots = *r.Cap
+	}
+	return nil
+}
+
+// holdJobs keeps queued jobs from starting, or lets them start. It leaves jobs
+// that run or have ended alone.
+func (b *backend) holdJobs(tokens []string, hold bool) error {
+	for _, t := range tokens {
+		j := b.jobs[t]
+		if j == nil || j.over() || j.claimed() {
+			continue
+		}
+		if err := j.hold(hold); err != nil {
+			return err
+		}
 	}
 	return nil
 }

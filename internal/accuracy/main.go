@@ -1,4 +1,4 @@
-// Command accuracy holds what plans foretell against what then happens: ten
+// Command accuracy compares the forecasts of plans with what then happens: ten
 // campaigns, each run in part for a history, planned for the rest, and applied.
 //
 //	go run ./internal/accuracy -muster bin/muster
@@ -71,10 +71,10 @@ func run(muster, on, only, set string, seed uint64, keep bool) error {
 	return nil
 }
 
-// A figure is what was foretold and what happened.
+// A figure is a forecast and what happened.
 type figure struct{ expected, p90, actual float64 }
 
-// A score is how well figures were foretold.
+// A score is how well figures were forecast.
 type score struct {
 	errors []float64
 	held   int

@@ -120,7 +120,7 @@ func (m program) json(into any, args ...string) error {
 	return json.Unmarshal(out, into)
 }
 
-// plan is what is foretold of the rest.
+// plan is the forecast of the rest.
 func (m program) plan() (outcome, error) {
 	type amount struct{ Amount string }
 	var doc struct {

@@ -17,16 +17,16 @@ func (b bench) jobs() error {
 		n = 2000
 	}
 	fmt.Printf("%d no-op jobs, one small output each, two at a time (target: 800/s, 2.5 × GNU parallel --joblog, ahead of task-spooler; 300 MiB)\n", n)
-	dir := filepath.Join(b.dir, "jobs")
-	if err := campaign(dir, noopCampaign(n)); err != nil {
-		return err
-	}
-	ours, err := b.run(dir, "apply", "-auto-approve")
+	rate, err := b.noops(n)
 	if err != nil {
 		return err
 	}
-	rate := float64(n) / ours.wall.Seconds()
-	fmt.Printf("  %-34s %7.0f/s  %5d MiB in the engine\n", "muster apply (journalled, verified)", rate, ours.rss>>20)
+	if !b.short {
+		fmt.Printf("%d no-op jobs (target: the rate of %d; 400 MiB)\n", 10*n, n)
+		if _, err := b.noops(10 * n); err != nil {
+			return err
+		}
+	}
 	for _, other := range neighbours(n) {
 		if _, err := exec.LookPath(other.tool); err != nil {
 			fmt.Printf("  %-34s not installed\n", other.name)
@@ -40,6 +40,21 @@ func (b bench) jobs() error {
 		fmt.Printf("  %-34s %7.0f/s  muster is %.1f × as fast\n", other.name, r, rate/r)
 	}
 	return nil
+}
+
+// noops applies n no-op jobs and returns how many end in a second.
+func (b bench) noops(n int) (rate float64, err error) {
+	dir := filepath.Join(b.dir, fmt.Sprintf("jobs-%d", n))
+	if err := campaign(dir, noopCampaign(n)); err != nil {
+		return 0, err
+	}
+	ours, err := b.run(dir, "apply", "-auto-approve")
+	if err != nil {
+		return 0, err
+	}
+	rate = float64(n) / ours.wall.Seconds()
+	fmt.Printf("  %-34s %7.0f/s  %5d MiB in the engine\n", "muster apply (journalled, verified)", rate, ours.rss>>20)
+	return rate, nil
 }
 
 func noopCampaign(n int) string {

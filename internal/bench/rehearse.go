@@ -12,7 +12,7 @@ func (b bench) rehearsals() error {
 	if b.short {
 		n = 10_000
 	}
-	fmt.Println("rehearse once, a month of compute with retries and a queue (least of 3; target: 100,000 < 60 s)")
+	fmt.Println("rehearse once, a month of compute with retries and a queue (least of 3; target: 100,000 < 60 s and 600 MiB)")
 	dir := filepath.Join(b.dir, "rehearse")
 	if err := campaign(dir, monthCampaign(n)); err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/muster-run/muster/internal/kernel"
 )
 
 // A run is one process, measured.
@@ -33,7 +35,7 @@ func measure(dir, name string, args ...string) (run, error) {
 	}
 	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.rss = u.Maxrss << 10 // getrusage(2): kilobytes on Linux
+		r.rss = kernel.Resident(u.Maxrss)
 	}
 	return r, nil
 }

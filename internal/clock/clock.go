@@ -1,10 +1,10 @@
-// Package clock lets a program that waits run on a time of its own. Wall is
-// the time of the machine. Virtual is a time that passes only when everybody
-// waits: a month of waiting takes as long as what is done in it, and the same
-// program does the same things in the same order every time.
+// Package clock lets a program run on virtual time. Wall is the time of the
+// machine. Virtual is a time that passes only while all goroutines wait: a
+// month of waiting takes only as long as the work in it, and the same program
+// does the same things in the same order every time.
 //
-// Goroutines take part when they are started with Go and call Park right
-// before every wait:
+// Goroutines take part if they are started with Go and call Park right before
+// every wait:
 //
 //	clk.Park(func() bool { return len(inbox) > 0 || ctx.Err() != nil })
 //	select {

@@ -31,7 +31,7 @@ type task struct {
 	wake  chan struct{}
 }
 
-// NewVirtual makes a clock that stands at a time.
+// NewVirtual makes a clock that starts at a time.
 func NewVirtual(start time.Time) *Virtual { return &Virtual{now: start} }
 
 // Run makes the caller take part until f returns. Everything else that takes

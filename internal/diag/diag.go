@@ -1,6 +1,6 @@
-// Package diag holds what muster tells people about their input: values that
-// are collected, never printed where they arise, and rendered once for a
-// terminal or as JSON from the same struct.
+// Package diag holds the diagnostics about a user's input: values that are
+// collected, never printed where they arise, and rendered once, for a terminal
+// or as JSON, from the same struct.
 package diag
 
 import (

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/internal/term"
 )
 
 const source = "campaign \"x\" {}\nphase \"teachers\" {\n      walltime = \"30h\"\n}\n"
@@ -150,6 +152,30 @@ func TestBusyLines(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestThePlaceBehindWideCharacters: what points at a place is under it, also where
+// the characters before it take two columns or none, or are cleaned.
+func TestThePlaceBehindWideCharacters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ before, at, under string }{
+		{"\tdescription = \"汉字の実験 ", "${nope}", "\t" + strings.Repeat(" ", 26)},
+		{"\tdescription = \"Ru\u0308ckfall ", "${nope}", "\t" + strings.Repeat(" ", 24)},
+		{"\tdescription = \"\x1b[1m ", "${nope}", "\t" + strings.Repeat(" ", 20)},
+		{"\tdescription = \"", "汉字", "\t" + strings.Repeat(" ", 15)},
+	} {
+		line := c.before + c.at + strings.Repeat(" z", 30) + "\"\n"
+		r := &hcl.Range{Start: hcl.Pos{Line: 1, Byte: len(c.before)}, End: hcl.Pos{Line: 1, Byte: len(c.before) + len(c.at)}}
+		got := Printer{Sources: func(string) []byte { return []byte(line) }, Clean: term.Clean}.excerpt(r)
+		if want := c.under + strings.Repeat("^", term.Width(c.at)); len(got) != 1 || got[0].mark != want {
+			t.Errorf("%q:\n%+v, want\n%q", line, got, want)
+		}
+	}
+	r := &hcl.Range{Start: hcl.Pos{Line: 1, Byte: 150}, End: hcl.Pos{Line: 1, Byte: 154}}
+	got := Printer{Sources: func(string) []byte { return []byte(strings.Repeat("字", 50) + "nope" + strings.Repeat("字", 50)) }, Width: 80}.excerpt(r)[0]
+	if at := strings.Index(got.text, "nope"); term.Width(got.text) > 72 || at < 0 || term.Width(got.text[:at]) != strings.Index(got.mark, "^^^^") {
+		t.Errorf("cut:\n%s\n%s", got.text, got.mark)
 	}
 }
 

@@ -38,7 +38,7 @@ func (l List) Once() List {
 			who = fmt.Sprintf("%d others", n)
 		}
 		if d.Address != "" {
-			d.Detail = fmt.Sprintf("%s\n\nSo it is for %s and %s.", d.Detail, d.Address, who)
+			d.Detail = fmt.Sprintf("%s\n\nThe same applies to %s and %s.", d.Detail, d.Address, who)
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ func TestOnce(t *testing.T) {
 	for _, d := range got {
 		said = append(said, d.Detail)
 	}
-	if want := "not yet\n\nSo it is for phase.a and another.|not yet|not yet|other|other"; strings.Join(said, "|") != want {
+	if want := "not yet\n\nThe same applies to phase.a and another.|not yet|not yet|other|other"; strings.Join(said, "|") != want {
 		t.Errorf("%q", said)
 	}
 }

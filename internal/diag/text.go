@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/mitchellh/go-wordwrap"
+
+	"github.com/muster-run/muster/internal/term"
 )
 
 // Sources gives the bytes of a file by the name in a range, for excerpts.
@@ -140,8 +141,7 @@ func (p Printer) excerpt(r *hcl.Range) []numbered {
 	return out
 }
 
-// busy is the length, in characters, from which on a line does not show by
-// itself where its fault is.
+// busy is how many columns a line may have that shows by itself where its fault is.
 const busy = 60
 
 // pointed is the part of a line that holds the place from first to end, and,
@@ -150,33 +150,49 @@ func (p Printer) pointed(line []byte, first, end int) (text, mark string) {
 	const number = len("  1234: ")
 	width := max(20, p.width()-number)
 	if first < 0 || end > len(line) || first >= end {
-		return clip([]rune(strings.ToValidUTF8(string(line), "�")), width), ""
+		return clip(p.shown(line), width), ""
 	}
-	before, at := []rune(strings.ToValidUTF8(string(line[:first]), "�")), []rune(strings.ToValidUTF8(string(line[first:end]), "�"))
-	runes := append(slices.Clone(before), []rune(strings.ToValidUTF8(string(line[end:]), "�"))...)
-	runes = slices.Insert(runes, len(before), at...)
-	if len(runes) <= busy {
-		return string(runes), ""
+	before, at, after := p.shown(line[:first]), p.shown(line[first:end]), p.shown(line[end:])
+	all := columns(before + at + after)
+	if all <= busy {
+		return before + at + after, ""
 	}
-	if long := len(runes) > width; long && len(before)+min(len(at), width/3) > width-1 {
-		from := max(0, len(before)-width/3)
-		runes, before = append([]rune("…"), runes[from:]...), append([]rune("…"), before[from:]...)
+	if all > width && columns(before)+min(columns(at), width/3) > width-1 {
+		before = p.clean("…") + lastColumns(before, width/3)
 	}
-	text = clip(runes, width)
-	for i, c := range before {
-		if before[i] = ' '; c == '\t' {
-			before[i] = c
-		}
-	}
-	return text, string(before) + strings.Repeat("^", min(len(at), len([]rune(text))-len(before)))
+	text = clip(before+at+after, width)
+	return text, blank(before) + strings.Repeat("^", min(columns(at), columns(text)-columns(before)))
 }
 
-func clip(r []rune, width int) string {
-	if len(r) > width {
-		return string(r[:width-1]) + "…"
+// shown is a part of a line as the stream shows it: what is wide there counts.
+func (p Printer) shown(part []byte) string { return p.clean(strings.ToValidUTF8(string(part), "�")) }
+
+// columns is how many columns a text takes, a tab one.
+func columns(s string) int { return term.Width(s) + strings.Count(s, "\t") }
+
+// lastColumns is the end of a text, of so many columns at most.
+func lastColumns(s string, most int) string {
+	from, n := len(s), 0
+	for from > 0 {
+		_, size := utf8.DecodeLastRuneInString(s[:from])
+		if n += columns(s[from-size : from]); n > most {
+			break
+		}
+		from -= size
 	}
-	return string(r)
+	return s[from:]
 }
+
+// blank is as wide as a text, with its tabs.
+func blank(s string) string {
+	parts := strings.Split(s, "\t")
+	for i, part := range parts {
+		parts[i] = strings.Repeat(" ", term.Width(part))
+	}
+	return strings.Join(parts, "\t")
+}
+
+func clip(s string, width int) string { return term.Fit(s, max(1, width-strings.Count(s, "\t"))) }
 
 // wrap folds paragraphs to the width and leaves indented lines alone.
 func (p Printer) wrap(s string) string {
@@ -195,8 +211,8 @@ const unfolded = "\u00a0"
 
 var backticks = regexp.MustCompile("`[^`]*`")
 
-// together keeps what stands in backticks, a command to be copied, from being
-// folded, unless it is longer than a line.
+// together keeps text in backticks, a command to be copied, on one line, unless
+// it is longer than a line.
 func together(s string, width int) string {
 	return backticks.ReplaceAllStringFunc(s, func(command string) string {
 		if utf8.RuneCountInString(command) > width {

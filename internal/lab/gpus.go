@@ -7,15 +7,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/muster-run/muster/internal/atomicfile"
 )
 
-// GPUs gives the host n GPUs of 80 GiB, and an nvidia-smi whose figures follow
-// what runs there: a process with LAB_GPU_MIB and CUDA_VISIBLE_DEVICES in its
-// environment holds that much on those devices.
+// GPUs gives the host n GPUs of 80 GiB, and an nvidia-smi whose figures follow the processes
+// there: one with LAB_GPU_MIB and CUDA_VISIBLE_DEVICES in its environment uses that much on
+// those devices.
 func (h *Host) GPUs(n int) {
 	h.t.Helper()
 	h.program("nvidia-smi", "github.com/muster-run/muster/internal/lab/nvidia-smi")
-	h.Exec("chmod u+s /usr/games/nvidia-smi") // like a driver, it sees everybody's processes
+	h.Exec("chmod u+s /usr/games/nvidia-smi") // like a driver, it sees all users' processes
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "gpu %s 81920 NVIDIA A100-SXM4-80GB\n", h.UUID(i))
@@ -42,7 +44,7 @@ func (h *Host) Hold(index, mib int) (pid int, release func()) {
 	return pid, func() { h.Exec(fmt.Sprintf("kill %d", pid)) }
 }
 
-// program builds a Go program for the host and puts it on everybody's PATH.
+// program builds a Go program for the host and puts it on PATH.
 func (h *Host) program(name, pkg string) {
 	h.t.Helper()
 	cmd := exec.Command("go", "build", "-o", filepath.Join(h.dir, "hosts", h.Name, "bin", name), pkg)
@@ -55,10 +57,7 @@ func (h *Host) program(name, pkg string) {
 func (h *Host) write(name, text string) {
 	h.t.Helper()
 	path := filepath.Join(h.dir, "hosts", h.Name, "bin", name)
-	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := atomicfile.Write(path, []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
 }

@@ -13,7 +13,7 @@ func (h *Host) Start() { h.ctl("start") }
 // Crash is a power cut: its processes end and its link goes silent.
 func (h *Host) Crash() { h.ctl("crash") }
 
-// Cut takes its link down: packets vanish, and nobody is told.
+// Cut takes its link down: packets vanish silently.
 func (h *Host) Cut() { h.ctl("cut") }
 
 // Drop makes ssh packets to and from it vanish.
@@ -59,8 +59,7 @@ func (h *Host) Command(args ...string) *exec.Cmd {
 	return script(h.dir, h.env, "host-ctl", append([]string{"exec", h.Name}, args...)...)
 }
 
-// Exec runs a shell command inside the host, as root, and returns what it
-// printed.
+// Exec runs a shell command inside the host, as root, and returns its output.
 func (h *Host) Exec(command string) string {
 	h.t.Helper()
 	out, err := h.Command("sh", "-c", command).CombinedOutput()
@@ -70,8 +69,8 @@ func (h *Host) Exec(command string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
-// Path is where a path of the host lies on this machine: below /home, /root,
-// /tmp, /srv or /var/tmp.
+// Path is the path on this machine of a path of the host: below /home, /root, /tmp, /srv or
+// /var/tmp.
 func (h *Host) Path(path string) string {
 	if rest, ok := strings.CutPrefix(path, "/var/tmp"); ok {
 		path = "/vartmp" + rest
@@ -79,7 +78,7 @@ func (h *Host) Path(path string) string {
 	return filepath.Join(h.dir, "hosts", h.Name, path)
 }
 
-// Log is what its sshd has written.
+// Log is its sshd's log.
 func (h *Host) Log() string {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(h.dir, "log", h.Name+".log"))
@@ -94,8 +93,8 @@ func (h *Host) Connections() int {
 	return strings.Count(h.Log(), "Connection from ")
 }
 
-// Typed is what alice has typed at its logins, one line each: "password right",
-// "code wrong". Only hosts with LAB_CODE write it down.
+// Typed is alice's input at logins, one line each: "password right", "code wrong". Only hosts
+// with LAB_CODE record it.
 func (h *Host) Typed() []string {
 	h.t.Helper()
 	text, err := os.ReadFile(h.Path("/root/typed"))

@@ -1,6 +1,6 @@
-// Package lab makes real components for system tests: ssh hosts in namespaces
-// of this machine that can crash, freeze and lose their links. Everything is
-// taken away when the test ends, and also when the test process is killed.
+// Package lab starts real components for system tests: ssh hosts in namespaces
+// of this machine that can crash, freeze and lose their links. It removes them
+// when the test ends, even if the test process is killed.
 package lab
 
 import (
@@ -119,8 +119,8 @@ func script(dir string, env []string, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// keep starts what takes the hosts away when its standard input ends: at the
-// end of the test, or of this process.
+// keep starts the script that removes the hosts when its standard input ends: at the end of
+// the test, or of this process.
 func keep(t testing.TB, dir string, env []string) {
 	t.Helper()
 	cmd := script(dir, env, "hosts-keep")

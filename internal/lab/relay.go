@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A Relay is a long way to a host: what goes through it arrives late and no
-// faster than the line is wide, and its connections can be reset.
+// A Relay is a slow way to a host: data arrives late and no faster than the line's bandwidth,
+// and its connections can be reset.
 type Relay struct {
 	Port int // on 127.0.0.1
 
@@ -47,14 +47,14 @@ func NewRelay(t testing.TB, to string, latency time.Duration, rate int) *Relay {
 	return r
 }
 
-// Reset ends every connection at once, as a middlebox does: with RST, and
-// what was under way is gone. It returns how many there were.
+// Reset ends every connection at once with RST, as a middlebox does, and loses the data under
+// way. It returns how many there were.
 func (r *Relay) Reset() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.open) / 2
-	// All are told first: whichever end of the relay closes first, the other
-	// has no orderly end left to give.
+	// All ends learn of it first: when one end of the relay has closed, the other can no
+	// longer end in order.
 	for c := range r.open {
 		c.SetLinger(0)
 	}
@@ -132,9 +132,9 @@ type piece struct {
 // beyond it waits, as with TCP's own window.
 const window = 256
 
-// carry takes what one side sends to the other, late. The line is taken up by
-// each piece for as long as its bytes need. Only the end of what was sent is
-// passed on as an end: a side that was cut off cuts off the other.
+// carry passes on what one side sends to the other, late. Each piece occupies the line for as
+// long as its bytes need. carry passes on an orderly end alone: a side that was cut off cuts
+// off the other.
 func (r *Relay) carry(to, from *net.TCPConn) {
 	way := make(chan piece, window)
 	ended := false // written before way is closed, read after
@@ -150,7 +150,7 @@ func (r *Relay) carry(to, from *net.TCPConn) {
 			}
 			r.carried.Add(int64(len(p.bytes)))
 		}
-		for range way { // what is left has nowhere to go
+		for range way { // the rest has no receiver
 		}
 		if ended {
 			to.CloseWrite()

@@ -1,6 +1,6 @@
-// Package markdown writes text of others into Markdown that a forge renders, so
-// that it says what it said and does nothing: it formats nothing, opens no tag,
-// and mentions nobody. It reads well as it stands, too.
+// Package markdown escapes text of others for Markdown that a forge renders:
+// the text keeps its meaning, formats nothing, opens no tag, and mentions
+// nobody. The source stays readable.
 package markdown
 
 import (
@@ -38,11 +38,15 @@ func Text(s string) string {
 			_, size = utf8.DecodeRuneInString(s[i:])
 		}
 		after, _ := utf8.DecodeRuneInString(s[min(i+size, len(s)):])
-		switch entity := entities[r]; {
+		entity := entities[r]
+		if r == '<' && unicode.IsDigit(after) {
+			entity = "" // no tag begins with a digit: "<0.001" stays as it is
+		}
+		switch {
 		case entity != "":
 			b.WriteString(entity)
 		case strings.ContainsRune("\\*|", r),
-			r == '_' && !(word(before) && word(after)),         // within a word it stands for itself
+			r == '_' && !(word(before) && word(after)),         // within a word it means itself
 			r == ']' && strings.ContainsRune("([:", after),     // a link, or what one is defined as
 			i == 0 && strings.ContainsRune("#-+=", r),          // a heading, a list, a rule
 			r == '$' && word(after) && !unicode.IsDigit(after), // a formula; $40 is money
@@ -51,7 +55,7 @@ func Text(s string) string {
 		case (r == '.' || r == ')') && numbered(s[:i]) && (i+size == len(s) || after == ' '): // a list; 0.3 is none
 			b.WriteByte('\\')
 		}
-		if entities[r] == "" {
+		if entity == "" {
 			b.WriteRune(r)
 		}
 		if word(after) && refers(r, s[:i], after) || links(s[i:], before) {

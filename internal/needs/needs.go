@@ -1,10 +1,10 @@
-// Package needs is for tests that want what a machine may lack: a program,
-// root, a kind of file system, minutes. `make test` skips such a test with the
-// reason. `make test-system`, which sets MUSTER_SYSTEM_TESTS=1 after it has
-// installed what tests want, fails it.
+// Package needs declares what a test requires of its machine: a program, root,
+// a kind of file system, minutes. `make test` skips a test whose requirements
+// are not met and says why. `make test-system` installs requirements, sets
+// MUSTER_SYSTEM_TESTS=1, and fails such a test.
 //
-// `make test-system` runs the tests whose names begin with TestSystem, and no
-// others, so that each test runs once. System holds tests to that name.
+// `make test-system` runs only tests whose names begin with TestSystem, so that
+// each test runs once. System enforces that name.
 package needs
 
 import (

@@ -1,11 +1,10 @@
-// Package program is for tests that write programs and then run them.
+// Package program writes programs that tests then run.
 //
-// A process that is forked while another thread writes a program holds that
-// file open for writing until it has turned into a program of its own, and the
-// kernel runs nothing that anybody holds open for writing ("text file busy",
-// ETXTBSY, https://go.dev/issue/22315). All here hold
-// [syscall.ForkLock] while the file is open, so that nobody of this process is
-// forked meanwhile.
+// A process that forks while another thread writes a program inherits the open
+// file until it calls exec, and the kernel refuses to run a file that is open
+// for writing ("text file busy", ETXTBSY, https://go.dev/issue/22315). This
+// package holds [syscall.ForkLock] while the file is open, so that no process
+// forks meanwhile.
 package program
 
 import (
@@ -34,8 +33,8 @@ func Copy(t testing.TB, from, path string) {
 	Write(t, path, text)
 }
 
-// File is Write where there is no test at hand. What stands at path, which may
-// be running, is never opened.
+// File is Write without a test. It never opens an old file at path, which may be
+// running.
 func File(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -25,7 +25,7 @@ func (v *verifier) accept(key ssh.PublicKey) error {
 		return v.verdict(key) // someone else wrote it meanwhile
 	}
 	if len(v.mine) == 0 {
-		return v.refuse("host key of "+v.host.String()+" cannot be written down", "UserKnownHostsFile is none", "name a file in ~/.ssh/config")
+		return v.refuse("host key of "+v.host.String()+" cannot be saved", "UserKnownHostsFile is none", "name a file in ~/.ssh/config")
 	}
 	name := bracketed(v.name, v.port)
 	if strings.EqualFold(v.host.settings.get("hashknownhosts"), "yes") {
@@ -35,7 +35,7 @@ func (v *verifier) accept(key ssh.PublicKey) error {
 	}
 	line := name + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))) + "\n"
 	if err := appendLine(v.mine[0], line); err != nil {
-		return v.refuse("host key of "+v.host.String()+" cannot be written down", err.Error(), "make the file writable, or set UserKnownHostsFile in ~/.ssh/config")
+		return v.refuse("host key of "+v.host.String()+" cannot be saved", err.Error(), "make the file writable, or set UserKnownHostsFile in ~/.ssh/config")
 	}
 	return nil
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// algorithmList is, of the algorithms that ssh is configured with, those that
-// are known here, in ssh's order; the standard ones where nothing is configured.
+// algorithmList is the configured algorithms that muster knows, in ssh's order; the standard
+// ones where none are configured.
 func algorithmList(configured string, standard, known []string) ([]string, error) {
 	if configured == "" {
 		return standard, nil

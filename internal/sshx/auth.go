@@ -17,8 +17,8 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// credentials are what a client can show a server: keys of the agent and of
-// files, in the order ssh(1) has, and why others could not be used.
+// credentials are the keys that a client can show a server: those of the agent and of files,
+// in the order ssh(1) has, and why others could not be used.
 type credentials struct {
 	signers  []ssh.Signer
 	problems []string // keys that could not be used, and why
@@ -32,8 +32,8 @@ type credentials struct {
 
 var defaultKeys = []string{"~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ecdsa_sk", "~/.ssh/id_ed25519", "~/.ssh/id_ed25519_sk"}
 
-// isDefault reports whether ssh lists the keys that it tries where none is
-// named; a default that is missing is nothing to tell.
+// isDefault reports whether ssh lists the keys that it tries where none is named; a missing
+// default is no news.
 func isDefault(names []string) bool {
 	return !slices.ContainsFunc(names, func(n string) bool {
 		return !slices.Contains(defaultKeys, n) && n != "~/.ssh/id_xmss" && n != "~/.ssh/id_dsa"
@@ -86,8 +86,8 @@ func (c *credentials) Close() {
 	}
 }
 
-// fromAgent lists what the agent holds. An agent that does not answer is told
-// of, and done without.
+// fromAgent lists the agent's keys. It reports an agent that does not answer, and continues
+// without it.
 func (c *credentials) fromAgent(ctx context.Context, h *host, o Options) []ssh.Signer {
 	socket := o.Agent
 	switch v := h.settings.get("identityagent"); {
@@ -113,7 +113,7 @@ func (c *credentials) fromAgent(ctx context.Context, h *host, o Options) []ssh.S
 		return nil
 	}
 	c.agent = conn
-	conn.SetDeadline(time.Now().Add(h.connect)) // to say what it holds it asks nobody
+	conn.SetDeadline(time.Now().Add(h.connect)) // listing its keys needs no confirmation
 	signers, err := agent.NewClient(conn).Signers()
 	if err != nil {
 		c.problems = append(c.problems, "the ssh agent does not answer: "+err.Error())
@@ -244,7 +244,7 @@ func (c *credentials) order(named, held []ssh.Signer, only bool, certFiles []str
 	}
 }
 
-// certsOf are the certificates that lie beside keys by convention.
+// certsOf are the certificates beside keys, by convention.
 func certsOf(files []string) []string {
 	var out []string
 	for _, f := range files {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -152,5 +153,30 @@ func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 	}
 	if n := s.Connections.Load(); n != 2 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// TestCloseEndsReads: a command that neither ends nor says anything keeps nobody who
+// closes its stream.
+func TestCloseEndsReads(t *testing.T) {
+	_, c := setting(t, "")
+	s, err := c.Open(context.Background(), "exec sleep 100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, err := s.Read(make([]byte, 1))
+		read <- err
+	}()
+	time.Sleep(50 * time.Millisecond)
+	s.Close()
+	select {
+	case err := <-read:
+		if err == nil {
+			t.Error("it read something")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the read goes on")
 	}
 }

@@ -20,11 +20,11 @@ import (
 // look names up.
 const configTimeout = 30 * time.Second
 
-// settings are what ssh's configuration says for one host, by keyword in lower
-// case. Most keywords have one value.
+// settings are ssh's configuration for one host, by keyword in lower case. Most keywords have
+// one value.
 type settings struct {
 	values map[string][]string
-	notes  []string // what is configured and not followed
+	notes  []string // the settings that muster does not follow
 }
 
 func (s *settings) get(keyword string) string {
@@ -43,9 +43,8 @@ func client() string {
 	return path
 }
 
-// readConfig asks ssh(1) for its configuration of a target: what it prints is
-// what it would do. Without a client nothing is configured. The target must
-// have been checked.
+// readConfig asks ssh(1) for its configuration of a target, which it prints as it would use
+// it. Without a client nothing is configured. The target must have been checked.
 func readConfig(ctx context.Context, t Target, o Options) (*settings, error) {
 	none := &settings{values: map[string][]string{}}
 	program := client()
@@ -85,7 +84,7 @@ func readConfig(ctx context.Context, t Target, o Options) (*settings, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && strings.Contains(said.String(), "No user exists for uid"):
-		return none, nil // ssh(1) runs for nobody whom passwd(5) lacks
+		return none, nil // ssh(1) does not run for users that passwd(5) lacks
 	case err != nil:
 		return nil, configError("cannot read the ssh configuration", lastLine(said.String(), err), "try: ssh -G "+t.Host)
 	}
@@ -100,14 +99,14 @@ func lastLine(said string, err error) string {
 	return err.Error()
 }
 
-// unfollowed are settings that can decide whether a host is reached, and that
-// muster does not follow; the values are those that ask for nothing.
+// unfollowed are settings that can decide whether a host is reached, and that muster does not
+// follow; with the values here they change nothing.
 var unfollowed = map[string][]string{
 	"pkcs11provider": {"none"}, "knownhostscommand": {"none"}, "remotecommand": {"none"}, "proxyusefdpass": {"no"},
 	"verifyhostkeydns": {"no", "false"}, "bindinterface": {"none"},
 }
 
-// parseConfig reads what `ssh -G` prints: a keyword and its value a line.
+// parseConfig reads the output of `ssh -G`: a keyword and its value a line.
 func parseConfig(text []byte, home string) *settings {
 	s := &settings{values: map[string][]string{}}
 	theirs := passwdHome()
@@ -136,8 +135,8 @@ func passwdHome() string {
 	return strings.TrimRight(u.HomeDir, "/")
 }
 
-// configFile is what ssh(1) gets with -F, "" for its own choice. It looks for
-// its configuration below the home of passwd(5); who sets HOME means that one.
+// configFile is the argument of ssh(1)'s -F, "" for its own choice. ssh(1) looks below the
+// home of passwd(5); a user who sets HOME means that one.
 func (o Options) configFile() (string, error) {
 	if o.ConfigFile != "" {
 		return o.ConfigFile, nil

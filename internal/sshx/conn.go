@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A conn is one living ssh connection, and what it stands on.
+// A conn is one living ssh connection with its resources.
 type conn struct {
 	host   string
 	client *ssh.Client
@@ -17,19 +17,19 @@ type conn struct {
 	below  []io.Closer // jump hosts and proxies, ended after the connection
 	slots  *slots
 	since  time.Time
-	typed  bool // somebody typed to be let in
-	work   crew
+	typed  bool // a person typed to be let in
+	work   workers
 }
 
-// A crew is the goroutines of a connection. One that begins after the wait for
-// them did is short: the connection is dead by then.
-type crew struct {
+// workers are the goroutines of a connection. One that begins after wait ends soon: the
+// connection is dead by then.
+type workers struct {
 	mu   sync.Mutex
 	over bool
 	sync.WaitGroup
 }
 
-func (c *crew) Go(f func()) {
+func (c *workers) Go(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.over {
@@ -39,7 +39,7 @@ func (c *crew) Go(f func()) {
 	c.WaitGroup.Go(f)
 }
 
-func (c *crew) Wait() {
+func (c *workers) Wait() {
 	c.mu.Lock()
 	c.over = true
 	c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *conn) end(why error) {
 	}
 }
 
-// lost is what callers hear of a dead link.
+// lost is the callers' error about a dead link.
 func (c *conn) lost() *Error {
 	detail, cause := "", c.wire.reason()
 	if cause != nil && cause != io.EOF {
@@ -96,9 +96,9 @@ type keepAlive struct {
 // keep watches for silence. Whatever arrives is a sign of life, as it is for
 // ssh(1), so that a reply held up behind a large transfer ends nothing.
 func (c *conn) keep(k keepAlive) {
-	asked, v := make(chan struct{}, 1), vigil{}
+	asked, v := make(chan struct{}, 1), silence{}
 	for {
-		tick := time.NewTimer(k.every) // each wait is whole, also after one that took longer
+		tick := time.NewTimer(k.every) // each wait is complete, also after one that took longer
 		select {
 		case <-c.wire.gone:
 			tick.Stop()
@@ -116,18 +116,18 @@ func (c *conn) keep(k keepAlive) {
 	}
 }
 
-// A vigil counts looks at a silent connection by the questions that had time to
+// A silence counts looks at a silent connection by the questions that had time to
 // be answered, and not by the clock: while this process was stopped, or had no
 // turn, nothing could be heard.
-type vigil struct {
+type silence struct {
 	heard int64 // when, at the last look
 	asked int   // questions since
 }
 
 // over reports whether all questions that are allowed had no answer.
-func (v *vigil) over(heard int64, count int) bool {
+func (v *silence) over(heard int64, count int) bool {
 	if heard != v.heard {
-		*v = vigil{heard: heard}
+		*v = silence{heard: heard}
 	}
 	return v.asked >= count
 }

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/muster-run/muster/internal/shell"
 )
 
 // maxSocketPath is the longest path of a socket that every system takes, with
@@ -99,7 +101,7 @@ func plain(word string) string {
 	if strings.ContainsFunc(word, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-~", r))
 	}) {
-		return Quote(word)
+		return shell.Enclose(word)
 	}
 	return word
 }
@@ -163,7 +165,7 @@ type master struct {
 	name    string
 	control control
 	since   time.Time
-	work    crew
+	work    workers
 	once    sync.Once
 	gone    chan struct{} // closed when this side gives it up
 	why     error         // set before gone closes
@@ -206,45 +208,24 @@ func (m *master) open(ctx context.Context, command string) (Stream, error) {
 	if !m.alive() {
 		return nil, errGone
 	}
-	s := &shared{master: m, ended: make(chan struct{})}
-	if err := s.start(append(m.control.args("-T"), command)); err != nil {
+	s := &shared{master: m}
+	if err := s.start(exec.Command(m.control.program, append(m.control.args("-T"), command)...), "cannot start ssh"); err != nil {
 		return nil, err
 	}
+	s.follow()
 	return s, nil
 }
 
 // A shared stream is a command that ssh(1) runs over a control socket.
 type shared struct {
+	child
 	master *master
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *os.File
-	stderr tail
-	once   sync.Once
-	ended  chan struct{}
 	exit   Exit
 	err    error // set before ended closes
 }
 
-func (s *shared) start(args []string) (err error) {
-	s.cmd = exec.Command(s.master.control.program, args...)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	s.cmd.Stderr = &s.stderr
-	s.cmd.WaitDelay = time.Second
-	if s.in, err = s.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	out, w, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	s.out, s.cmd.Stdout = out, w
-	err = s.cmd.Start()
-	w.Close()
-	if err != nil {
-		out.Close()
-		return configError("cannot start ssh", err.Error(), "")
-	}
+// follow waits for the command, and ends it with its connection.
+func (s *shared) follow() {
 	s.master.work.Go(func() {
 		s.exit, s.err = s.result(s.cmd.Wait())
 		close(s.ended)
@@ -256,11 +237,9 @@ func (s *shared) start(args []string) (err error) {
 		case <-s.ended:
 		}
 	})
-	return nil
 }
 
-// result reads how ssh(1) ended: 255 is its own word, and also what a command
-// may say.
+// result reads how ssh(1) ended: 255 is its own status, and also a possible one of a command.
 func (s *shared) result(err error) (Exit, error) {
 	exit := Exit{Code: s.cmd.ProcessState.ExitCode(), Stderr: s.stderr.String()}
 	var code *exec.ExitError

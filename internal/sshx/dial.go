@@ -14,8 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// maxJumps is how many hosts may stand before the last; more is a
-// configuration that goes round in circles.
+// maxJumps is the most hosts before the last; more is a circular configuration.
 const maxJumps = 8
 
 // dial connects to the target: over the connection that ssh(1) has open, else
@@ -96,7 +95,7 @@ func (h *host) unreachable(err error) *Error {
 		e.Detail = "no such host" // which is said already
 		e.Hint = "check the name, or add it to ~/.ssh/config"
 		if name, port, ok := strings.Cut(h.name, ":"); ok && name != "" && !strings.Contains(port, ":") {
-			e.Detail = fmt.Sprintf("%q is no host name: a port stands elsewhere", h.name)
+			e.Detail = fmt.Sprintf("%q is not a host name: it includes a port", h.name)
 			e.Hint = fmt.Sprintf("write %q and port = %s, or Port %s for it in ~/.ssh/config", name, port, port)
 		}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
@@ -193,7 +192,7 @@ func (h *host) clientConfig(v *verifier, keys *credentials, p *conversation) (*s
 	}, nil
 }
 
-// whyNot turns a failed handshake into what the person can see to.
+// whyNot turns a failed handshake into an error that a person can act on.
 func (h *host) whyNot(ctx context.Context, err error, w *wire, v *verifier, keys *credentials, p *conversation) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), "ssh: ")
 	switch {
@@ -256,8 +255,7 @@ func (h *host) refused(keys *credentials, err error) error {
 	return e
 }
 
-// wantsLogin is for a server that wants somebody to type a password or a code,
-// where nobody can.
+// wantsLogin is for a server that asks for a password or a code where nobody can type.
 func (h *host) wantsLogin(err error, problems ...string) *Error {
 	e := &Error{Class: Auth, Summary: h.alias + " wants you to log in", Detail: strings.Join(problems, "; "), cause: err, Login: h.control.login}
 	if e.Login == "" {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Class says what an Error means for who asked.
+// Class says what an Error means for the caller.
 type Class int
 
 // The classes. Only Unreachable passes by itself.
@@ -18,7 +18,7 @@ const (
 	Auth
 	// HostKey: the host could not prove that it is the host.
 	HostKey
-	// Config: ssh's own configuration cannot be used as it stands.
+	// Config: ssh's own configuration is unusable.
 	Config
 )
 
@@ -31,11 +31,11 @@ type Error struct {
 	Class Class
 	// Summary is a short sentence without a period.
 	Summary string
-	// Detail is what was found, Hint what to do; both may be empty.
+	// Detail is the finding, Hint the remedy; both may be empty.
 	Detail, Hint string
 
-	// Login is the command by which a person opens a connection that muster can
-	// share; empty unless the server wants somebody to type.
+	// Login is the command by which a person opens a connection that muster can share; empty
+	// unless the server needs a person to type.
 	Login string
 
 	cause   error
@@ -62,16 +62,15 @@ func isUnreachable(err error) bool {
 	return errors.As(err, &e) && e.Class == Unreachable
 }
 
-// Broke reports whether an error is of a connection on which the far side had
-// answered: a new one may well stand.
+// Broke reports whether an error concerns a connection on which the far side had answered: a
+// new one may work.
 func Broke(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.broke
 }
 
-// Untold reports whether an error is of a command that ended, on a connection
-// that stood, without the server saying how: some servers have no word for
-// the signal that killed it.
+// Untold reports whether a command ended on a working connection without the server saying
+// how: some servers cannot name the signal that killed it.
 func Untold(err error) bool {
 	var e *Error
 	var missing *ssh.ExitMissingError

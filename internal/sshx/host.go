@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Without a word in ssh_config these limits hold; ssh(1) itself would wait as
-// long as TCP does, and would never notice a dead link.
+// These limits hold where ssh_config sets none; ssh(1) itself would wait as long as TCP does,
+// and would never notice a dead link.
 const (
 	defaultConnect    = 10 * time.Second
 	defaultAliveEvery = 15 * time.Second
 	defaultAliveCount = 3
-	// authLimit is what signing in may take beyond connecting: keys that want
-	// a touch, directories that are slow.
+	// authLimit is the time for signing in beyond connecting: keys that need a touch,
+	// directories that are slow.
 	authLimit = 30 * time.Second
 )
 
@@ -37,8 +37,8 @@ type host struct {
 	control  control // where an open connection of ssh(1) may be shared
 }
 
-// resolve reads the configuration for one target. It runs `ssh -G`, and with
-// it what Match exec names; nothing else of a connection comes before it.
+// resolve reads the configuration for one target. It runs `ssh -G`, which runs the commands of
+// Match exec; no other part of a connection comes before it.
 func resolve(ctx context.Context, t Target, o Options) (*host, error) {
 	if err := t.check(); err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/muster-run/muster/internal/shell"
 )
 
 // A verifier holds the key that a host shows against known_hosts.
@@ -34,7 +36,7 @@ func newVerifier(h *host, t Target, o Options) (*verifier, error) {
 	}
 	v := &verifier{host: h, name: h.keyName(), port: h.port, mine: mine, files: append(slices.Clone(mine), all...), acceptNew: t.AcceptNew}
 	if h.settings.get("hostkeyalias") != "" {
-		v.port = 22 // an alias stands without a port (sshconnect.c, get_hostfile_hostname_ipaddr)
+		v.port = 22 // an alias has no port (sshconnect.c, get_hostfile_hostname_ipaddr)
 	}
 	v.keys, err = knownKeys(v.files, v.name, v.port)
 	return v, err
@@ -121,8 +123,8 @@ func (v *verifier) changed(known []knownKey, key ssh.PublicKey) error {
 		}
 	}
 	return v.refuse("host key of "+v.host.String()+" has changed",
-		fmt.Sprintf("%s has %s, the host shows %s; someone may be listening in between, or the host was set up anew", at, describe(at.key), describe(key)),
-		fmt.Sprintf("ask who runs the host; if the change is right: ssh-keygen -R %s -f %s", Quote(bracketed(v.name, v.port)), Quote(at.file)))
+		fmt.Sprintf("%s has %s, the host shows %s; someone may be intercepting the connection, or the host was reinstalled", at, describe(at.key), describe(key)),
+		fmt.Sprintf("ask who runs the host; if the change is right: ssh-keygen -R %s -f %s", shell.Enclose(bracketed(v.name, v.port)), shell.Enclose(at.file)))
 }
 
 func (v *verifier) unknown(key ssh.PublicKey, cert bool) error {
@@ -142,9 +144,8 @@ func describe(key ssh.PublicKey) string {
 	return strings.TrimPrefix(key.Type(), "ssh-") + " " + ssh.FingerprintSHA256(key)
 }
 
-// algorithms are the kinds of key to ask the host for, those first that
-// known_hosts can judge: a host with several keys would otherwise show one
-// that is not known, and look like another host.
+// algorithms are the kinds of key to ask the host for, those first that known_hosts can judge:
+// a host with several keys would otherwise show an unknown one, and look like another host.
 func (v *verifier) algorithms() ([]string, error) {
 	known := map[string]bool{}
 	authority := false

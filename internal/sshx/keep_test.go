@@ -5,7 +5,7 @@ import "testing"
 // TestSilenceIsCountedByQuestions: who was stopped for an hour has heard nothing
 // for an hour, and asks before it concludes.
 func TestSilenceIsCountedByQuestions(t *testing.T) {
-	v := vigil{}
+	v := silence{}
 	for step, c := range []struct {
 		heard int64
 		over  bool

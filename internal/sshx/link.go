@@ -13,13 +13,12 @@ type connection interface {
 	alive() bool
 	lived() time.Duration
 	end(why error)
-	wait() // for what runs over it, after its end
+	wait() // for commands over it, after its end
 	lost() *Error
 }
 
-// A link is the place of the one connection: whoever needs it gets the living
-// one or waits for the dial that is under way; after a failed dial the next one
-// waits, and all who ask wait with it.
+// A link holds the one connection. Callers get the living one or wait for the dial that is
+// under way; after a failed dial the next one waits, and its callers wait with it.
 type link struct {
 	dial    func(context.Context, Asker) (connection, error)
 	backoff *backoff
@@ -34,8 +33,8 @@ type link struct {
 	rest     time.Time // no dial before
 	last     error     // why the last dial failed
 	keyed    bool      // the last connection of this process needed keys alone
-	asker    Asker     // who types passwords now; nil = nobody
-	login    *control  // set when the server wants more than keys: nothing is dialled until it is open, or somebody types
+	asker    Asker     // who types passwords now; nil = no person
+	login    *control  // set when the server needs more than keys: nothing is dialled until it is open, or a person types
 }
 
 // An attempt is one dial; done closes when conn or err is set.
@@ -67,7 +66,7 @@ func (l *link) get(ctx context.Context) (connection, error) {
 		defer l.mu.Unlock()
 		return l.conn, nil
 	}
-	l.bury()
+	l.drop()
 	if err := l.refusal(); err != nil {
 		defer l.mu.Unlock()
 		return nil, err
@@ -87,10 +86,9 @@ func (l *link) get(ctx context.Context) (connection, error) {
 	}
 }
 
-// bury takes a dead connection away. One that did not live long counts as a
-// failed dial: a server that takes everybody in and drops them is left alone
-// for longer each time, too.
-func (l *link) bury() {
+// drop removes a dead connection. One that lived only briefly counts as a failed dial: muster
+// waits longer each time for a server that accepts connections and drops them.
+func (l *link) drop() {
 	if l.conn == nil {
 		return
 	}
@@ -121,7 +119,7 @@ func (l *link) refusal() error {
 	return l.last
 }
 
-// gaveUp tells who stopped waiting why there was nothing to get.
+// gaveUp gives callers that stopped waiting the reason why there was no connection.
 func (l *link) gaveUp(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +129,7 @@ func (l *link) gaveUp(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// try rests, dials once, and tells all who wait.
+// try rests, dials once, and wakes all that wait.
 func (l *link) try() {
 	l.mu.Lock()
 	a, rest, asker := l.dialing, time.Until(l.rest), l.asker
@@ -167,7 +165,7 @@ func (l *link) try() {
 	close(a.done)
 }
 
-// with lets somebody type what the server asks for, until done is called.
+// with lets a person type the server's answers, until done is called.
 func (l *link) with(a Asker) (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

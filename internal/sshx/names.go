@@ -29,8 +29,8 @@ func CheckUser(name string) error {
 	return nil
 }
 
-// blankOrControl holds for white space and control characters of ASCII and
-// Unicode, and for what hides or turns around text.
+// blankOrControl holds for white space and control characters of ASCII and Unicode, and for
+// characters that hide or reverse text.
 func blankOrControl(r rune) bool {
 	return r <= ' ' || r >= 0x7f && r <= 0xa0 || r >= 0x2000 && r <= 0x200f || r >= 0x2028 && r <= 0x202f || r >= 0x2060 && r <= 0x206f || r == 0xfeff || r == 0xfffd
 }
@@ -46,8 +46,8 @@ func (t Target) check() error {
 	return CheckControlPath(t.ControlPath)
 }
 
-// CheckControlPath refuses what is no path of a socket. Tokens such as %h are
-// ssh's to expand.
+// CheckControlPath refuses a path that cannot be a socket's. Tokens such as %h are ssh's to
+// expand.
 func CheckControlPath(path string) error {
 	rooted := strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, "%d/")
 	if path != "" && (!rooted || strings.Contains(path, "${") || strings.ContainsAny(path, "\"\\") || strings.ContainsFunc(path, func(r rune) bool { return r != ' ' && blankOrControl(r) })) {

@@ -13,8 +13,8 @@ type Asker interface {
 	Ask(ctx context.Context, p Prompt) (answers []string, err error)
 }
 
-// A Prompt is what a server asks at once. Its texts are the server's: whoever
-// shows them makes them harmless first.
+// A Prompt is one set of questions from a server. Its texts are the server's: they must be
+// cleaned before they are shown.
 type Prompt struct {
 	Who         string // user@host
 	Name        string // of the form; often empty
@@ -25,7 +25,7 @@ type Prompt struct {
 // A Question is one line to be typed.
 type Question struct {
 	Text string
-	Echo bool // what is typed may be seen
+	Echo bool // the typed text may be shown
 }
 
 const (
@@ -41,7 +41,7 @@ var errTooManyQuestions = errors.New("the server asks without an end")
 // A conversation is how a person answers one server while it lets them in.
 type conversation struct {
 	ctx           context.Context
-	asker         Asker // nil = nobody is there
+	asker         Asker // nil = no person
 	who           string
 	pause, resume func() // of the time that the server is given
 
@@ -51,7 +51,7 @@ type conversation struct {
 	hungUp bool  // the server did
 }
 
-// method is the next way to let a person type what the server allows;
+// method is the next way for a person to type, among those that the server allows;
 // keyboard-interactive comes before password, as with ssh(1).
 func (p *conversation) method(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
 	for _, m := range []struct {

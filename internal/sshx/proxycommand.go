@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -28,24 +27,10 @@ func (h *host) forward(address string) (net.Conn, error) {
 	return h.startProxy(exec.Command(h.control.program, h.control.args("-W", address)...))
 }
 
-func (h *host) startProxy(cmd *exec.Cmd) (_ net.Conn, err error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p := &proxyConn{cmd: cmd, ended: make(chan struct{})}
-	cmd.Stderr = &p.stderr
-	cmd.WaitDelay = time.Second // for whoever it left behind with its stderr
-	if p.in, err = cmd.StdinPipe(); err != nil {
+func (h *host) startProxy(cmd *exec.Cmd) (net.Conn, error) {
+	p := &proxyConn{}
+	if err := p.start(cmd, "cannot start ProxyCommand for "+h.alias); err != nil {
 		return nil, err
-	}
-	out, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout, p.out = w, out
-	err = cmd.Start()
-	w.Close()
-	if err != nil {
-		out.Close()
-		return nil, configError("cannot start ProxyCommand for "+h.alias, err.Error(), "")
 	}
 	go func() {
 		cmd.Wait()
@@ -54,16 +39,9 @@ func (h *host) startProxy(cmd *exec.Cmd) (_ net.Conn, err error) {
 	return p, nil
 }
 
-// A proxyConn is a running ProxyCommand as a net.Conn. Deadlines are not kept:
-// whoever waits closes it.
-type proxyConn struct {
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *os.File
-	stderr tail
-	once   sync.Once
-	ended  chan struct{}
-}
+// A proxyConn is a running ProxyCommand as a net.Conn. It has no deadlines: its caller closes
+// it.
+type proxyConn struct{ child }
 
 func (p *proxyConn) Read(b []byte) (int, error) {
 	n, err := p.out.Read(b)

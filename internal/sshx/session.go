@@ -68,19 +68,18 @@ func (c *Client) Run(ctx context.Context, command string, stdin io.Reader, stdou
 type Stream interface {
 	io.ReadWriteCloser
 	CloseWrite() error // ends the command's standard input
-	// Wait waits for the command to end. What it still writes to its standard
-	// output must be read meanwhile.
+	// Wait waits for the command to end. The caller must read its standard output meanwhile.
 	Wait() (Exit, error)
-	Stderr() string // the end of what it has written there so far
+	Stderr() string // the end of what it has written so far
 }
 
 // A channel is a Stream over a connection of this process.
 type channel struct {
 	conn    *conn
 	session *ssh.Session
-	leave   func() // the session is of no more use
+	leave   func() // the session can no longer be used
 	in      io.WriteCloser
-	out     io.Reader
+	out     *io.PipeReader
 	stderr  *tail
 	ended   chan struct{}
 	exit    Exit
@@ -126,15 +125,26 @@ func (c *conn) open(ctx context.Context, command string) (Stream, error) {
 	return s, nil
 }
 
+const pumpSize = 64 << 10 // bytes read from a channel at once
+
 // start sends the command. The server's answer may take as long as the link
 // is silent; a caller that gives up closes the session, which ends the wait.
 func (s *channel) start(ctx context.Context, command string) (err error) {
 	if s.in, err = s.session.StdinPipe(); err != nil {
 		return err
 	}
-	if s.out, err = s.session.StdoutPipe(); err != nil {
+	out, err := s.session.StdoutPipe()
+	if err != nil {
 		return err
 	}
+	// A server answers the end of a channel when the command has ended, which may be
+	// never: the reader of this side does not wait for that.
+	var pump *io.PipeWriter
+	s.out, pump = io.Pipe()
+	go func() {
+		_, err := io.CopyBuffer(pump, out, make([]byte, pumpSize))
+		_ = pump.CloseWithError(err)
+	}()
 	answered := make(chan error, 1)
 	s.conn.work.Go(func() { answered <- s.session.Start(command) })
 	select {
@@ -147,7 +157,7 @@ func (s *channel) start(ctx context.Context, command string) (err error) {
 	}
 	if err != nil {
 		return &Error{Class: Config, Summary: s.conn.host + " runs no commands", Detail: "its ssh server refused: " + err.Error(),
-			Hint: "the account needs a shell, and no restriction of its key or of sshd_config may stand in the way", cause: err}
+			Hint: "the account needs a shell, and neither its key nor sshd_config may forbid commands", cause: err}
 	}
 	return nil
 }
@@ -165,12 +175,11 @@ func (s *channel) result(err error) (Exit, error) {
 	case !s.conn.alive():
 		return exit, s.conn.lost()
 	}
-	// The channel closed without a word on how the command ended: ssh(1)
-	// makes 255 of it.
-	return exit, &Error{Class: Unreachable, Summary: "a command on " + s.conn.host + " ended without telling how", Detail: err.Error(), cause: err, broke: true}
+	// The channel closed without saying how the command ended: ssh(1) makes 255 of it.
+	return exit, &Error{Class: Unreachable, Summary: "a command on " + s.conn.host + " ended without an exit status", Detail: err.Error(), cause: err, broke: true}
 }
 
-// Read reads what the command writes to its standard output.
+// Read reads the command's standard output.
 func (s *channel) Read(p []byte) (int, error) {
 	n, err := s.out.Read(p)
 	if err == io.EOF && !s.conn.alive() {
@@ -193,7 +202,8 @@ func (s *channel) CloseWrite() error { return s.in.Close() }
 
 // Close ends the stream; the command loses its standard streams.
 func (s *channel) Close() error {
-	defer s.leave() // what it ran may go on there
+	defer s.leave() // its command may continue there
+	defer s.out.Close()
 	err := s.session.Close()
 	if err == io.EOF {
 		return nil // it had ended
@@ -207,5 +217,5 @@ func (s *channel) Wait() (Exit, error) {
 	return s.exit, s.err
 }
 
-// Stderr is the end of what the command has written there so far.
+// Stderr is the end of the command's standard error so far.
 func (s *channel) Stderr() string { return s.stderr.String() }

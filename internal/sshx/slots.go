@@ -10,17 +10,16 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// maxSessions is how many sessions one connection opens at a time: what
-// OpenSSH allows when its MaxSessions is left alone (sshd_config(5)).
+// maxSessions is how many sessions one connection opens at a time: the default of OpenSSH's
+// MaxSessions (sshd_config(5)).
 const maxSessions = 10
 
-// A server that allows fewer refuses one more; who was refused tries again
-// when a session of ours ends, and now and then, as servers count sessions
-// that ended a moment ago.
+// A server that allows fewer refuses one more. A refused session tries again when one of ours
+// ends, and now and then, as servers count sessions that ended a moment ago.
 const (
 	refusedWait    = 20 * time.Millisecond
 	refusedWaitMax = time.Second
-	idleRefusals   = 7 // in a row, more than a second, with no session of ours: they are not to blame
+	idleRefusals   = 7 // in a row, more than a second, with no session of ours to explain them
 )
 
 // slots are the sessions of one connection.
@@ -31,8 +30,8 @@ type slots struct {
 	open    int           // granted, and neither ended nor left by us
 	left    int           // by us, and not ended: OpenSSH keeps their places while their commands run
 	granted int           // ever
-	over    bool          // the connection is given up: no more sessions
-	freed   chan struct{} // closed, and made anew, when a slot comes free or a session is left
+	over    bool          // the connection is closing: no more sessions
+	freed   chan struct{} // closed and replaced when a slot becomes free or a session is given up
 }
 
 func newSlots() *slots { return &slots{freed: make(chan struct{})} }
@@ -83,7 +82,7 @@ func (s *slots) answered(granted bool) {
 	}
 }
 
-// answeredLate takes back a session that nobody waits for any more.
+// answeredLate takes back a session whose caller has stopped waiting.
 func (s *slots) answeredLate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +90,7 @@ func (s *slots) answeredLate() {
 	s.tell()
 }
 
-// leave counts a session that is of no more use to us.
+// leave counts a session that we no longer use.
 func (s *slots) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,21 +127,21 @@ func (s *slots) state() (busy, granted int, freed <-chan struct{}) {
 	return s.open + s.asking, s.granted, s.freed
 }
 
-// stuffed gives the connection up if nobody has a session on it or asks for one.
-func (s *slots) stuffed() bool {
+// exhausted closes the connection if no session is open or asked for.
+func (s *slots) exhausted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = s.over || s.open+s.asking == 0
 	return s.over
 }
 
-// idleness counts refusals in a row for which no session of ours is to blame.
-// A look at what is open now does not tell: on a busy machine, a short session
-// takes the place while the server is asked and has ended when we look.
+// idleness counts refusals in a row that no session of ours explains. Counting open sessions
+// does not show that: on a busy machine, a short session takes the slot while the server is
+// asked, and has ended when we look.
 type idleness struct{ refusals, granted int }
 
-// refused reports whether the server refuses for no reason of ours, given how
-// many sessions we have or ask for now and how many it has granted so far.
+// refused reports whether the server refuses without a reason on our side, given how many
+// sessions we have or ask for now and how many it has granted so far.
 func (i *idleness) refused(busy, granted int) (idle bool) {
 	if busy > 0 || granted != i.granted {
 		*i = idleness{granted: granted}
@@ -156,10 +155,10 @@ func (i *idleness) refused(busy, granted int) (idle bool) {
 var errGone = errors.New("the connection is gone")
 
 // errStuffed is why a connection is given up: the next begins with no session.
-var errStuffed = errors.New("its ssh server has no more room for sessions on it: commands that were given up go on there")
+var errStuffed = errors.New("its ssh server allows no more sessions: abandoned commands still run there")
 
-// session opens one, waiting for its turn. leave says that it is of no more
-// use, and end that it has ended.
+// session opens one, waiting for its turn. leave says that it is no longer used, and end that
+// it has ended.
 func (c *conn) session(ctx context.Context) (s *ssh.Session, leave, end func(), err error) {
 	if err = c.slots.take(ctx, c.wire.gone); err == nil {
 		if s, err = c.granted(ctx); err != nil {
@@ -192,7 +191,7 @@ func (c *conn) granted(ctx context.Context) (*ssh.Session, error) {
 				return nil, &Error{Class: Config, Summary: c.host + " opens no session", cause: err,
 					Detail: fmt.Sprintf("its ssh server says %q", refused.Message), Hint: "MaxSessions in its sshd_config must be 1 or more, and the account may need a login shell"}
 			}
-			if c.slots.stuffed() {
+			if c.slots.exhausted() {
 				return nil, errStuffed
 			}
 		}

@@ -1,23 +1,23 @@
-// Package sshx reaches hosts over ssh the way the user's own ssh(1) does: it
-// asks ssh(1) how it is configured, shares a connection that ssh(1) has open,
-// else asks the agent, and holds host keys against known_hosts. One Client keeps one connection and runs many commands over it;
-// when the connection dies, what was running over it ends with an error of
-// class Unreachable, and the next call dials again.
+// Package sshx reaches hosts over ssh as the user's own ssh(1) does: it asks
+// ssh(1) for its configuration, shares a connection that ssh(1) has open or
+// else asks the agent, and checks host keys against known_hosts. A Client keeps
+// one connection and runs many commands over it. When the connection dies, its
+// commands end with an error of class Unreachable, and the next call dials
+// again.
 //
-// What a dead connection says about the far side is nothing: a command that
-// was running there may run on.
+// A dead connection says nothing about the other side: a command may still be
+// running there.
 package sshx
 
 import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"sync"
 )
 
-// A Target is one host as a campaign names it. What is empty comes from
-// ~/.ssh/config, as it would for ssh(1).
+// A Target is one host as a campaign names it. Empty fields come from ~/.ssh/config, as they
+// would for ssh(1).
 type Target struct {
 	Host         string // name, address or alias of ~/.ssh/config
 	User         string
@@ -31,15 +31,15 @@ type Target struct {
 	ControlPath string
 }
 
-// Options say where the user's side of ssh lives. The zero value is what
-// ssh(1) would use.
+// Options are the paths and programs of the user's ssh. The zero value is the choice of
+// ssh(1).
 type Options struct {
 	// ConfigFile replaces ~/.ssh/config and /etc/ssh/ssh_config, as ssh -F does.
 	ConfigFile string
 	Home       string // by default the user's
 	Agent      string // socket of the agent; by default SSH_AUTH_SOCK
 
-	asker Asker // who types passwords and codes in this dial; nil = nobody
+	asker Asker // who types passwords and codes in this dial; nil = no person
 
 	// clock and chance of the back-off, which tests replace
 	backoff *backoff
@@ -69,8 +69,7 @@ func New(t Target, o Options) *Client {
 	return c
 }
 
-// Notes are what ssh is configured with for this host and muster does not
-// follow, as of the last connection.
+// Notes are the settings for this host that muster does not follow, as of the last connection.
 func (c *Client) Notes() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,13 +82,12 @@ func (c *Client) Connect(ctx context.Context) error {
 	return err
 }
 
-// Login is Connect with somebody who types what the server asks for: a password,
-// a code.
+// Login is Connect with a person who types the server's answers: a password, a code.
 func (c *Client) Login(ctx context.Context, a Asker) error {
 	defer c.link.with(a)()
 	err := c.Connect(ctx)
 	if e := (*Error)(nil); errors.As(err, &e) && e.control != nil && !e.typed {
-		return c.Connect(ctx) // a dial was under way for which nobody was there
+		return c.Connect(ctx) // a dial without a person was under way
 	}
 	return err
 }
@@ -98,16 +96,4 @@ func (c *Client) Login(ctx context.Context, a Asker) error {
 func (c *Client) Close() error {
 	c.link.close()
 	return nil
-}
-
-// Quote writes words so that a POSIX shell reads back exactly them.
-func Quote(words ...string) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString("'" + strings.ReplaceAll(w, "'", `'\''`) + "'")
-	}
-	return b.String()
 }

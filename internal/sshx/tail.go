@@ -4,7 +4,7 @@ import "sync"
 
 const tailSize = 8 << 10 // bytes of stderr that are kept
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the end of all that is written to it.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte

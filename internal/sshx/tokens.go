@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// tokens are what %x stands for (ssh_config(5), TOKENS).
+// tokens are the values of %x (ssh_config(5), TOKENS).
 type tokens map[byte]string
 
 func (h *host) tokens(home string) tokens {
@@ -37,7 +37,7 @@ func (t tokens) expand(s string) (string, error) {
 		}
 		v, ok := t[s[i]]
 		if !ok {
-			return "", fmt.Errorf("%%%c in %q stands for nothing", s[i], s)
+			return "", fmt.Errorf("%%%c in %q has no meaning", s[i], s)
 		}
 		b.WriteString(v)
 	}

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A key that the agent holds need not sign: its token is not plugged in, its
-// vault is locked, whoever is to confirm it says no. As with ssh(1), the next
-// key is shown then.
+// A key that the agent holds need not sign: its token is not plugged in, its vault is locked,
+// or the person who confirms refuses. As ssh(1) does, muster then shows the next key.
 
 // witness has each key of the agent say whether it signed.
 func (c *credentials) witness() {
@@ -17,20 +16,20 @@ func (c *credentials) witness() {
 		switch s := s.(type) {
 		case ssh.MultiAlgorithmSigner: // of a file, at hand
 		case ssh.AlgorithmSigner:
-			c.signers[i] = &witnessed{AlgorithmSigner: s, of: c, at: i}
+			c.signers[i] = &watchedKey{AlgorithmSigner: s, of: c, at: i}
 		}
 	}
 }
 
-// A witnessed key tells its credentials that it did not sign. They are used by
-// one handshake, one step at a time.
-type witnessed struct {
+// A watchedKey reports to its credentials that it did not sign. One handshake uses them,
+// one step at a time.
+type watchedKey struct {
 	ssh.AlgorithmSigner
 	of *credentials
 	at int // its place among the signers
 }
 
-func (w *witnessed) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+func (w *watchedKey) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	w.of.signing.Store(true)
 	sig, err := w.AlgorithmSigner.SignWithAlgorithm(rand, data, algorithm)
 	w.of.signing.Store(false)
@@ -41,8 +40,8 @@ func (w *witnessed) SignWithAlgorithm(rand io.Reader, data []byte, algorithm str
 	return sig, err
 }
 
-// next is the method to go on with when a key that the server takes did not
-// sign: the keys after it. Otherwise nil, and the methods keep their order.
+// next is the method to continue with when an accepted key did not sign: the keys after it.
+// Otherwise nil, and the methods keep their order.
 func (c *credentials) next() ssh.AuthMethod {
 	rest := c.signers[c.unsigned:]
 	if c.unsigned == c.resumed || len(rest) == 0 {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A wire is the byte stream below an ssh connection. It knows when something
-// last came in, and it tells of its end before the protocol above it does: a
-// reader that sees its channel end can ask whether the link is to blame.
+// A wire is the byte stream below an ssh connection. It knows when something last came in, and
+// it reports its end before the protocol above it does, so that a reader whose channel ends
+// can ask whether the link broke.
 type wire struct {
 	net.Conn
 	heard atomic.Int64 // Unix nanoseconds by the monotonic clock of start

@@ -17,21 +17,21 @@ type randomCampaign struct {
 }
 
 type randomPhase struct {
-	name, axis   string
-	cells, param int
-	from         *randomPhase
-	byCell       bool // reads its own producer's file; else all
-	smoke, pilot bool
-	retry, brake bool
-	cap          int     // max_parallel; 0 = none
-	nap          float64 // seconds that a job takes
+	name, axis     string
+	cells, param   int
+	from           *randomPhase
+	byCell         bool // reads its own producer's file; else all
+	smoke, pilot   bool
+	retry, breaker bool
+	cap            int     // max_parallel; 0 = none
+	nap            float64 // seconds that a job takes
 }
 
 func newRandomCampaign(r *rand.Rand) randomCampaign {
 	c := randomCampaign{slots: 1 << r.Intn(4)}
 	pick := func(all ...int) int { return all[r.Intn(len(all))] }
 	for i := range 2 + r.Intn(3) {
-		p := &randomPhase{name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, brake: r.Intn(10) < 3,
+		p := &randomPhase{name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, breaker: r.Intn(10) < 3,
 			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100}
 		p.axis = "k" + p.name
 		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
@@ -77,7 +77,7 @@ func (c *randomCampaign) text() string {
 		if p.retry {
 			b.WriteString("  retry {\n    on           = [\"unknown\", \"bad_output\", \"killed\", \"node_failure\"]\n    max_attempts = 2\n    delay        = \"1s\"\n  }\n")
 		}
-		if p.brake {
+		if p.breaker {
 			b.WriteString("  breaker { same_error = 2 }\n")
 		}
 		b.WriteString("}\n")

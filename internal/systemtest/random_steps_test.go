@@ -269,8 +269,13 @@ func (u *randomUser) finish() {
 		}
 	}
 	u.note("# nothing fails any more")
+	cancelled := []string{"resume"} // a cancelled job starts again only where it is named
+	for _, p := range u.campaign.phases {
+		cancelled = append(cancelled, "phase."+p.name)
+	}
 	for range 4 {
 		u.muster("resume")
+		u.muster(cancelled...)
 		if _, code := u.muster(all()...); code == 0 {
 			return
 		}

@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch"
 	"github.com/muster-run/muster/providers/providertest"
-	"github.com/muster-run/muster/providers/slurm/login"
+	"github.com/muster-run/muster/providers/slurm"
 )
 
 // slurmConforms runs the suite that every provider passes against the real
 // cluster.
 func slurmConforms(t *testing.T) {
-	newProvider := func() *login.Slurm {
-		return login.NewWith(login.Options{Program: os.Getenv("MUSTER_BINARY"), Floor: 2 * time.Second})
+	newProvider := func() *batch.Provider {
+		return batch.New(batch.Options{Type: slurm.Type{}, Program: os.Getenv("MUSTER_BINARY"), Floor: 2 * time.Second})
 	}
 	providertest.Run(t, providertest.Options{
 		New:     func(t *testing.T) providers.Provider { return newProvider() },

@@ -1,6 +1,8 @@
 package systemtest
 
 import (
+	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,20 +120,23 @@ phase "a" {
 `
 
 // saved is what the controller keeps of its jobs, once it has kept what was done
-// before now.
+// before now. It saves only what has changed, and may have done so already: a mark
+// on a job is a change, and shows in what was saved after it.
 func (c *cluster) saved() []byte {
 	c.t.Helper()
-	since := time.Now()
-	c.until("saved state", time.Minute, func() bool {
-		fi, err := os.Stat(jobState())
-		return err == nil && fi.ModTime().After(since)
+	mark := "saved-" + rand.Text()
+	runs, _, _ := strings.Cut(c.ours(), " RUNNING ") // one that waits would leave its array's record
+	c.slurm("scontrol", "update", "JobId="+runs[strings.LastIndexByte(runs, '\n')+1:], "AdminComment="+mark)
+	var text []byte
+	c.until("saved state", untilSaved, func() bool {
+		text, _ = os.ReadFile(jobState())
+		return bytes.Contains(text, []byte(mark))
 	})
-	text, err := os.ReadFile(jobState())
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	return text
 }
+
+// untilSaved ends a wait for a controller that will never save.
+const untilSaved = 15 * time.Minute
 
 func jobState() string { return filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state") }
 

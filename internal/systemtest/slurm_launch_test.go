@@ -103,7 +103,7 @@ func slurmNotLaunched(t *testing.T) {
 		return strings.Contains(queue, "launch failed") && !strings.Contains(queue, "once.")
 	})
 	c.until("word of both", time.Minute, func() bool {
-		s := c.standing()
+		s := c.phaseJobs()
 		return s["once"].Class == "node_failure" && strings.Contains(s["once"].Reason, "cpu1 could not be made ready") &&
 			s["retry"].Status == "queued" && strings.Contains(s["retry"].Reason, "lets it go to another one")
 	})

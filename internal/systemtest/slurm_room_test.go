@@ -42,7 +42,7 @@ func slurmRoom(t *testing.T) {
 	defer c.slurm("scancel", own)
 	let := filepath.Join(c.workdir, "let")
 	out := c.must("apply", "-detach", "-auto-approve")
-	if !strings.Contains(out, "Waits for muster: backend.slurm.lab lets you have 4 jobs submitted to amilan") {
+	if !strings.Contains(out, "Waits for muster: backend.slurm.lab lets you have 4 jobs submitted to amilan, the limit of account") {
 		t.Errorf("the hand-over says\n%s", out)
 	}
 	c.until("first part", time.Minute, func() bool { return len(c.ran()) == 3 })

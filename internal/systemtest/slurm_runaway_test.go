@@ -216,7 +216,7 @@ func slurm5000(t *testing.T) {
 		t.Errorf("%d arrays", arrays)
 	}
 	c.until("first job", time.Minute, func() bool { return len(c.ran()) == 1 })
-	// A watch; what an hour of it takes is counted in providers/slurm/login.
+	// A watch; what an hour of it takes is counted in providers/batch.
 	os.Remove(c.tools + "/calls")
 	cmd := c.command("apply", "-auto-approve")
 	if err := cmd.Start(); err != nil {

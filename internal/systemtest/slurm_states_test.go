@@ -75,7 +75,7 @@ func slurmEnds(t *testing.T) {
 		return r["node"]+r["cancelled"]+r["operator"]+r["requeued"]+r["special"]+r["preempted"] == 6
 	})
 	c.until("reasons", time.Minute, func() bool {
-		s := c.standing()["waits"]
+		s := c.phaseJobs()["waits"]
 		return strings.Contains(s.Reason, "waits for") && !s.Start.IsZero()
 	})
 	if out := c.must("status", "-refresh", "phase.waits"); !strings.Contains(out, "expected to start in") {
@@ -88,7 +88,7 @@ func slurmEnds(t *testing.T) {
 	c.slurm("scontrol", "requeuehold", c.id("requeued"))
 	c.slurm("scontrol", "requeuehold", "State=SpecialExit", c.id("special"))
 	c.until("holds", time.Minute, func() bool {
-		s := c.standing()
+		s := c.phaseJobs()
 		return strings.Contains(s["waits"].Reason, "held by an administrator") && strings.Contains(s["requeued"].Reason, "held after it was requeued") &&
 			strings.Contains(s["special"].Reason, "held by Slurm after its last start")
 	})
@@ -105,7 +105,7 @@ func slurmEnds(t *testing.T) {
 	c.slurm("scontrol", "update", "NodeName=cpu1", "State=DOWN", "Reason=system test")
 	t.Cleanup(func() { c.slurm("../lab/slurm-node", "up", "cpu1") })
 	c.until("ends", 4*time.Minute, func() bool {
-		s := c.standing()
+		s := c.phaseJobs()
 		for _, k := range cases {
 			if k.class != "" && s[k.name].Class == "" {
 				return false
@@ -113,7 +113,7 @@ func slurmEnds(t *testing.T) {
 		}
 		return true
 	})
-	got := c.standing()
+	got := c.phaseJobs()
 	for _, k := range cases {
 		s := got[k.name]
 		text := strings.Join(append([]string{s.Reason, exitOf(s)}, s.Tail...), "\n")
@@ -185,8 +185,8 @@ slurm.slurm_requeue(ctypes.c_uint32(int(sys.argv[1])), ctypes.c_uint32(1 << 17))
 	}
 }
 
-// A stand is how a job stands, as status -json says it.
-type stand struct {
+// A statusJob is a job of status -json.
+type statusJob struct {
 	Address, Status, Class, Reason string
 	Exit                           *int
 	Start                          time.Time
@@ -205,7 +205,7 @@ func (c *cluster) id(phase string) string {
 	return ""
 }
 
-func exitOf(s stand) string {
+func exitOf(s statusJob) string {
 	if s.Exit == nil {
 		return ""
 	}
@@ -213,19 +213,19 @@ func exitOf(s stand) string {
 	return "exit " + string(b)
 }
 
-// standing is what one look says of each phase's only job.
-func (c *cluster) standing() map[string]stand {
+// phaseJobs is what one look says of each phase's only job.
+func (c *cluster) phaseJobs() map[string]statusJob {
 	c.t.Helper()
 	cmd := c.command("status", "-refresh", "-json")
 	text, err := cmd.Output()
 	if err != nil {
 		c.t.Fatalf("status: %v\n%s", err, text)
 	}
-	var report struct{ Jobs []stand }
+	var report struct{ Jobs []statusJob }
 	if err := json.Unmarshal(text, &report); err != nil {
 		c.t.Fatal(err)
 	}
-	out := map[string]stand{}
+	out := map[string]statusJob{}
 	for _, j := range report.Jobs {
 		out[strings.TrimPrefix(j.Address, "phase.")] = j
 	}

@@ -20,6 +20,7 @@ func TestSystemSlurm(t *testing.T) {
 	runOnSlurm(t, []slurmPart{
 		{"conformance", slurmConforms},
 		{"starter", slurmStarter},
+		{"results come back", slurmComeBack},
 		{"detached", slurmDetached},
 		{"held back", slurmHeldBack},
 		{"upgraded", slurmUpgraded},
@@ -41,6 +42,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"ends told apart", slurmEnds},
 		{"child killed for memory", slurmChildKilled},
 		{"over ssh", slurmOverSSH},
+		{"inputs over ssh", slurmInputs},
 		{"line to the login node cut", slurmLinkCut},
 	})
 }

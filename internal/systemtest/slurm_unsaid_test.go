@@ -86,7 +86,7 @@ func slurmNeverSubmits(t *testing.T) {
 	c.must("plan")
 	c.count(`case "$*" in *--test-only*) ;; *) echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1;; esac`, "sbatch")
 	out, code := c.run("apply", "-detach", "-auto-approve")
-	if code != 3 || strings.Contains(out, "will still start") || !strings.Contains(out, "Not all was handed over") || !strings.Contains(out, "not submitted") {
+	if code != 3 || strings.Contains(out, "will still start") || !strings.Contains(out, "Not all jobs were submitted") || !strings.Contains(out, "not submitted") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	c.count("", "sbatch")

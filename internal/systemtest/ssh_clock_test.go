@@ -53,7 +53,7 @@ phase "limited" {
   place { candidates = [backend.ssh.lab] }
   job {
     command = "${local.note} trap 'note end limited; exit 1' TERM; note start limited; for i in $(seq 3000); do sleep 0.1; done"
-    resources { walltime = "20s" }
+    resources { walltime = "50s" }
   }
 }
 phase "again" {
@@ -160,7 +160,7 @@ func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 			t.Errorf("%s started %d times, want once", job, n)
 		}
 	}
-	r.lasted("limited", r.recorded("start", "limited")[0], r.recorded("end", "limited")[0], 20)
+	r.lasted("limited", r.recorded("start", "limited")[0], r.recorded("end", "limited")[0], 50)
 	if s := r.recorded("start", "again"); len(s) != 2 {
 		t.Errorf("the one that is tried again started %d times, want 2", len(s))
 	} else {
@@ -175,7 +175,7 @@ const slow = 60
 
 func (r *machined) lasted(what string, from, to, want float64) {
 	r.t.Helper()
-	if d := to - from; d < want/2 || d > want+slow { // a job begins somewhat after its launch
+	if d := to - from; d < want/2 || d > want+slow { // the limit counts from the launch; nine at once take an emulated machine ten seconds
 		r.t.Errorf("%s lasted %.1f s, want %v s", what, d, want)
 	}
 }

@@ -36,7 +36,7 @@ func TestSystemSSHSeveralHosts(t *testing.T) {
 	r.until("word of the loss", func() bool { return strings.Contains(f.said(), "connection to h2") })
 	r.until("its jobs to be unknown", func() bool {
 		out, _ := r.run("status")
-		return strings.Contains(out, fmt.Sprintf("%d unknown", two)) && strings.Contains(out, "last heard of as running")
+		return strings.Contains(out, fmt.Sprintf("%d unknown", two)) && strings.Contains(out, "last seen running")
 	})
 	at[1].open()
 	r.until("the second host's ends", func() bool { return at[1].count("end") == two })

@@ -28,7 +28,7 @@ func TestSystemSSHNoRoom(t *testing.T) {
 			strings.NewReplacer("/home/alice", "/srv/home", `host    = "h1"`, "host = \"h1\"\n  install_dir = \"/var/tmp/alice\"")},
 		{"less than is declared", strings.NewReplacer(`walltime = "10m"`, "\n      walltime = \"10m\"\n      disk = \"40MiB\"\n   "),
 			"mkdir -p FOLDER/work; mount -t tmpfs -o size=16m,mode=777 tmpfs FOLDER/work",
-			"16 MiB free of 120 MiB needed by the jobs still to be done; make room, or let workdir be on a larger volume. 3 jobs of phase.p run there at once, and each asks for 40MiB", "mount -o remount,size=400m FOLDER/work", same},
+			"16 MiB free of 120 MiB needed by the remaining jobs; make room, or let workdir be on a larger volume. 3 jobs of phase.p run there at once, and each asks for 40MiB", "mount -o remount,size=400m FOLDER/work", same},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRemote(t, []*lab.Host{h}, c.campaign.Replace(gated(3, 3)))
@@ -42,7 +42,7 @@ func TestSystemSSHNoRoom(t *testing.T) {
 			if c.mended != same { // everything of the test's lies elsewhere from here on
 				r.folder = c.mended.Replace(r.folder)
 				h.Exec("mkdir -p " + r.folder + "; chmod 777 " + r.folder)
-				defer h.Exec("umount -l /home/alice") // the door of the muster that ended may still leave
+				defer h.Exec("umount -l /home/alice") // the agent of the muster that ended may still leave
 			}
 			r.want(0, "3 of 3 jobs done", "apply", "-auto-approve")
 			r.onceEach(3)

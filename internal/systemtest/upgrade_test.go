@@ -19,27 +19,23 @@ import (
 // its spool, and jobs that its queue is still running.
 const oldest = "3f7ce3a"
 
+// oldBuild builds it into bin, once for all tests and runs: it takes as long as
+// several tests.
 var oldBuild = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "muster-oldest-")
-	if err != nil {
-		return "", err
-	}
-	build := exec.Command("sh", "-ec", `git -C "$0/../.." archive "$1" | tar x
+	build := exec.Command("flock", "../../bin", "sh", "-ec", `
+to=$(cd ../../bin; pwd)/oldest-$1
+[ ! -e "$to" ] || exit 0
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+git -C ../.. archive "$1" | tar x -C "$dir"
+cd "$dir"
 go run ./cmd/muster-host/pack providers/ssh/bin
-CGO_ENABLED=0 go build -trimpath -o muster ./cmd/muster`, must(os.Getwd()), oldest)
-	build.Dir = dir
+CGO_ENABLED=0 go build -trimpath -o "$to.part" ./cmd/muster
+mv "$to.part" "$to"`, "build", oldest)
 	if out, err := build.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("build %s: %w\n%s", oldest, err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", oldest, err, out)
 	}
-	return dir, nil
+	return filepath.Abs("../../bin/oldest-" + oldest)
 })
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 // oldBinary is muster as it was at oldest, built from this repository's history.
 func oldBinary(t *testing.T) string {
@@ -48,11 +44,11 @@ func oldBinary(t *testing.T) string {
 	if exec.Command("git", "-C", "../..", "cat-file", "-e", oldest+"^{commit}").Run() != nil {
 		needs.Absent(t, "the history of this repository does not hold ", oldest)
 	}
-	dir, err := oldBuild()
+	bin, err := oldBuild()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return filepath.Join(dir, "muster")
+	return bin
 }
 
 // aged is the world as the oldest version has it. Whatever that version leaves

@@ -15,3 +15,20 @@ func TestFitMiddle(t *testing.T) {
 		}
 	}
 }
+
+// TestTableFits: a row that is wider than the table loses the middle of its longest
+// cells, and stays on one line; without a width it is whole.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{
+		0:  "  phase.train[\"seed=1\"]  model  results/deep/folder/model.bin\n",
+		40: "  phase.train[\"…\"]  model  resul…del.bin\n",
+		10: "  pha…=1\"]  model  res….bin\n",
+	} {
+		table := Table{Indent: "  ", Width: width}
+		table.Row(`phase.train["seed=1"]`, "model", "results/deep/folder/model.bin")
+		if got := table.String(); width == 40 && Width(got[:len(got)-1]) != 40 || width != 40 && got != want {
+			t.Errorf("in %d columns:\n%swant\n%s", width, got, want)
+		}
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Align says how a column stands.
+// Align is the alignment of a column.
 type Align int
 
 // The alignments.
@@ -20,7 +20,10 @@ type Table struct {
 	Indent string
 	Gap    string // between columns; two spaces by default
 	Align  []Align
-	rows   [][]string
+	// Width is how many columns a row may take; 0 = as many as it needs. The longest
+	// cells are shortened in their middle until it does.
+	Width int
+	rows  [][]string
 }
 
 // Row adds a row.
@@ -32,7 +35,7 @@ func (t *Table) String() string {
 	if gap == "" {
 		gap = "  "
 	}
-	widths := t.widths()
+	widths := t.shrunk(t.widths(), Width(gap))
 	var b strings.Builder
 	for _, row := range t.rows {
 		var line strings.Builder
@@ -41,12 +44,46 @@ func (t *Table) String() string {
 			if i > 0 {
 				line.WriteString(gap)
 			}
-			line.WriteString(pad(cell, widths[i], i < len(t.Align) && t.Align[i] == Right))
+			line.WriteString(pad(t.cell(cell, widths[i]), widths[i], i < len(t.Align) && t.Align[i] == Right))
 		}
 		b.WriteString(strings.TrimRight(line.String(), " "))
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// leastCell is how much of a cell is always shown, in columns.
+const leastCell = 8
+
+// shrunk are the widths of the columns so that a row fits.
+func (t *Table) shrunk(widths []int, gap int) []int {
+	if t.Width <= 0 || len(widths) == 0 {
+		return widths
+	}
+	total := Width(t.Indent) + gap*(len(widths)-1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; total > t.Width; total-- {
+		longest := 0
+		for i, w := range widths {
+			if w > widths[longest] {
+				longest = i
+			}
+		}
+		if widths[longest] <= leastCell {
+			break
+		}
+		widths[longest]--
+	}
+	return widths
+}
+
+func (t *Table) cell(s string, width int) string {
+	if t.Width <= 0 || Width(s) <= width {
+		return s
+	}
+	return FitMiddle(s, width)
 }
 
 func (t *Table) widths() []int {
@@ -96,8 +133,8 @@ func Width(s string) int {
 // Fit cuts s to width columns, ending in "…" when something was cut.
 func Fit(s string, width int) string { return narrow.Truncate(s, width, "…") }
 
-// FitMiddle cuts s to width columns in its middle, which "…" stands for: both its
-// ends tell it from others.
+// FitMiddle cuts s to width columns and puts "…" into its middle: both ends tell it
+// from others.
 func FitMiddle(s string, width int) string {
 	if Width(s) <= width || width < 3 {
 		return Fit(s, width)

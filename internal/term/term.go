@@ -1,5 +1,5 @@
-// Package term is how muster speaks to a terminal or a pipe: width, colour,
-// the symbol set, aligned tables, and text of others made harmless.
+// Package term prints to a terminal or a pipe: width, colour, the symbol set,
+// aligned tables, and text of others without control characters.
 package term
 
 import (
@@ -13,14 +13,15 @@ import (
 	"golang.org/x/term"
 )
 
-// MaxWidth is the most columns output for people takes.
+// MaxWidth is the most columns that sentences and plans take.
 const MaxWidth = 100
 
 // Style is what a stream can show.
 type Style struct {
 	Color bool
 	UTF8  bool
-	Width int  // columns, at most MaxWidth
+	Width int  // columns of sentences, at most MaxWidth
+	Row   int  // columns of a table's row: all of the terminal; 0 = as many as it takes, in a pipe
 	TTY   bool // an interactive terminal: may be animated
 }
 
@@ -32,10 +33,10 @@ func Detect(f *os.File, noColor bool) Style {
 	s.Color = (s.TTY || os.Getenv("FORCE_COLOR") != "") && os.Getenv("NO_COLOR") == "" && !noColor
 	if tty {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			s.Width = min(w, MaxWidth)
+			s.Width, s.Row = min(w, MaxWidth), w
 		}
 	} else if w, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && w >= 40 {
-		s.Width = min(w, MaxWidth)
+		s.Width, s.Row = min(w, MaxWidth), w
 	}
 	return s
 }
@@ -69,12 +70,8 @@ func (s Style) Text(t string) string {
 // SGR codes of the few colours muster uses; a colour never carries meaning
 // alone.
 const (
-	Bold   = "1"
-	Dim    = "2"
 	Red    = "31"
-	Green  = "32"
 	Yellow = "33"
-	Blue   = "34"
 	Cyan   = "36"
 )
 

@@ -98,6 +98,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// A word is never split: cut in two, a path cannot be copied.
 func TestWrap(t *testing.T) {
 	for _, test := range []struct {
 		in    string
@@ -105,8 +106,8 @@ func TestWrap(t *testing.T) {
 		want  string
 	}{
 		{"one two three", 7, "one two|three"},
-		{"abcdefgh ij", 3, "abc|def|gh|ij"},
-		{"日本語 ab", 4, "日本|語|ab"},
+		{"abcdefgh ij", 3, "abcdefgh|ij"},
+		{"日本語 ab", 4, "日本語|ab"},
 		{"日", 1, "日"},
 		{"  ", 5, ""},
 		{"fits", 4, "fits"},
@@ -125,8 +126,8 @@ func TestWrap(t *testing.T) {
 }
 
 func TestFold(t *testing.T) {
-	text := "Interrupted: 46 of 400 jobs done, 319 left.\nTo carry on:\n\n    muster apply -some-long-flag=value\n"
-	want := "Interrupted: 46 of\n400 jobs done, 319\nleft.\nTo carry on:\n\n    muster apply -some-long-flag=value\n"
+	text := "Interrupted: 46 of 400 jobs done, 319 left.\nTo continue:\n\n    muster apply -some-long-flag=value\n"
+	want := "Interrupted: 46 of\n400 jobs done, 319\nleft.\nTo continue:\n\n    muster apply -some-long-flag=value\n"
 	if got := Fold(text, 20); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Wrap folds s at spaces into lines of at most width columns. A word that is
-// longer is cut. What stands in backticks is to be copied and is not folded,
+// longer, a path say, stays whole, because a person copies it. So does text in backticks,
 // unless it is longer than a line.
 func Wrap(s string, width int) []string {
 	width = max(width, 1)
@@ -21,15 +21,6 @@ func Wrap(s string, width int) []string {
 		if used > 0 {
 			lines = append(lines, line)
 		}
-		for w > width {
-			head := narrow.Truncate(word, width, "")
-			if head == "" { // one character is wider than the line
-				break
-			}
-			lines = append(lines, head)
-			word = word[len(head):]
-			w = Width(word)
-		}
 		line, used = word, w
 	}
 	if used > 0 {
@@ -38,7 +29,7 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// words are what Wrap keeps on a line: words, and what stands in backticks with
+// words are the parts that Wrap keeps on a line: words, and text in backticks with
 // the words that it touches, where that fits on a line.
 func words(s string, width int) []string {
 	fields := strings.Fields(s)

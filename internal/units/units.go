@@ -1,5 +1,4 @@
-// Package units reads and writes durations, sizes, numbers and amounts. It
-// promises that what it prints as a user would write it reads back as the
-// same value, and that nothing ambiguous is guessed at: a bare number is an
-// error that says what to write.
+// Package units parses and formats durations, sizes, numbers and amounts.
+// Formatted values parse to the same value. It never guesses: a bare number is
+// an error that shows what to write.
 package units

@@ -1,6 +1,6 @@
-// Package addr holds addresses: the identity of a job as text. It promises
-// that every address it prints it also reads back as the same job, whatever
-// the axis values hold.
+// Package addr formats and parses addresses, the identity of a job as text.
+// Every printed address parses to the same job, whatever the axis values
+// contain.
 package addr
 
 import (

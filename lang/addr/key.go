@@ -27,7 +27,7 @@ func ValidName(s string) bool {
 	return s != "" && utf8.ValidString(s)
 }
 
-// plainKey reports whether text stands in a key without quotes.
+// plainKey reports whether text is written in a key without quotes.
 func plainKey(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if !plainByte(text[i]) {
@@ -41,7 +41,7 @@ func plainByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '+' || c == '-'
 }
 
-// AppendKeyText appends an axis value's text as it stands in a key: bare when
+// AppendKeyText appends an axis value's text as it belongs in a key: bare when
 // all of it is in [A-Za-z0-9._+-], else as a JSON string. What is not
 // printable is escaped, and so is a brace after $ or %, so that an address
 // can be pasted into a campaign file as it is.
@@ -84,7 +84,7 @@ func appendKeyRune(buf []byte, prev, r rune) []byte {
 }
 
 // ParseKey splits a key into its pairs, in the order given. A value is bare
-// or a JSON string; an axis may stand only once.
+// or a JSON string; an axis may be in it only once.
 func ParseKey(key string) ([]Pair, error) {
 	var pairs []Pair
 	seen := map[string]bool{}
@@ -94,7 +94,7 @@ func ParseKey(key string) ([]Pair, error) {
 			return nil, fmt.Errorf("%q is not a key: write axis=value,axis=value", clip(key))
 		}
 		if seen[axis] {
-			return nil, fmt.Errorf("axis %s stands twice in the key %q", axis, clip(key))
+			return nil, fmt.Errorf("axis %s is twice in the key %q", axis, clip(key))
 		}
 		seen[axis] = true
 		text, n, err := keyText(val)

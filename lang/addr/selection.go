@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 )
 
 // A Selection is what a person types to name jobs:
@@ -63,7 +64,7 @@ func ParseSelection(s string) (Selection, error) {
 	return sel, sel.pairs(key)
 }
 
-// validPattern is a name in which * and ? may stand.
+// validPattern is a name that may contain * and ?.
 func validPattern(s string) bool {
 	plain := strings.NewReplacer("*", "a", "?", "a").Replace(s)
 	return ValidName(plain)
@@ -105,7 +106,7 @@ func (s *Selection) pairs(key string) error {
 		}
 		for _, m := range s.Pairs {
 			if m.Axis == axis {
-				return fmt.Errorf("axis %s stands twice in %q", axis, clip(key))
+				return fmt.Errorf("axis %s is twice in %q", axis, clip(key))
 			}
 		}
 		m, n, err := matchOf(axis, val)
@@ -320,7 +321,7 @@ func (s Selection) within(phase string, jobs []Candidate) string {
 		}
 		break // all jobs of a phase have the same axes
 	}
-	return "'" + strings.ReplaceAll(Job{Phase: phase, Key: string(key)}.String(), "'", `'\''`) + "'"
+	return shell.Enclose(Job{Phase: phase, Key: string(key)}.String())
 }
 
 // badAxis finds an axis that none of the phase's jobs has.

@@ -1,14 +1,12 @@
-// Package aris turns manifests and grid specs of ARIS's experiment-queue into
-// a campaign. It carries over what a manifest means rather than what its
-// scheduler did with it, and whatever it cannot carry over it says: in a
-// diagnostic with the line of the manifest, and in the campaign's first
-// comment.
+// Package aris converts manifests and grid specs of ARIS's experiment-queue to
+// a campaign. It converts the meaning of a manifest, not the behaviour of its
+// scheduler. It reports everything that it cannot convert: in a diagnostic with
+// the line of the manifest, and in the campaign's first comment.
 package aris
 
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -27,7 +25,7 @@ type Options struct {
 const MaxBytes = 16 << 20
 
 // Convert reads a manifest in YAML or JSON and returns a campaign in the
-// canonical format. The name stands in diagnostics and in the campaign's
+// canonical format. The name is in diagnostics and in the campaign's
 // comment. With errors in the list there is no campaign.
 func Convert(name string, src []byte, o Options) ([]byte, diag.List) {
 	var ds diag.List
@@ -58,12 +56,4 @@ func line(d diag.Diagnostic) int {
 		return 0
 	}
 	return d.Subject.Start.Line
-}
-
-// plural is "1 job", "2 jobs".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/lang/shell"
+	"github.com/muster-run/muster/internal/shell"
 )
 
 // A command is what a job runs: a text for the shell, or a list.
@@ -255,7 +255,7 @@ func (t *target) inBash(r *reader) {
 }
 
 // takenApart is the first reference whose values a shell does not take as
-// they are where they stand in the command; "" when there is none.
+// they are at their place in the command; "" when there is none.
 func (t *target) takenApart() string {
 	q := shell.Bare
 	for _, p := range t.command.shell {

@@ -69,7 +69,7 @@ func (t text) constants() text {
 }
 
 // variableOf finds the value of a name for each job of a phase: an axis, one
-// of the args, or what stands after the name in the ids (N64 in s200_N64).
+// of the args, or the text after the name in the ids (N64 in s200_N64).
 func (c *converter) variableOf(t *target, n *node, name string) (string, bool) {
 	for _, a := range t.src.axes {
 		if a.name == name {

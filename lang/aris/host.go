@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-run/muster/lang/shell"
+	"github.com/muster-run/muster/internal/shell"
 )
 
 // A host is where the campaign's jobs go.
@@ -46,7 +46,7 @@ func (r *reader) host(m *manifest, o Options) host {
 	return h
 }
 
-// sshHost takes what stands after ssh: alias, host, user@host, with a port.
+// sshHost takes the argument of ssh: alias, host, user@host, with a port.
 func (r *reader) sshHost(m *manifest, h *host) {
 	if m.ssh == nil {
 		r.note("the manifest names no host: give one with -var host=NAME")

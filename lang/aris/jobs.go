@@ -191,7 +191,7 @@ var words = regexp.MustCompile(`\s+|\S+`)
 // attributes of the job axis where they differ.
 func (t *target) template(hint string, byWord bool, texts []text) text {
 	if slices.ContainsFunc(texts, func(x text) bool { return len(x.refs()) > 0 }) {
-		// The command stands in a variable; what follows it is literal.
+		// The command is in a variable; what follows it is literal.
 		head, tails := text{texts[0][0]}, make([]text, len(texts))
 		for i, x := range texts {
 			tails[i] = x[1:]

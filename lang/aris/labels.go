@@ -1,5 +1,7 @@
 package aris
 
+import "github.com/muster-run/muster/internal/units"
+
 // maxLabel is the longest label that lang takes, in bytes.
 const maxLabel = 200
 
@@ -49,7 +51,7 @@ func (c *converter) ambiguous(t *target) text {
 	}
 	if len(ids) > 0 {
 		c.r.warn(at, "Duplicate id", "The id names too few axes: %s of phase.%s would share %s, and the queue would drop the others silently. Here all run, called by their addresses.",
-			plural(len(t.cells), "job"), t.id, plural(len(ids), "id"))
+			units.Count(len(t.cells), "job"), t.id, units.Count(len(ids), "id"))
 	} else {
 		c.r.warn(at, "Duplicate id", "The id does not name every axis of phase.%s, so the queue would drop jobs silently. Here all run, called by their addresses.", t.id)
 	}

@@ -77,14 +77,14 @@ func (r *reader) note(format string, args ...any) {
 	}
 }
 
-// warn tells what was not carried over as it stands, and puts it into the
+// warn reports what was not carried over unchanged, and puts it into the
 // campaign's comment, too.
 func (r *reader) warn(at hcl.Range, summary, detail string, args ...any) {
 	r.ds.Warnat(at, summary, detail, args...)
 	r.note("line %d: %s. %s", at.Start.Line, summary, fmt.Sprintf(detail, args...))
 }
 
-// keys tells keys that a mapping should not have.
+// keys reports keys that a mapping should not have.
 func (r *reader) keys(n *node, what string, known ...string) bool {
 	if n.kind != mapping {
 		r.ds.Errorat(n.at, "A mapping is needed", "%s is a mapping, KEY: VALUE; this is %s.", what, n.kind)
@@ -159,7 +159,7 @@ func (r *reader) gpus(n *node) (out []int) {
 	return out
 }
 
-// preconditions are checkpoint_exists with a path; other types are told.
+// preconditions are checkpoint_exists with a path; other types are reported.
 func (r *reader) preconditions(in *node) (out []*node) {
 	n := in.get("preconditions")
 	if n == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-// A node is a value of the manifest and where it stands.
+// A node is a value of the manifest and its place.
 type node struct {
 	kind kind
 	// text of a scalar, as written; plain says that it stood without quotes,
@@ -74,12 +74,12 @@ func lineRange(name string, line, col int, offset int) hcl.Range {
 	return hcl.Range{Filename: name, Start: p, End: p}
 }
 
-// duplicates tells keys that stand twice: the later one would win silently.
+// duplicates reports keys that are written twice: the later one would win silently.
 func duplicates(n *node, ds *diag.List) {
 	seen := map[string]*node{}
 	for _, m := range n.keys {
 		if first := seen[m.key.text]; first != nil {
-			ds.Errorat(m.key.at, "A key stands twice", "%q stands in line %d already; the queue would take the later one and say nothing. Take one away.", clip(m.key.text), first.at.Start.Line)
+			ds.Errorat(m.key.at, "Duplicate key", "%q is already in line %d; the queue would silently use the later one. Remove one.", clip(m.key.text), first.at.Start.Line)
 		}
 		seen[m.key.text] = m.key
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // output reads expected_output or output_check: a path, a pattern, or a folder
-// when it ends in a slash. What lies outside the workdir cannot be an output.
+// when it ends in a slash. A file outside the workdir cannot be an output.
 func (c *converter) output(at hcl.Range, p text) (output, bool) {
 	o := output{name: "output", kind: "path", at: at}
 	written := p.source()

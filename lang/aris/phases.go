@@ -120,7 +120,7 @@ func (r *reader) axes(n *node) (out []axis) {
 		for _, it := range items {
 			v := r.value(it)
 			if slices.ContainsFunc(a.values, func(x value) bool { return x.text == v.text }) && it.kind == scalar {
-				r.ds.Errorat(it.at, "A value stands twice", "The axis %q has %s twice; the queue would drop the second job silently. Take one away.", clip(a.name), clip(v.text))
+				r.ds.Errorat(it.at, "Duplicate value", "The axis %q has %s twice; the queue would drop the second job silently. Take one away.", clip(a.name), clip(v.text))
 				continue
 			}
 			a.values = append(a.values, v)
@@ -187,7 +187,7 @@ func (r *reader) names(m *manifest) {
 			r.note("line %d: the phase %q is called %s here", p.at.Start.Line, clip(p.name), p.id)
 		}
 		if first := seen[p.id]; first != nil {
-			r.ds.Errorat(p.at, "Two phases with one name", "%q stands in line %d already. Give one of them another name.", clip(p.name), first.at.Start.Line)
+			r.ds.Errorat(p.at, "Two phases with one name", "%q is already in line %d. Rename one of them.", clip(p.name), first.at.Start.Line)
 		}
 		seen[p.id] = p
 		r.axisNames(p)
@@ -224,7 +224,7 @@ func (r *reader) axisNames(p *phase) {
 			r.note("line %d: the axis %q is called %s here", a.at.Start.Line, clip(a.name), a.id)
 		}
 		if first, ok := seen[a.id]; ok {
-			r.ds.Errorat(a.at, "Two axes with one name", "%q stands in line %d already.", clip(a.name), first.Start.Line)
+			r.ds.Errorat(a.at, "Two axes with one name", "%q is already in line %d.", clip(a.name), first.Start.Line)
 		}
 		seen[a.id] = a.at
 	}
@@ -254,7 +254,7 @@ func identifier(s string) string {
 	return b.String()
 }
 
-// cycle tells phases that wait for one another.
+// cycle reports phases that wait for one another.
 func (r *reader) cycle(m *manifest) {
 	byName := map[string]*phase{}
 	for _, p := range m.phases {

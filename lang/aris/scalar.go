@@ -32,7 +32,7 @@ type value struct {
 
 // value is the text of a scalar as the queue would have spliced it: Python's
 // str() of what PyYAML read. Where YAML 1.1 reads a word as something that
-// nobody means, the word stays and that is told.
+// nobody means, the word stays and that is reported.
 func (r *reader) value(n *node) value {
 	if n.kind != scalar {
 		r.ds.Errorat(n.at, "A single value is needed", "This is %s. Write one text or number.", n.kind)
@@ -43,7 +43,7 @@ func (r *reader) value(n *node) value {
 	}
 	switch {
 	case n.null():
-		r.note("line %d: an empty value stands as None in the queue's commands, and does here", n.at.Start.Line)
+		r.note("line %d: an empty value is None in the queue's commands, and here", n.at.Start.Line)
 		return value{text: "None"}
 	case trueWord.MatchString(n.text):
 		return value{text: "True", truth: true}
@@ -96,7 +96,7 @@ func (r *reader) float(n *node, text string) value {
 	}
 	py := pythonFloat(f)
 	if py != n.text {
-		r.note("line %d: %s stands as %s in the queue's commands, and does here", n.at.Start.Line, clip(n.text), py)
+		r.note("line %d: %s is %s in the queue's commands, and here", n.at.Start.Line, clip(n.text), py)
 	}
 	return number(py)
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/internal/units"
 )
 
 // A queueState is what a queue_state.json remembers of its jobs.
 type queueState struct{ byStatus map[string][]string }
 
-// isState tells a queue_state.json from a manifest: its jobs have a status.
+// isState distinguishes a queue_state.json from a manifest: its jobs have a status.
 func isState(root *node) bool {
 	jobs := root.get("jobs")
 	if root.get("meta") == nil || jobs == nil {
@@ -26,7 +28,7 @@ var outcomes = []struct{ status, what string }{
 	{"completed", "is not taken on trust: muster starts without a record of it and would run it again; leave it out of the list to keep what it made"},
 	{"running", "cannot be adopted, since a screen session says neither how it ends nor what it wrote: let it end, or quit it, before the first apply"},
 	{"pending", "has not started: it runs as any other"},
-	{"failed_oom", "starts anew, with all its attempts"},
+	{"failed_oom", "starts again, with all its attempts"},
 	{"failed_other", "needs a decision: see its log before it runs again"},
 	{"stuck", "needs a decision: see its log before it runs again"},
 }
@@ -95,7 +97,7 @@ func (r *reader) statuses(m *manifest, at hcl.Range) {
 		if len(ids) > shown {
 			names += fmt.Sprintf(" and %d more", len(ids)-shown)
 		}
-		text := fmt.Sprintf("%s %s: each %s (%s)", plural(len(ids), "job"), status, what, oneLine(names))
+		text := fmt.Sprintf("%s %s: each %s (%s)", units.Count(len(ids), "job"), status, what, oneLine(names))
 		if r.note("%s", text); status != "pending" {
 			r.ds.Warnat(at, "What the queue did is not taken over", "%s.", text)
 		}

@@ -147,7 +147,7 @@ func (c *converter) needVariable(j *job, missing bool) {
 	}
 }
 
-// known tells placeholders without a value where no shell would fill them in.
+// known reports placeholders without a value where no shell would fill them in.
 func (c *converter) known(n *node, what string, unknown, names []string) {
 	for _, w := range unknown {
 		hint := "."

@@ -1,5 +1,5 @@
-// Package backends is the places to run that a campaign declares, and the
-// expressions that name them: what it returns is declared, once each, and
+// Package backends reads the backends that a campaign declares and the
+// expressions that name them. Every backend it returns is declared once and
 // configured as its provider's schema says.
 package backends
 
@@ -107,7 +107,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	return out
 }
 
-// profile reads a profile that is a file, and tells one that there is not.
+// profile reads a profile that is a file, and reports one that there is not.
 func (s *Set) profile(b *syntax.Block, own *Backend, profiles []string) {
 	switch {
 	case own.Profile == "" || slices.Contains(profiles, own.Profile):

@@ -22,7 +22,7 @@ type Machine struct {
 
 // dated reads what a block states of its platform beside the price, and the
 // month in which all that was compared with it: when it deletes or closes
-// something, and the machines that stand there.
+// something, and the machines there.
 func (s *Set) dated(b *syntax.Block, out *Backend) {
 	if text, ok := s.MaybeText(b, "verified"); ok {
 		if out.Verified = text; !isMonth(text) {

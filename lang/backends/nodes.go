@@ -12,7 +12,7 @@ import (
 // Nodes is how many nodes a job takes up: what its options for a type of backend
 // say, where that is more than its resources do, since that is what is asked for
 // there and paid. Where it may run on another type, too, which knows nothing of
-// them, one number for both cannot be right, and that is told.
+// them, one number for both cannot be right, and that is reported.
 func (s *Set) Nodes(shape offer.Shape, options map[string]json.RawMessage, blocks []*syntax.Block, candidates []string) int {
 	nodes := shape.Nodes
 	for _, b := range blocks {

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// Candidates reads a place block's list; an empty one is told.
+// Candidates reads a place block's list; an empty one is reported.
 func (s *Set) Candidates(place *syntax.Block) []string {
 	e := place.Expr("candidates")
 	out := s.Places(place, "candidates")
@@ -62,7 +62,7 @@ func (s *Set) Places(b *syntax.Block, name string) []string {
 		case !slices.Contains(s.Names, at):
 			s.Unknown(at, e.Range())
 		case slices.Contains(out, at):
-			s.Sure.Warnat(e.Range(), "A backend stands twice", "backend.%s stands twice in %s; the first place counts.", at, name)
+			s.Sure.Warnat(e.Range(), "Duplicate backend", "backend.%s is twice in %s; the first place counts.", at, name)
 		default:
 			out = append(out, at)
 		}
@@ -70,7 +70,26 @@ func (s *Set) Places(b *syntax.Block, name string) []string {
 	return out
 }
 
-// Exist tells references to backends that are not declared.
+// Place is one backend, "" where none is written or there is none such.
+func (s *Set) Place(b *syntax.Block, name string) string {
+	e := b.Expr(name)
+	if e == nil || !s.Exist(e, name) {
+		return ""
+	}
+	v, known := s.Eval(e, s.Values())
+	if !known {
+		return ""
+	}
+	text, err := value.Text(v)
+	at := strings.TrimPrefix(text, "backend.")
+	if err != nil || !slices.Contains(s.Names, at) {
+		s.Perhaps.Errorat(e.Range(), "Unknown backend", "There is no backend %q%s Declared: %s.", wording.Clip(text), wording.DidYouMean(text, s.Names), strings.Join(s.Names, ", "))
+		return ""
+	}
+	return at
+}
+
+// Exist reports references to backends that are not declared.
 func (s *Set) Exist(e hcl.Expression, name string) bool {
 	all := true
 	if list, ok := e.(*hclsyntax.TupleConsExpr); ok {
@@ -108,7 +127,7 @@ func (s *Set) Exist(e hcl.Expression, name string) bool {
 	return all
 }
 
-// Unknown tells a backend that is not declared.
+// Unknown reports a backend that is not declared.
 func (s *Set) Unknown(address string, at hcl.Range) {
 	s.Perhaps.Errorat(at, "Unknown backend", "There is no backend.%s%s Declared: %s.", wording.Clip(address), wording.DidYouMean(address, s.Names), strings.Join(s.Names, ", "))
 }

@@ -15,7 +15,7 @@ import (
 func (b *Backend) OwnProfile() bool { return strings.HasSuffix(b.Profile, ".hcl") }
 
 // mostProfile is the largest profile that is read: it goes whole in one message
-// to its provider, and stands in the state.
+// to its provider, and is in the state.
 const mostProfile = 256 << 10
 
 // profileFile is what a profile of the campaign's own holds. It is read as

@@ -1,6 +1,6 @@
-// Package console evaluates expressions, one after another, as the blocks of
-// a loaded campaign see them. A mistake is told and the next line is read; no
-// state is changed and no lock taken.
+// Package console evaluates expressions one after another, with the values that
+// the blocks of a loaded campaign see. It reports a mistake and reads the next
+// line. It changes no state and takes no lock.
 package console
 
 import (
@@ -17,10 +17,10 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/legible"
+	"github.com/muster-run/muster/lang/limits"
 )
 
-// Filename stands in diagnostics for what was typed.
+// Filename names the typed text in diagnostics.
 const Filename = "<console>"
 
 // A Session is one run of the console.
@@ -103,7 +103,7 @@ func feed(ctx context.Context, in io.Reader, lines chan<- string) error {
 // open reports whether brackets or a heredoc are open, so that more lines
 // belong to the expression. A blank line gives up on brackets.
 func open(src string, blank bool) bool {
-	if legible.Check([]byte(src)) != nil {
+	if limits.Check([]byte(src)) != nil {
 		return false
 	}
 	tokens, _ := hclsyntax.LexExpression([]byte(src), Filename, hcl.InitialPos)
@@ -162,7 +162,7 @@ func (s *Session) eval(src string) bool {
 // check refuses what no parser should see, and leaves a heredoc its newline.
 func (s *Session) check(src []byte) ([]byte, diag.List) {
 	var ds diag.List
-	if err := legible.Check(src); err != nil {
+	if err := limits.Check(src); err != nil {
 		ds.Errorf("The expression cannot be read", "%v.", err)
 		return src, ds
 	}

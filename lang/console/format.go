@@ -22,7 +22,7 @@ func Format(v cty.Value) string {
 }
 
 const (
-	shortList = 8  // entries of simple values that stand on one line
+	shortList = 8  // entries of simple values that are written on one line
 	shortLine = 72 // columns of it
 )
 

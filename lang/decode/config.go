@@ -111,7 +111,7 @@ func hasAttr(b offer.Block, name string) bool {
 	return false
 }
 
-// names tells what the schema does not know.
+// names reports what the schema does not know.
 func (c *configReader) names(s offer.Block, body *hclsyntax.Body, where string, outer bool) {
 	spec := &schema.Block{Name: where}
 	for _, a := range s.Attrs {

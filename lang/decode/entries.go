@@ -20,7 +20,7 @@ type Entry struct {
 
 // Entries are the items of an object by name: as written, or for a computed
 // object (merge, for) the elements of its value, which must then be known
-// without a cell. A failure was told and is one entry without a value.
+// without a cell. A failure was reported and is one entry without a value.
 func (r *Reader) Entries(e hcl.Expression, what string) []Entry {
 	syn, isSyntax := e.(hclsyntax.Expression)
 	if e == nil || !isSyntax {
@@ -40,7 +40,7 @@ func (r *Reader) Entries(e hcl.Expression, what string) []Entry {
 			r.Wrong(it.KeyExpr, what, "The name before the equals sign must be known.")
 			return []Entry{{}}
 		case seen[name]:
-			r.Sure.Errorat(it.KeyExpr.Range(), "Duplicate "+wording.Clip(name), "%q stands twice in %s.", wording.Clip(name), what)
+			r.Sure.Errorat(it.KeyExpr.Range(), "Duplicate "+wording.Clip(name), "%q is twice in %s.", wording.Clip(name), what)
 		default:
 			seen[name] = true
 			out = append(out, Entry{name, it.ValueExpr, it.KeyExpr.Range()})
@@ -72,7 +72,7 @@ func (r *Reader) computedEntries(e hclsyntax.Expression, what string) []Entry {
 }
 
 // UnknownIn reports whether an expression reads something that has no value:
-// a variable in validate, or a local whose error was told.
+// a variable in validate, or a local whose error was reported.
 func (r *Reader) UnknownIn(e hcl.Expression) bool {
 	for _, t := range e.Variables() {
 		if root := t.RootName(); root == "var" || root == "local" {

@@ -27,7 +27,7 @@ func (r *Reader) Axes(e hcl.Expression) (axes []grid.Axis, ok, full bool) {
 			axes = append(axes, grid.Axis{Name: it.Name, Values: []grid.Value{unknownValue}, At: it.At})
 			continue
 		}
-		values := []grid.Value{unknownValue} // when there is a mistake, which was told
+		values := []grid.Value{unknownValue} // when there is a mistake, which was reported
 		v, known := r.Eval(it.Value)
 		if known {
 			values, known = r.axis(it, v)
@@ -44,7 +44,7 @@ func counts(e hcl.Expression) bool {
 	return ok && call.Name == "range"
 }
 
-// unknownValue stands on an axis that depends on a variable without a value.
+// unknownValue is on an axis that depends on a variable without a value.
 var unknownValue = grid.Value{V: cty.DynamicVal, Text: "(unknown)", KeyText: `"(unknown)"`}
 
 func (r *Reader) axis(it Entry, v cty.Value) ([]grid.Value, bool) {

@@ -55,7 +55,7 @@ func (r *Reader) exchange(e hcl.Expression, p *offer.Price, per money) string {
 		return ""
 	}
 	if per.gpuHour+per.cpuHour+per.hour+per.gbMonth+per.gbOut == "" {
-		r.Wrong(e, "price", "No rate in %s stands there, so that it would cost nothing: write per_gpu_hour, per_cpu_hour, per_hour, per_gb_month or per_gb_out, 0 where it is free.", wording.Clip(per.currency))
+		r.Wrong(e, "price", "It has no rate in %s, so everything would be free: write per_gpu_hour, per_cpu_hour, per_hour, per_gb_month or per_gb_out, 0 where it is free.", wording.Clip(per.currency))
 		return ""
 	}
 	for _, x := range []struct {

@@ -1,5 +1,5 @@
-// Package decode reads the attributes of blocks as values of Go. What is not
-// what it must be is told, with what to write.
+// Package decode reads the attributes of blocks as Go values. It reports a
+// wrong value together with the right way to write it.
 package decode
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 // A Reader evaluates expressions that know no cell. Diagnostics go to two
-// lists: Sure, the source's, holds what is wrong whatever stands elsewhere;
+// lists: Sure, the source's, holds what is wrong whatever else is in the file;
 // Perhaps what might follow from a file that could not be read, and is dropped
 // when there is one.
 type Reader struct {
@@ -37,7 +37,7 @@ func (r *Reader) Functions() *hcl.EvalContext {
 }
 
 // Eval evaluates an expression that knows no cell. ok is false when it failed,
-// which was told, or when it depends on a variable without a value. Null is
+// which was reported, or when it depends on a variable without a value. Null is
 // as if the attribute were not written.
 func (r *Reader) Eval(e hcl.Expression, more ...map[string]cty.Value) (v cty.Value, ok bool) {
 	if e == nil {
@@ -59,7 +59,7 @@ func (r *Reader) Eval(e hcl.Expression, more ...map[string]cty.Value) (v cty.Val
 	return v, true
 }
 
-// Wrong tells that an attribute's value is not what it must be.
+// Wrong reports that an attribute's value is not what it must be.
 func (r *Reader) Wrong(e hcl.Expression, name, format string, args ...any) {
 	r.Sure.Errorat(e.Range(), "Invalid "+name, format, args...)
 }

@@ -27,7 +27,7 @@ func (r *Reader) References(b *syntax.Block, name string) []Reference {
 	if hds.HasErrors() {
 		text := r.Source.Text(e.Range())
 		if _, quoted := e.(*hclsyntax.TemplateExpr); quoted {
-			text = "" // names stand without quotes
+			text = "" // names are written without quotes
 		}
 		r.Wrong(e, name, "A list is needed: %s = [%s].", name, or(text, "…"))
 		return nil

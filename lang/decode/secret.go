@@ -21,7 +21,7 @@ func (r *Reader) Secret(e hcl.Expression) bool {
 	})
 }
 
-// NoSecret tells a path that reads a sensitive value.
+// NoSecret reports a path that reads a sensitive value.
 func (r *Reader) NoSecret(b *syntax.Block, name string) {
 	e := b.Expr(name)
 	if e == nil {

@@ -1,6 +1,6 @@
-// Package disk is all that a campaign's functions see of files and folders. What
-// they ask is noted, so that it can be seen later whether they would be told
-// the same again.
+// Package disk gives a campaign's functions their only access to files and
+// folders. It confines them to the campaign's folder and to folders that the
+// user allowed.
 package disk
 
 import (
@@ -21,7 +21,6 @@ import (
 // A Disk answers what functions ask of files and folders.
 type Disk struct {
 	Base  string   // relative paths start here
-	Reads *Reads   // notes every question and its answer; may be nil
 	Roots []string // folders beside Base from which files may be read
 }
 
@@ -38,35 +37,8 @@ func (d Disk) base() string {
 // MaxText bounds the text of one file, in bytes.
 const MaxText = 16 << 20
 
-// ask asks a question again; false: there is no such question.
-func (d Disk) ask(q Question) bool {
-	switch q.Function {
-	case "file":
-		_, _ = d.Text(q.Path)
-	case "filesha256":
-		_, _ = d.Sum(q.Path)
-	case "fileexists":
-		_, _ = d.Exists(q.Path)
-	case "fileset":
-		_, _ = d.Set(q.Path, q.Glob)
-	case "abspath":
-		_, _ = d.Abs(q.Path)
-	case "pathexpand":
-		d.Home(q.Path)
-	default:
-		return false
-	}
-	return true
-}
-
 // Text is what a file holds.
 func (d Disk) Text(p string) (string, error) {
-	text, err := d.read(p)
-	d.Reads.note(Question{Function: "file", Path: p}, text, err)
-	return text, err
-}
-
-func (d Disk) read(p string) (string, error) {
 	f, err := d.open(p)
 	if err != nil {
 		return "", err
@@ -84,12 +56,6 @@ func (d Disk) read(p string) (string, error) {
 
 // Sum is the SHA-256 of a file of any size, hexadecimal.
 func (d Disk) Sum(p string) (string, error) {
-	sum, err := d.hash(p)
-	d.Reads.note(Question{Function: "filesha256", Path: p}, sum, err)
-	return sum, err
-}
-
-func (d Disk) hash(p string) (string, error) {
 	f, err := d.open(p)
 	if err != nil {
 		return "", err
@@ -102,14 +68,8 @@ func (d Disk) hash(p string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Exists reports whether a regular file is there. Outside the roots nobody is told.
+// Exists reports whether a regular file is there. A path outside the roots is an error.
 func (d Disk) Exists(p string) (bool, error) {
-	there, err := d.there(p)
-	d.Reads.note(Question{Function: "fileexists", Path: p}, fmt.Sprint(there), err)
-	return there, err
-}
-
-func (d Disk) there(p string) (bool, error) {
 	root, rel, err := Locate(resolvePath(d.base(), p), d.roots())
 	if outside := (*OutsideError)(nil); errors.As(err, &outside) {
 		return false, &OutsideError{p}
@@ -126,7 +86,6 @@ func (d Disk) there(p string) (bool, error) {
 func (d Disk) Set(folder, glob string) ([]string, error) {
 	names, err := d.glob(folder, glob)
 	slices.Sort(names)
-	d.Reads.note(Question{Function: "fileset", Path: folder, Glob: glob}, strings.Join(names, "\x00"), err)
 	return names, err
 }
 
@@ -164,16 +123,12 @@ func (d Disk) glob(folder, glob string) ([]string, error) {
 
 // Abs is an absolute path.
 func (d Disk) Abs(p string) (string, error) {
-	full, err := filepath.Abs(resolvePath(d.base(), p))
-	d.Reads.note(Question{Function: "abspath", Path: p}, full, err)
-	return full, err
+	return filepath.Abs(resolvePath(d.base(), p))
 }
 
 // Home is a path with ~ replaced by the home folder.
 func (d Disk) Home(p string) string {
-	full := expandHome(p)
-	d.Reads.note(Question{Function: "pathexpand", Path: p}, full, nil)
-	return full
+	return expandHome(p)
 }
 
 // open opens a regular file in the roots.

@@ -31,7 +31,7 @@ func Roots(environ []string) (out []string) {
 	return nil
 }
 
-// system are folders whose files tell of processes and devices; no root holds them.
+// system are folders whose files describe processes and devices; no root holds them.
 var system = []string{"/proc", "/sys", "/dev", "/run"}
 
 // An OutsideError says that a path leads out of the folders that may be read.

@@ -1,4 +1,4 @@
-// Package distinct finds equal texts among millions, in 12 bytes a text.
+// Package distinct finds equal texts among millions, at 12 bytes a text.
 package distinct
 
 import (
@@ -53,7 +53,7 @@ func (s *Set) find(ref uint32) (column, k int) {
 }
 
 // Add puts every text of a column into the set, until visit, which sees each,
-// says no. equal is told of a text that is there already, the j-th of column
+// says no. equal is called for a text that is there already, the j-th of column
 // d, and reports whether to go on.
 func (s *Set) Add(column int, visit func(text []byte, k int) bool, equal func(d, j, k int) bool) {
 	c := s.columns[column]

@@ -30,7 +30,7 @@ const (
 	segTable                // an expression of some axes
 )
 
-// errorText stands where an expression has no value; Errors says why.
+// errorText is used where an expression has no value; Errors says why.
 const errorText = "${error}"
 
 // compiler turns a rewritten expression into segments.
@@ -83,7 +83,7 @@ func (c *compiler) objects(axis int) bool {
 	return slices.ContainsFunc(c.t.scope.grid().Axes[axis].Values, func(v grid.Value) bool { return v.Object })
 }
 
-// part compiles what stands in ${ }, or an expression of its own.
+// part compiles the expression in ${ }, or an expression of its own.
 func (c *compiler) part(e hclsyntax.Expression) {
 	if nt, ok := e.(*numberText); ok {
 		inner := nt.of

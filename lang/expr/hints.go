@@ -55,7 +55,7 @@ func noun(root string) string {
 func (r *rewriter) unknownName(n *hclsyntax.ScopeTraversalExpr, root, name string, names []string) {
 	kind := noun(root)
 	if root == "checkpoint" {
-		r.ds.Errorat(n.SrcRange, "Unknown name", "${checkpoint} is the path; what else a job is told of it is in its environment: MUSTER_CHECKPOINT_INTERVAL (seconds), MUSTER_RESTART.")
+		r.ds.Errorat(n.SrcRange, "Unknown name", "${checkpoint} is the path; the job's environment has the rest: MUSTER_CHECKPOINT_INTERVAL (seconds), MUSTER_RESTART.")
 		return
 	}
 	r.ds.Errorat(n.SrcRange, "Unknown "+kind, "There is no %s named %q; %s", kind, name, suggestion(name, slices.Sorted(slices.Values(names)), kind+"s are"))
@@ -76,6 +76,8 @@ func (r *rewriter) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 		detail = elsewhere[root]
 	case r.inTemplate && len(n.Traversal) == 1 && r.negated == n:
 		detail += fmt.Sprintf(" For what the shell finds by that name write $${!%s}.", root)
+	case !r.inTemplate && strings.HasPrefix(detail, "There is no value") && strings.HasSuffix(detail, "."):
+		detail += " A text is written in quotes."
 	case r.inTemplate && len(n.Traversal) == 1:
 		detail += fmt.Sprintf(" For the shell's own variable write $${%s}.", root)
 	}

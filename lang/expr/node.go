@@ -36,7 +36,7 @@ func (n *numberText) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		if what == "" {
 			what = "The value"
 		}
-		return cty.UnknownVal(cty.String), append(ds, problem("A null in a text", what+` is null, and no text holds a null. Give it a value, or say what stands there then: ${coalesce(…, "none")}.`, n.of.Range()))
+		return cty.UnknownVal(cty.String), append(ds, problem("A null in a text", what+` is null, and a string cannot contain null. Give it a value, or a fallback: ${coalesce(…, "none")}.`, n.of.Range()))
 	}
 	if v.Type() == cty.String {
 		return v, ds
@@ -56,7 +56,7 @@ func (n *numberText) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return t, ds
 }
 
-// spliced is a list of paths as it stands in a command: joined by a space.
+// spliced is a list of paths as it belongs in a command: joined by a space.
 func spliced(v cty.Value) cty.Value {
 	raw, marks := v.Unmark()
 	if !raw.IsWhollyKnown() || raw.IsNull() || !(raw.Type().IsListType() || raw.Type().IsTupleType()) {
@@ -139,7 +139,7 @@ func (n *cellRef) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return traverse(v, n.rest)
 }
 
-// symbolRef is a value that stands by name until a job is rendered.
+// symbolRef is a value that is written by name until a job is rendered.
 type symbolRef struct {
 	hclsyntax.Expression
 	sym    Symbol

@@ -13,7 +13,7 @@ import (
 // without symbols its value as JSON.
 type printer struct {
 	c     *compiler
-	named bool // axes and params stand by name, too; nothing is evaluated
+	named bool // axes and params are written by name, too; nothing is evaluated
 }
 
 // Source is the normal form of a compiled expression with axes by name.
@@ -208,7 +208,7 @@ var opNames = map[*hclsyntax.Operation]string{
 
 func opName(op *hclsyntax.Operation) string { return opNames[op] }
 
-// closed reports whether an expression can be evaluated where it stands: it
+// closed reports whether an expression can be evaluated where it is: it
 // uses no name bound by a for around it and no item of a splat around it.
 func closed(e hclsyntax.Expression) bool {
 	if len(hclsyntax.Variables(e)) > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // resolve replaces a name by what it stands for in the scope. A name that is
-// not there is told, and the node stays.
+// not there is reported, and the node stays.
 func (r *rewriter) resolve(n *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	root, name, rest := split(n.Traversal)
 	s := r.scope
@@ -124,7 +124,7 @@ func listed(root string, names []string) string {
 	return strings.Join(full, ", ")
 }
 
-// known tells a function that is not there, beside all else that is wrong in
+// known reports a function that is not there, beside all else that is wrong in
 // the expression.
 func (r *rewriter) known(n *hclsyntax.FunctionCallExpr) {
 	if r.scope == nil || r.scope.Static == nil {
@@ -214,7 +214,7 @@ func (r *rewriter) static(root, name string) bool {
 }
 
 // constant puts the value of a name outside the cell in its place. What does
-// not evaluate stays, for try() and can() to catch, and is told when it is
+// not evaluate stays, for try() and can() to catch, and is reported when it is
 // evaluated for good.
 func (r *rewriter) constant(n *hclsyntax.ScopeTraversalExpr, root, name string) hclsyntax.Expression {
 	s := r.scope

@@ -67,7 +67,7 @@ func (r *rewriter) expr(e hclsyntax.Expression, arith bool) hclsyntax.Expression
 }
 
 // maxExponent bounds what is written as a number, in powers of two: twice
-// what a 64-bit float holds. Beyond it reckoning takes time and memory with
+// what a 64-bit float holds. Beyond it computing takes time and memory with
 // the number's size, not its text's.
 const maxExponent = 2048
 
@@ -157,7 +157,7 @@ func (r *rewriter) template(n *hclsyntax.TemplateExpr) hclsyntax.Expression {
 	return &c
 }
 
-// part rewrites what stands in ${ } of a template.
+// part rewrites the expression in ${ } of a template.
 func (r *rewriter) part(p hclsyntax.Expression, rewrite func(hclsyntax.Expression) hclsyntax.Expression) hclsyntax.Expression {
 	outer := r.inTemplate
 	r.inTemplate = true

@@ -22,11 +22,11 @@ type Scope struct {
 	Static *hcl.EvalContext          // var, local, path, functions
 	Params map[string]hcl.Expression // param.NAME; may read cell.*, other params, symbols
 
-	// Symbols are the roots that stand by name in canonical text and are
+	// Symbols are the roots that are written by name in canonical text and are
 	// resolved at the job's site: input, output, path … with the names they
 	// have; nil for any name. A name that is not listed is looked up in Static.
 	Symbols map[string][]string
-	// Sensitive reports values of Static that must stand by name, too.
+	// Sensitive reports values of Static that must be written by name, too.
 	// Marked values do so anyway.
 	Sensitive func(root, name string) bool
 
@@ -181,7 +181,7 @@ func Eval(e hcl.Expression, static *hcl.EvalContext) (cty.Value, diag.List) {
 	return v, ds
 }
 
-// TooLarge is the summary of what is told of values beyond all bounds.
+// TooLarge is the summary of the diagnostic about values beyond all bounds.
 const TooLarge = "The value is too large"
 
 // tooBig refuses values whose text would fill the memory when used again and
@@ -202,7 +202,7 @@ func tooBig(v cty.Value, at hcl.Range) (ds diag.List) {
 		})
 	}
 	if size > maxBytes/4 {
-		ds.Errorat(at, TooLarge, "It holds over %d MiB. Keep bulky data in files and hand over their paths.", maxBytes/4>>20)
+		ds.Errorat(at, TooLarge, "It holds over %d MiB. Keep bulky data in files and pass their paths.", maxBytes/4>>20)
 	}
 	return ds
 }

@@ -1,8 +1,7 @@
 // Package expr compiles HCL expressions for the cells of a grid, so that a
-// million cells cost no more than the texts they differ in. It promises that
-// numbers look alike wherever they are printed, that the canonical text of an
-// expression is the same for the same meaning however the file is formatted,
-// and that no expression a user writes can make it panic.
+// million cells cost no more memory than their distinct texts. Numbers look the
+// same wherever they are printed, the canonical text of an expression does not
+// depend on formatting, and no expression of a user can make the package panic.
 package expr
 
 import (
@@ -34,7 +33,7 @@ type Template struct {
 }
 
 // Compile compiles an expression for the cells of a scope. Names are checked
-// here; Errors tells what only evaluation can find. The template is never nil
+// here; Errors reports what only evaluation can find. The template is never nil
 // and safe to use even when there are errors.
 func Compile(e hcl.Expression, s *Scope) (*Template, diag.List) {
 	t, ds := compile(e, s)
@@ -104,7 +103,7 @@ func (t *Template) broken() *Template {
 	return t
 }
 
-// once drops diagnostics said twice: a name may stand in many parts.
+// once drops diagnostics said twice: a name may be in many parts.
 func once(ds diag.List) diag.List {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(ds, func(d diag.Diagnostic) bool {
@@ -130,7 +129,7 @@ func (t *Template) Symbols() []Symbol { return t.symbols }
 // Sensitive are the sensitive values it reads.
 func (t *Template) Sensitive() []Symbol { return t.secret }
 
-// Range is where the expression stands.
+// Range is where the expression is written.
 func (t *Template) Range() hcl.Range { return t.at }
 
 // List returns the elements of a list written out, [a, b], each compiled; ok
@@ -181,7 +180,7 @@ func evalIn(f *frame, e hclsyntax.Expression) (cty.Value, hcl.Diagnostics) {
 }
 
 // Render is the value for cell i with its symbols resolved; the value is
-// free of marks. In a template string a list of paths stands joined by spaces.
+// free of marks. In a template string a list of paths is joined by spaces.
 func (t *Template) Render(i int, lookup Lookup) (cty.Value, diag.List) {
 	if lookup == nil {
 		lookup = func(string, string) (cty.Value, bool) { return cty.NilVal, false }
@@ -227,11 +226,11 @@ func (t *Template) readings(i int) []diag.Value {
 	return vs
 }
 
-// maxErrors is how many cells of one expression are told.
+// maxErrors is how many cells of one expression are reported.
 const maxErrors = 3
 
 // Errors evaluates the expression for all cells, once per combination of the
-// axes it reads, and tells what fails with the first cell concerned. For an
+// axes it reads, and reports what fails with the first cell concerned. For an
 // expression with symbols it does so for the parts that have none.
 func (t *Template) Errors() diag.List {
 	var ds diag.List

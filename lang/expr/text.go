@@ -18,7 +18,7 @@ import (
 //
 // It must never be the same for two different contents, so literal text that
 // looks like a symbol is told apart: the dollars directly before a brace are
-// doubled ("$${HOME}" is the shell's own). Whatever is not a string stands as
+// doubled ("$${HOME}" is the shell's own). Whatever is not a string is written as
 // ${…} with JSON inside, which no literal can be.
 
 // AppendText appends the canonical text of cell i as written: what the
@@ -46,7 +46,7 @@ func (t *Template) AppendText(buf []byte, i int) []byte {
 func (t *Template) Text(i int) string { return string(t.AppendText(nil, i)) }
 
 // appendText appends a text that is escaped in itself. Dollars at the end of
-// what stands before it are doubled when they come to stand before a brace.
+// the text before it are doubled when they come before a brace.
 func appendText(buf []byte, start int, text string) []byte {
 	if len(text) == 0 {
 		return buf

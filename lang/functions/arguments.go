@@ -80,7 +80,7 @@ func numbered(f function.Function, size func([]cty.Value) float64, spend func(..
 	})
 }
 
-// errNoResult stands for go-cty's account of a panic: what its functions
+// errNoResult replaces go-cty's account of a panic: what its functions
 // panic on is a result that is no number, as of log(-1, 10).
 var errNoResult = errors.New("there is no such number for these arguments")
 

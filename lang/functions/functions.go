@@ -1,4 +1,5 @@
-// Package functions has the functions that expressions of the language may call.
+// Package functions implements the functions that expressions of the language
+// can call.
 package functions
 
 import (

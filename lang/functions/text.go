@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/lang/disk"
-	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/lang/value"
 )
 

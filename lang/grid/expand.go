@@ -130,7 +130,7 @@ func (e *expansion) axes() {
 	slices.SortFunc(e.g.Axes, func(a, b Axis) int { return strings.Compare(a.Name, b.Name) })
 	for i := 1; i < len(e.g.Axes); i++ {
 		if e.g.Axes[i].Name == e.g.Axes[i-1].Name {
-			e.errorf(e.g.Axes[i].At, "Duplicate axis", "The axis %q stands twice in %s.", e.g.Axes[i].Name, e.name())
+			e.errorf(e.g.Axes[i].At, "Duplicate axis", "The axis %q is twice in %s.", e.g.Axes[i].Name, e.name())
 		}
 	}
 	if len(e.g.Axes) == 0 {
@@ -151,7 +151,7 @@ func (e *expansion) axis(a Axis) {
 	e.g.Axes = append(e.g.Axes, a)
 }
 
-// distinct sorts values and drops what stands twice, with a warning.
+// distinct sorts values and drops duplicates, with a warning.
 func (e *expansion) distinct(a Axis) []Value {
 	sorted := slices.Clone(a.Values)
 	byText := make(map[string]Value, len(sorted))
@@ -176,7 +176,7 @@ func (e *expansion) twice(axis Axis, kept, dropped Value) {
 		}
 		fallthrough
 	case kept.V.Type() == dropped.V.Type():
-		e.ds.Append(e.at(axis.At, diag.Warning, "An axis value stands twice", fmt.Sprintf("The value %s stands twice on the axis %q of %s; it counts once.", kept.KeyText, axis.Name, e.name())))
+		e.ds.Append(e.at(axis.At, diag.Warning, "Duplicate axis value", fmt.Sprintf("The value %s is twice on the axis %q of %s; it counts once.", kept.KeyText, axis.Name, e.name())))
 	default:
 		e.ds.Append(e.at(axis.At, diag.Warning, "One axis value in two types", fmt.Sprintf("The axis %q of %s holds %s both as a %s and as a %s. Both are the same cell; it counts once, as a %s.",
 			axis.Name, e.name(), kept.KeyText, kept.V.Type().FriendlyName(), dropped.V.Type().FriendlyName(), kept.V.Type().FriendlyName())))
@@ -204,8 +204,8 @@ func didYouMean(name string, known []string) string {
 	return "."
 }
 
-// hopeless refuses a grid that is far too large before its values are even
-// looked at for what stands twice.
+// hopeless refuses a grid that is far too large before its values are searched
+// for duplicates.
 func (e *expansion) hopeless() bool {
 	const far = 1000 // times the limit
 	return !e.within(e.spec.Axes, far*e.limit())

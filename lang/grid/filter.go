@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-// maxWhereErrors is how many combinations are told when a where fails.
+// maxWhereErrors is how many combinations are reported when a where fails.
 const maxWhereErrors = 3
 
 // filter sets the grid to the cells of the product that all predicates keep.

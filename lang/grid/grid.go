@@ -1,8 +1,7 @@
-// Package grid turns axes into cells. A cell is an index: a dense grid costs
-// no memory per cell, a filtered one eight bytes. It promises that the cells
-// and their order depend on the axes' names and values alone, never on the
-// order in which they were written, and that no grid is expanded before it
-// was counted.
+// Package grid turns axes into cells. A cell is an index: a dense grid costs no
+// memory per cell, a filtered one eight bytes. The cells and their order depend
+// only on the names and values of the axes, never on the order in which they
+// were written, and no grid is expanded before it is counted.
 package grid
 
 import (

@@ -41,7 +41,7 @@ func (e *expansion) include() {
 	e.g = wide
 }
 
-// checkIncludes tells of entries that miss an axis or have one too many.
+// checkIncludes reports entries that miss an axis or have one too many.
 func (e *expansion) checkIncludes() {
 	names := e.g.AxisNames()
 	told := 0
@@ -70,7 +70,7 @@ func (e *expansion) checkIncludes() {
 }
 
 // merged sorts the axis's values with those of the included cells. Values
-// that are there already are expected; only a differing type or object is told.
+// that are there already are expected; only a differing type or object is reported.
 func (e *expansion) merged(axis Axis, values []Value) []Value {
 	slices.SortStableFunc(values, compare)
 	byText := make(map[string]Value, len(values))

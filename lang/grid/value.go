@@ -21,7 +21,7 @@ const maxText = 1024
 type Value struct {
 	V       cty.Value // numbers canonical, also inside objects
 	Text    string    // as a template prints it; for an object its key attribute
-	KeyText string    // Text as it stands in a key, quoted where needed
+	KeyText string    // Text as it belongs in a key, quoted where needed
 	IsNum   bool
 	Num     float64 // for order; exact order of big integers is by V
 	Object  bool

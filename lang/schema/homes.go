@@ -21,7 +21,7 @@ func Homes(name string, attrs bool) (out []string) {
 	}
 	walk(Language)
 	if len(out) > 3 {
-		return nil // too common to say where it was meant to stand
+		return nil // too common to say where it belongs
 	}
 	return out
 }

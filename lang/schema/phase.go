@@ -25,85 +25,6 @@ var Place = &Block{
 	},
 }
 
-// Job is the block of that name.
-var Job = &Block{
-	Name: "job", Single: true, Doc: "The template of the phase's jobs.",
-	Attrs: []Attr{
-		{Name: "name", Type: "string", Default: "PHASE-KEY", Doc: "A label: unique, shown, the scheduler's job name. In no identity and no hash."},
-		{Name: "command", Type: "string or list(string)", Required: true, Doc: "A string is run from a file by `/bin/sh` exactly as it evaluates; a list is exec'd and never touched by a shell."},
-		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of the job, after the backend's."},
-		{Name: "setup", Type: "string", Doc: "Shell lines before the command, after the backend's."},
-		{Name: "image", Type: "string", Doc: "Container image that the command runs in: a file (`.sif`) or folder from the workdir, or a registry's. Hosts and clusters run it by apptainer or singularity."},
-	},
-	Blocks: []*Block{
-		{Name: "secret", Labels: []string{"name"}, Doc: "A variable read at submission and kept out of scripts, state, plans and hashes. Exactly one of the three.",
-			Attrs: []Attr{
-				{Name: "env", Type: "string", Doc: "Read from this variable of muster's environment."},
-				{Name: "command", Type: "list(string)", Doc: "Read from this command's output."},
-				{Name: "file", Type: "string", Doc: "Read from this file."},
-			}},
-		{Name: "resources", Single: true, Doc: "What a job needs. Each may read `cell` and `param`.",
-			Attrs: []Attr{
-				{Name: "cpus", Type: "number", Default: "1", Doc: "Cores of the job, of all its nodes together."},
-				{Name: "memory", Type: "size", Doc: "Memory of the job, of all its nodes together, such as `\"32GiB\"`."},
-				{Name: "gpus", Type: "number", Default: "0, or 1 with a gpu block", Doc: "GPUs of the job, of all its nodes together."},
-				{Name: "disk", Type: "size", Doc: "Disk that a job needs while it runs. A plan looks for room for as many jobs as run on a volume at once."},
-				{Name: "nodes", Type: "number", Default: "1", Doc: "Nodes. Each gives as many cores and GPUs as the others, and these are charged: 3 GPUs on 2 nodes are 4."},
-				{Name: "walltime", Type: "duration", Doc: "Hard limit of one attempt; also the ceiling of what it may cost."},
-			},
-			Blocks: []*Block{{Name: "gpu", Single: true, Doc: "What each GPU must be.",
-				Attrs: []Attr{
-					{Name: "models", Type: "list(string)", Default: "any", Doc: "Any of these, by the field's names: `[\"A100\", \"H100\"]`."},
-					{Name: "memory", Type: "size", Doc: "Least memory of one GPU."},
-				}}}},
-		{Name: "options", Labels: []string{"type"}, Open: true, Doc: "Job options of one type of backend, by its provider's schema. They may read `cell` and `param`."},
-		{Name: "input", Labels: []string{"name"}, Doc: "A file that the job reads. Exactly one of `from`, `from_all` and `path`: with the first two, a file of another phase's job, which orders jobs cell by cell; with `path`, files that no phase makes.",
-			Attrs: []Attr{
-				{Name: "from", Type: "output", Doc: "`phase.NAME.output.OUTPUT`: exactly one producer for each cell."},
-				{Name: "from_all", Type: "output", Doc: "The same for any number of producers: a list in key order."},
-				{Name: "path", Type: "string", Doc: "A file that no phase makes, relative to the campaign's folder, or a pattern such as `\"data/*.csv\"`: a list in order of name. May read `cell`. The digest of its bytes is part of what determines the result."},
-				{Name: "match", Type: "map(any)", Default: "axes of the same name", Doc: "Producer axes and what they must be: `{ N = cell.hidden }`."},
-			}},
-		Output,
-		{Name: "metric", Labels: []string{"name"}, Doc: "A value read from a verified output. Exactly one of `json`, `column`, `regex`.",
-			Attrs: []Attr{
-				{Name: "output", Type: "string", Required: true, Doc: "The output it is read from, by name."},
-				{Name: "json", Type: "JSON pointer", Doc: "RFC 6901, such as `\"/final/loss\"`."},
-				{Name: "column", Type: "string", Doc: "A CSV's column; its last row counts."},
-				{Name: "regex", Type: "regular expression", Doc: "RE2; the first group of the last match counts."},
-				{Name: "required", Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "A job that leaves no such value fails as `bad_output`. Else the missing value is only reported."},
-			}},
-		Watch,
-	},
-}
-
-// Watch is the block of that name.
-var Watch = &Block{
-	Name: "watch", Single: true, Doc: "Looks after a job while it runs. It is no part of what determines a result: changing it re-runs nothing.",
-	Attrs: []Attr{
-		{Name: "forbid", Type: "list(regular expression)", Default: "[]", Doc: "RE2, on each line that the job prints: a match ends the job, class `forbidden`, even if it then exits 0."},
-		{Name: "stalled_after", Type: "duration", Default: "never", Doc: "The job is stalled when it has printed nothing and moved no checkpoint for so long, at least `\"10s\"`."},
-		{Name: "on_stall", Type: "string", Default: "\"tell\"", Doc: "`tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
-	},
-}
-
-// Output is the block of that name.
-var Output = &Block{
-	Name: "output", Labels: []string{"name"},
-	Doc: "A file the job must leave behind, relative to the workdir. Exactly one of `path`, `glob`, `dir`.",
-	Attrs: []Attr{
-		{Name: "path", Type: "string", Doc: "One file."},
-		{Name: "glob", Type: "string", Doc: "Files by a pattern; as an input it is a list."},
-		{Name: "dir", Type: "string", Doc: "A folder and all below it."},
-		{Name: "min_count", Type: "number", Default: "1", Doc: "With `glob`: least number of files; 0 if a job may leave none."},
-		{Name: "min_size", Type: "size", Default: "0", Doc: "Least size of each file."},
-		{Name: "verify", Type: "string, object or list", Default: "\"exists\"", Doc: "`exists`, `nonempty`, `json`, `jsonl`, `csv`, `zip`, `gzip`, `safetensors`, `sha256` (the output is a manifest), `{ sha256 = \"SHA256SUMS\" }`, `{ command = \"…\" }`, or several in a list."},
-		{Name: "verify_timeout", Type: "duration", Default: "the walltime, at least 10m", Doc: "The most time that verifying it may take."},
-		{Name: "verify_max_size", Type: "size", Default: "2GiB for each second of `verify_timeout`", Doc: "The most bytes that are read and unpacked to verify it."},
-		{Name: "shared", Type: "bool", Default: "false", Doc: "Several jobs write it: it is checked for change only and feeds nobody."},
-	},
-}
-
 // Smoke is the block of that name.
 var Smoke = &Block{
 	Name: "smoke", Single: true, Doc: "The same job, only shorter, before anything bigger starts.",
@@ -142,7 +63,7 @@ var Retry = &Block{
 	Name: "retry", Single: true, Doc: "Which failures are tried again.",
 	Hint: "A retry may scale resources and move pools, never params or command: results stay comparable.",
 	Attrs: []Attr{
-		{Name: "on", Type: "list(failure class)", Required: true, Doc: "Classes that are tried again; `oom` stands for `oom_gpu`, `oom_host` and `oom_sched`."},
+		{Name: "on", Type: "list(failure class)", Required: true, Doc: "Classes that are tried again; `oom` means `oom_gpu`, `oom_host` and `oom_sched`."},
 		{Name: "max_attempts", Type: "number", Default: "3", Doc: "Launches, the first included; at most 10,000."},
 		{Name: "delay", Type: "duration", Default: "0s", Doc: "Before the next launch."},
 	},
@@ -196,7 +117,7 @@ var Precondition = &Block{
 var Lifecycle = &Block{
 	Name: "lifecycle", Single: true, Doc: "Rules about re-running.",
 	Attrs: []Attr{
-		{Name: "ignore_changes", Type: "list(field)", Default: "[]", Doc: "Fields whose change re-runs nothing: `command`, `env`, `env.NAME`, `setup`, `image`, `param`, `param.NAME`, `source`, `input`."},
+		{Name: "ignore_changes", Type: "list(field)", Default: "[]", Doc: "Fields whose change re-runs nothing: " + ignorableDoc() + "."},
 		{Name: "prevent_rerun", Type: "bool", Default: "false", Doc: "Completed jobs are never run again. Remembered in the state."},
 		{Name: "rerun_on_input_bytes", Type: "bool", Default: "false", Doc: "Run again when an input's bytes changed though its hash did not."},
 	},

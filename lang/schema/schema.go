@@ -1,5 +1,5 @@
-// Package schema is the language as tables: every block, what it may hold, and
-// what the reference says of it.
+// Package schema is the language as tables: every block, its attributes and
+// nested blocks, and their text in the reference.
 package schema
 
 // An Attr is one attribute of a block of the language. Type and Default
@@ -11,6 +11,7 @@ type Attr struct {
 	Default  string
 	Doc      string
 	Required bool
+	Hash     Hash // of an attribute in a phase; undecided elsewhere
 }
 
 // A Block is one block of the language. What is not in these tables is

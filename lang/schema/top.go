@@ -12,7 +12,7 @@ var Language = &Block{
 // Campaign is the block of that name.
 var Campaign = &Block{
 	Name: "campaign", Labels: []string{"name"}, Single: true,
-	Doc: "What the campaign is called, where its state lies, and whom to tell.",
+	Doc: "The campaign's name, the place of its state, and its notifications.",
 	Attrs: []Attr{
 		{Name: "description", Type: "string", Doc: "What the campaign is for, shown by `plan -markdown` and `report`."},
 		{Name: "required_version", Type: "version constraint", Doc: "Versions of muster that may run it, such as `\">= 0.1\"`."},
@@ -21,7 +21,7 @@ var Campaign = &Block{
 		{Name: "max_cells", Type: "number", Default: "10000000", Doc: "Most cells a grid may have; a larger one is an error that gives the count."},
 	},
 	Blocks: []*Block{
-		{Name: "state", Labels: []string{"type"}, Single: true, Open: true, Doc: "Where the state lies. Without it: a file beside the campaign."},
+		{Name: "state", Labels: []string{"type"}, Single: true, Open: true, Doc: "Where muster keeps the state. Without it: a file beside the campaign."},
 		{Name: "notify", Labels: []string{"type"}, Open: true, Doc: "Reserved for whom to tell: this version reads the block, warns, and sends nothing."},
 		{Name: "required_providers", Single: true, Open: true, Doc: "The attribute of the same name, as a block."},
 	},
@@ -35,7 +35,7 @@ var Variable = &Block{
 		{Name: "type", Type: "type", Default: "any", Doc: "What it must be, such as `string`, `number`, `list(string)`, `object({ n = number })`."},
 		{Name: "default", Type: "any", Doc: "Its value when none is given. Without it, a value must be given."},
 		{Name: "description", Type: "string", Doc: "What it is for."},
-		{Name: "sensitive", Type: "bool", Default: "false", Doc: "The value is kept out of state, plans and hashes, and stands there by name."},
+		{Name: "sensitive", Type: "bool", Default: "false", Doc: "State, plans and hashes contain the variable's name, never its value."},
 	},
 	Blocks: []*Block{{
 		Name: "validation", Doc: "A condition that the value must meet.",
@@ -79,7 +79,7 @@ var Backend = &Block{
 			{Name: "status", Type: "string", Default: "\"stopped\"", Doc: "`stopped` or `running`."},
 			{Name: "since", Type: "time", Doc: "Since when: a day, `\"2026-11-09\"` (UTC), or a time, RFC 3339."},
 			{Name: "disk", Type: "size", Doc: "What its disk holds, where that is billed."},
-			{Name: "price", Type: "object", Default: "not known", Doc: "What it is billed as it stands, as `price` of the backend says it: `usd_per_hour`, `usd_per_gb_month` (of `disk`), or in another currency."},
+			{Name: "price", Type: "object", Default: "not known", Doc: "Its price, in the same form as the backend's `price`: `usd_per_hour`, `usd_per_gb_month` (of `disk`), or in another currency."},
 		},
 	}},
 }
@@ -176,10 +176,10 @@ var Moved = &Block{
 
 // Import is the block of that name.
 var Import = &Block{
-	Name: "import", Doc: "Adopts a running or finished job of a backend.",
+	Name: "import", Doc: "Adopts what muster did not start: without `id`, files at the output paths of jobs that muster has not run; with `id`, a running or finished job of a backend. Files are adopted where every declared output of a job is there and passes its `verify`; muster records that it did not run these jobs. A block with nothing left to adopt does nothing.",
 	Attrs: []Attr{
-		{Name: "to", Type: "address", Required: true, Doc: "The job it becomes."},
-		{Name: "backend", Type: "backend", Required: true, Doc: "Where it runs or ran."},
-		{Name: "id", Type: "string", Required: true, Doc: "The backend's own id of it."},
+		{Name: "to", Type: "address", Required: true, Doc: "The job: `phase.NAME` or `phase.NAME[\"key\"]`. Of files also a whole phase: every job whose files are there."},
+		{Name: "backend", Type: "backend", Default: "where the jobs may run", Doc: "Where the files are, or where the job runs or ran. Required with `id`."},
+		{Name: "id", Type: "string", Doc: "The backend's own id of a job."},
 	},
 }

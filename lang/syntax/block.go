@@ -16,14 +16,13 @@ import (
 )
 
 // A Block is a block of a campaign that agrees with its specification as far
-// as names go. What did not agree was told and left out.
+// as names go. What did not agree was reported and left out.
 type Block struct {
 	Spec   *schema.Block
 	Labels []string
 	Attrs  map[string]*hclsyntax.Attribute
 	Inner  []*Block
-	Range  hcl.Range // its header
-	Whole  hcl.Range
+	Range  hcl.Range        // its header
 	Syntax *hclsyntax.Block // nil for the top level
 	Meant  map[string]bool  // attributes and blocks that misspelt ones seem to be
 }
@@ -91,7 +90,7 @@ func (s *Source) Blocks() *Block {
 func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Block) *Block {
 	b := &Block{Spec: spec, Attrs: map[string]*hclsyntax.Attribute{}, Syntax: of}
 	if of != nil {
-		b.Labels, b.Range, b.Whole = of.Labels, hcl.RangeBetween(of.TypeRange, of.OpenBraceRange), of.Range()
+		b.Labels, b.Range = of.Labels, hcl.RangeBetween(of.TypeRange, of.OpenBraceRange)
 	}
 	meant := map[string]bool{} // what unknown names were probably meant to be
 	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
@@ -101,12 +100,12 @@ func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Bl
 			meant[UnknownAttr(&s.Sure, spec, a)] = true
 		}
 	}
-	strayed := false // a block of the top level was told here
+	strayed := false // a block of the top level was reported here
 	for _, c := range body.Blocks {
 		inner := spec.Block(c.Type)
 		switch {
 		case c.OpenBraceRange == c.TypeRange:
-			meant[c.Type] = true // it has no brace, which was told
+			meant[c.Type] = true // it has no brace, which was reported
 		case inner != nil:
 			if s.labels(inner, c) {
 				b.Inner = append(b.Inner, s.body(inner, c.Body, c))
@@ -116,7 +115,7 @@ func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Bl
 		case spec.Open:
 			// Its owner reads b.syntax.
 		case of != nil && schema.Language.Block(c.Type) != nil && (s.strayed(of, c) || strayed):
-			// It follows from what was told.
+			// It follows from what was reported.
 		default:
 			strayed = of != nil && schema.Language.Block(c.Type) != nil
 			meant[UnknownBlock(&s.Sure, spec, c)] = true
@@ -173,7 +172,7 @@ func nameForm(block string) string {
 	return "use letters, digits, _ and -, and begin with a letter"
 }
 
-// validLabel holds names that stand in addresses to their form; a campaign's
+// validLabel requires that names in addresses have their form; a campaign's
 // name is also a file's, and a budget's, a clock's and a machine's are only shown.
 func validLabel(block, label string) bool {
 	switch block {

@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"regexp"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -15,7 +16,7 @@ var (
 	yamlBegins = regexp.MustCompile(`^(---|- \S|[A-Za-z_][\w-]*:(\s|$))`)
 )
 
-// foreign tells a file that begins as JSON or YAML: one error for all of its
+// foreign reports a file that begins as JSON or YAML: one error for all of its
 // lines.
 func foreign(name string, text []byte) (d diag.Diagnostic, ok bool) {
 	at := 0
@@ -36,7 +37,7 @@ func foreign(name string, text []byte) (d diag.Diagnostic, ok bool) {
 		return diag.Diagnostic{
 			Summary: "The file is " + what + ", not HCL",
 			Detail:  `A campaign is written as phase "NAME" { … } with a job { command = "…" } in it. An ARIS manifest or grid spec becomes one by: muster convert FILE.`,
-			Subject: &hcl.Range{Filename: name, Start: hcl.Pos{Line: n + 1, Column: 1, Byte: at}, End: hcl.Pos{Line: n + 1, Column: 1 + len(line), Byte: at + len(line)}},
+			Subject: &hcl.Range{Filename: name, Start: hcl.Pos{Line: n + 1, Column: 1, Byte: at}, End: hcl.Pos{Line: n + 1, Column: 1 + utf8.RuneCount(line), Byte: at + len(line)}},
 		}, true
 	}
 	return d, false

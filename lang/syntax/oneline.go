@@ -42,7 +42,7 @@ const quoteOpen = "A quoted text goes on over the end of its line"
 
 var heredocOpens = regexp.MustCompile(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)
 
-// openTexts tells a text without an end where it begins, and once: HCL names
+// openTexts reports a text without an end where it begins, and once: HCL names
 // the end of the file, and every line on the way there.
 func openTexts(ds diag.List, src []byte) diag.List {
 	const lines, end = "Invalid multi-line string", "Unterminated template string"
@@ -152,7 +152,8 @@ func spread(src []byte, at *hcl.Range) string {
 	return b.String()
 }
 
-// closing is where the brace closes that stands before a text; -1 when it
+// closing is the index of the closing brace of a block, in the text after its
+// opening one; -1 when it
 // does so on a later line.
 func closing(s string) int {
 	depth, quoted := 1, false

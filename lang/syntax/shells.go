@@ -27,12 +27,12 @@ var shellOpens = regexp.MustCompile(`\$\{[^}]*$`)
 var shellParts = regexp.MustCompile(`(?:^|[^$])(\$\{(?:[!?@*$#-]\}|[!#][\w@*][^}"\n]*\}|\w+(?:\[[^\]\n]*\])?(?::?[-=?+]|:\d|[%#^,@]|//?)[^}"\n]*\}|\w+\[[@*]\]\}))`)
 
 // tellShells says of errors that ${…} of a shell causes what it is and how it
-// is written. Where it holds # or //, a comment to the parser, the error lies
+// is written. Where it holds # or //, a comment to the parser, the error is
 // behind it, and so may all that follow: they are dropped.
 func tellShells(ds diag.List, src []byte) diag.List {
 	var out diag.List
 	told := map[int]bool{} // by where the text begins
-	hidden := len(src)     // what stands behind is a comment to the parser
+	hidden := len(src)     // the text behind it is a comment to the parser
 	for _, d := range ds {
 		if d.Subject == nil || d.Subject.Start.Byte > len(src) {
 			out = append(out, d)
@@ -57,7 +57,7 @@ func tellShells(ds diag.List, src []byte) diag.List {
 	return slices.DeleteFunc(out, func(d diag.Diagnostic) bool { return d.Subject != nil && d.Subject.Start.Byte > hidden })
 }
 
-// shellPart is where the shell's text lies that an error follows from: on its
+// shellPart is the range of the shell text that causes an error: on its
 // line, before it, or on the line above, where what it holds is a comment to
 // the parser.
 func shellPart(src []byte, at int) (from, to int, comment bool) {

@@ -32,12 +32,12 @@ const (
 // unclosed stands for a detail that names the line of the open bracket.
 const unclosed = "unclosed"
 
-// What is said of quotes.
+// Messages about quotes.
 const (
 	quoteInText    = "A quote within a text"
 	quoteInTextHow = `The text ends at the second quote. Write \" for a quote that belongs to it, or the text as a heredoc: <<-EOT, the lines, and EOT on a line of its own.`
-	singleQuote    = "A text stands in double quotes"
-	curlyQuote     = "A text stands in straight quotes"
+	singleQuote    = "Use double quotes for strings"
+	curlyQuote     = "Use straight quotes for strings"
 )
 
 // quoteWithin is a line on which a text goes on, without a space, behind the quote
@@ -47,18 +47,18 @@ var quoteWithin = regexp.MustCompile(`=\s*"([^"\\]|\\.)*"[^"\s,;\]):?}=!<>&|+*/%
 var slips = []slip{
 	{of: wantsItem, line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s*:\s*(.*)`), summary: "An attribute has an equals sign", detail: "Write $1 = … in the place of the colon."},
 	{of: wantsItem, at: regexp.MustCompile(`^(--|;|%|/)`), summary: "This is neither an attribute nor a block", detail: "A comment begins with # or //."},
-	{of: wantsItem, at: regexp.MustCompile(`^([A-Za-z_][\w-]*)[ \t\r]*\n\s*\{`), summary: "A brace stands on the line of its block", detail: "Write $1 { on one line."},
+	{of: wantsItem, at: regexp.MustCompile(`^([A-Za-z_][\w-]*)[ \t\r]*\n\s*\{`), summary: "Put the brace on the line of its block", detail: "Write $1 { on one line."},
 	{of: "Invalid block definition", line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s+("[^"]*"|\d\S*)\s*$`), summary: "The equals sign is missing", detail: "If $1 is an attribute, write $1 = …; if it is a block, its brace opens on the same line: $1 … {."},
 	{of: wantsValue, at: regexp.MustCompile(`^<`), line: regexp.MustCompile(`<<`), summary: "This opens no heredoc", detail: "Write <<EOT or <<-EOT without a space or quotes, and end the line there."},
-	{of: wantsValue, at: regexp.MustCompile(`^\r?\n`), summary: "The value is missing", detail: "Write it behind the equals sign, on the same line; a text stands in quotes."},
+	{of: wantsValue, at: regexp.MustCompile(`^\r?\n`), summary: "The value is missing", detail: "Write it after the equals sign, on the same line; put strings in quotes."},
 	{of: wantsNewline, line: quoteWithin, summary: quoteInText, detail: quoteInTextHow},
 	{of: wantsNewline, at: regexp.MustCompile(`^=`), summary: "One equals sign too many", detail: "To compare, write ==; to set another attribute, begin a new line."},
 	{of: wantsNewline, at: regexp.MustCompile(`^and\b`), summary: "There is no operator and", detail: "Write && for and, || for or, ! for not."},
 	{of: wantsNewline, at: regexp.MustCompile(`^or\b`), summary: "There is no operator or", detail: "Write && for and, || for or, ! for not."},
 	{of: wantsNewline, line: regexp.MustCompile(`=\s*not\s`), summary: "There is no operator not", detail: "Write && for and, || for or, ! for not."},
-	{of: wantsNewline, at: regexp.MustCompile(`^\}`), summary: "A closing brace stands behind the last value", detail: "Put it on a line of its own: only a block of one attribute stands on one line, both braces with it."},
-	{of: wantsNewline, line: regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(\d[\w.:+-]*)\s*\}?\s*$`), summary: "A text stands in quotes", detail: `Write $1 = "$2".`},
-	{of: wantsNewline, summary: "Something stands behind the value", detail: "A new line is expected here. A text stands in quotes, and the parts of a list in brackets: [ … ]."},
+	{of: wantsNewline, at: regexp.MustCompile(`^\}`), summary: "A closing brace follows the last value", detail: "Put it on its own line: only a block of one attribute may be on one line, with both braces."},
+	{of: wantsNewline, line: regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(\d[\w.:+-]*)\s*\}?\s*$`), summary: "Put strings in quotes", detail: `Write $1 = "$2".`},
+	{of: wantsNewline, summary: "Unexpected text after the value", detail: "A new line is expected here. Put strings in quotes, and lists in brackets: [ … ]."},
 	{of: "Missing item separator", summary: "A comma or a closing bracket is missing", detail: unclosed},
 	{of: "Missing argument separator", summary: "A comma or a closing parenthesis is missing", detail: unclosed},
 	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},

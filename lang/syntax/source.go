@@ -1,6 +1,6 @@
-// Package syntax reads a campaign's files: bounded, as text, as HCL, and as
-// blocks that agree with the language's tables as far as names go. What does
-// not agree is told and left out.
+// Package syntax reads a campaign's files: bounded in size, as text, as HCL,
+// and as blocks whose names the language's tables know. It reports and skips
+// everything else.
 package syntax
 
 import (
@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -42,7 +43,7 @@ type Source struct {
 	Broken    bool                 // a file could not be read or parsed whole: what is missing may be there
 	Lost      bool                 // names that others refer to may be there, too
 	Almost    string               // what in the directory looks like a file of a campaign, and why it is none
-	Sure      diag.List            // what is wrong with it, whatever stands elsewhere
+	Sure      diag.List            // what is wrong with it, whatever else is in the file
 
 	slips map[string][]hcl.Pos // where the syntax of a file is at fault, but for a brace that is never closed
 }
@@ -153,7 +154,7 @@ func (s *Source) Parse(name string, src []byte) (*hclsyntax.Body, bool) {
 		more, repaired := moreOneLiners(name, text, hds)
 		s.Sure.Append(more...)
 		if lost && repaired != nil {
-			file = repaired // what stands elsewhere is looked at, too
+			file = repaired // the rest is read, too
 		}
 		s.Lost = s.Lost || lost
 	}
@@ -176,12 +177,27 @@ func (s *Source) slip(name string, hds hcl.Diagnostics) {
 	}
 }
 
-// strayed reports whether a block stands where it does because of an error
+// strayed reports whether a block is where it is because of an error
 // of syntax before it, in the same outer block.
 func (s *Source) strayed(of, c *hclsyntax.Block) bool {
 	return slices.ContainsFunc(s.slips[c.TypeRange.Filename], func(p hcl.Pos) bool {
 		return of.TypeRange.Start.Byte < p.Byte && p.Byte <= c.TypeRange.Start.Byte
 	})
+}
+
+// Half reports whether an error is of a value at whose very end an error of syntax
+// begins: the 1 of an unquoted 1m. Only the latter says what to write.
+func (s *Source) Half(d diag.Diagnostic) bool {
+	if d.Subject == nil || s.slipsAt(d.Subject.Filename, d.Subject.Start.Byte) || !s.slipsAt(d.Subject.Filename, d.Subject.End.Byte) {
+		return false
+	}
+	f := s.Files[d.Subject.Filename]
+	at := d.Subject.End.Byte
+	return f != nil && at < len(f.Bytes) && unicode.IsLetter(rune(f.Bytes[at]))
+}
+
+func (s *Source) slipsAt(name string, at int) bool {
+	return slices.ContainsFunc(s.slips[name], func(p hcl.Pos) bool { return p.Byte == at })
 }
 
 // Text is the source of a range.

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// UnknownAttr tells an attribute that a block does not have. It returns the name that was probably meant.
+// UnknownAttr reports an attribute that a block does not have. It returns the name that was probably meant.
 func UnknownAttr(ds *diag.List, spec *schema.Block, a *hclsyntax.Attribute) string {
 	attrs, blocks := spec.Names()
 	detail := ""
@@ -30,7 +30,7 @@ func UnknownAttr(ds *diag.List, spec *schema.Block, a *hclsyntax.Attribute) stri
 	return diag.Suggest(a.Name, append(attrs, blocks...))
 }
 
-// UnknownBlock tells a block that another does not hold. It returns the name that was probably meant.
+// UnknownBlock reports a block that another does not hold. It returns the name that was probably meant.
 func UnknownBlock(ds *diag.List, spec *schema.Block, c *hclsyntax.Block) string {
 	attrs, blocks := spec.Names()
 	detail := ""
@@ -38,7 +38,7 @@ func UnknownBlock(ds *diag.List, spec *schema.Block, c *hclsyntax.Block) string 
 	case slices.Contains(attrs, c.Type):
 		detail = fmt.Sprintf("%s is an attribute: write %s = { … } with an equals sign.", c.Type, c.Type)
 	case spec != schema.Language && schema.Language.Block(c.Type) != nil:
-		detail = fmt.Sprintf("%s block stands at the top of a file, not in %s block. Is a closing brace missing above?", wording.Capitalised(wording.Article(c.Type)), wording.Article(spec.Name))
+		detail = fmt.Sprintf("%s block belongs at the top of a file, not in %s block. Is a closing brace missing above?", wording.Capitalised(wording.Article(c.Type)), wording.Article(spec.Name))
 	default:
 		detail = noSuch(spec, "block", c.Type, append(blocks, attrs...))
 	}
@@ -65,7 +65,7 @@ var habits = map[string]string{
 	"mem":           "Memory of a job is memory = \"16GiB\", in resources { … }.",
 	"cpus_per_task": "Cores of a job are cpus, in resources { … }.",
 	"ntasks":        "Cores of a job are cpus, in resources { … }.",
-	"gres":          "GPUs of a job are gpus = N, in resources { … }; what they must be stands there in gpu { models = [ … ] }.",
+	"gres":          "GPUs of a job are gpus = N, in resources { … }; their kind is gpu { models = [ … ] } in the same block.",
 	"array":         "A phase has one job for each cell of its grid; muster makes the arrays.",
 	"partition":     "Options of a scheduler stand in options \"slurm\" { … } of the job.",
 	"retries":       "Failures are tried again by retry { on = [ … ] } in the phase.",
@@ -82,7 +82,7 @@ func noSuch(spec *schema.Block, kind, name string, known []string) string {
 	s := fmt.Sprintf("There is no %s named %q in %s", kind, wording.Clip(name), where)
 	homes, near := schema.Homes(name, kind == "attribute"), diag.Suggest(name, known)
 	if len(homes) > 0 && spec.Hint == "" && near != name+"s" {
-		s += fmt.Sprintf("; it stands in %s.", strings.Join(homes, " or "))
+		s += fmt.Sprintf("; it belongs in %s.", strings.Join(homes, " or "))
 	} else if habit := habits[name]; habit != "" {
 		s += ". " + habit
 	} else if near != "" {
@@ -97,7 +97,7 @@ func noSuch(spec *schema.Block, kind, name string, known []string) string {
 	return s
 }
 
-// duplicates tells blocks that stand twice, by type and labels.
+// duplicates reports blocks that are written twice, by type and labels.
 func (s *Source) duplicates(b *Block) {
 	seen := map[string]*Block{}
 	b.Inner = slices.DeleteFunc(b.Inner, func(c *Block) bool {
@@ -113,7 +113,7 @@ func (s *Source) duplicates(b *Block) {
 			seen[key] = c
 			return false
 		}
-		s.Sure.Errorat(c.Range, fmt.Sprintf("Duplicate %s", Title(c.Syntax)), "It stands already at %s line %d. %s", first.Range.Filename, first.Range.Start.Line, onlyOnce(c))
+		s.Sure.Errorat(c.Range, fmt.Sprintf("Duplicate %s", Title(c.Syntax)), "It is already at %s line %d. %s", first.Range.Filename, first.Range.Start.Line, onlyOnce(c))
 		return true
 	})
 	if b.Attrs["grid"] != nil && b.One("grid") != nil {

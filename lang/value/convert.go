@@ -1,5 +1,5 @@
-// Package value turns the values of expressions into those of Go and of JSON,
-// by the language's rules for numbers, durations and sizes.
+// Package value converts the values of expressions to Go and JSON values, by
+// the language's rules for numbers, durations and sizes.
 package value
 
 import (

@@ -1,5 +1,5 @@
-// Package wording has the small words of messages: articles, counts, and what
-// was probably meant.
+// Package wording builds small parts of messages: articles, counts, and
+// suggestions for misspelt names.
 package wording
 
 import (

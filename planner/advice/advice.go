@@ -1,13 +1,14 @@
-// Package advice reads the history of a campaign and says which of its
-// resources are far from what its jobs used, which line would change that, and
-// what it would save. It is pure and changes nothing: a person edits the
-// campaign, and the next plan shows the difference.
+// Package advice compares the resources of a campaign with the measured use of
+// its jobs. It proposes changed lines and estimates their savings. It changes
+// nothing: a person edits the campaign, and the next plan shows the difference.
 package advice
 
 import (
 	"fmt"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/fit"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -29,7 +30,7 @@ const (
 	aboveTime = 1.3
 	// often is the share of launches that fail alike from which a phase, and
 	// not a corner of its grid, has the wrong size. The breaker warns from there.
-	often = 0.10
+	often = history.Often
 )
 
 // An Input is what advice is drawn from.
@@ -75,7 +76,8 @@ var rules = []func(*adviser, *group) []Proposal{
 
 type adviser struct {
 	Input
-	out Report
+	out  Report
+	fits fit.Budget
 }
 
 func (a *adviser) note(format string, args ...any) {

@@ -24,9 +24,9 @@ const (
 // site is a cluster with CPU and GPU partitions, priced by the hour.
 func site() []offer.Pool {
 	return []offer.Pool{
-		{Backend: "slurm.x", Name: "gpu", Word: "partition", CPUs: 64, GPUs: 8, GPUModel: "A100", Memory: 512 * gb, Price: offer.Price{Known: true, USDPerGPUHour: "2", SUPerCPUHour: "1"}},
-		{Backend: "slurm.x", Name: "cpu", Word: "partition", CPUs: 64, Memory: 256 * gb, Price: offer.Price{Known: true, SUPerCPUHour: "0.5"}},
-		{Backend: "slurm.x", Name: "test", Word: "partition", CPUs: 64, Testing: true, Price: offer.Price{Known: true}},
+		{Backend: "slurm.x", Name: "gpu", Kind: offer.QueuePool, Word: "partition", CPUs: 64, GPUs: 8, GPUModel: "A100", Memory: 512 * gb, Price: offer.Price{Known: true, USDPerGPUHour: "2", SUPerCPUHour: "1"}},
+		{Backend: "slurm.x", Name: "cpu", Kind: offer.QueuePool, Word: "partition", CPUs: 64, Memory: 256 * gb, Price: offer.Price{Known: true, SUPerCPUHour: "0.5"}},
+		{Backend: "slurm.x", Name: "test", Kind: offer.QueuePool, Word: "partition", CPUs: 64, Testing: true, Price: offer.Price{Known: true}},
 	}
 }
 
@@ -512,7 +512,7 @@ func TestFailing(t *testing.T) {
 		fail  int // of ten jobs, each once and then well
 		want  string
 	}{
-		"half of them": {"flaky", 5, "phase.train: 5 of 15 launches failed, most with flaky, and ran 5h; retries took 33 % of the time from hand-over to end. No resource"},
+		"half of them": {"flaky", 5, "phase.train: 5 of 15 launches failed, most with flaky, and ran 5h; retries took 33 % of the time from hand-over to end. More resources"},
 		"one":          {"flaky", 1, ""},
 		"for memory":   {"oom_host", 5, ""},
 	} {

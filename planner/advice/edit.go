@@ -25,7 +25,7 @@ type Edit struct {
 	Value  string
 }
 
-// edit replaces the value that stands at a range.
+// edit replaces the value at a range.
 func (a *adviser) edit(at hcl.Range, value string) Edit {
 	e := Edit{File: at.Filename, Line: at.Start.Line, Value: value}
 	src := a.source(at.Filename)
@@ -62,7 +62,7 @@ func (a *adviser) asked(g *group, name, value string) Edit {
 }
 
 // into is a line to add to a block below a phase, right below the line on which it
-// begins. A block that stands on one line is taken apart.
+// begins. A block on one line is taken apart.
 func (a *adviser) into(p *lang.Phase, line string, path ...string) (Edit, bool) {
 	b, ok := a.find(p, path...)
 	if !ok {
@@ -141,7 +141,7 @@ func (a *adviser) find(p *lang.Phase, path ...string) (found *hclsyntax.Block, o
 	return found, found != nil
 }
 
-// attr is where the value of an attribute of a block stands.
+// attr is the range of the value of an attribute of a block.
 func (a *adviser) attr(p *lang.Phase, name string, path ...string) (hcl.Range, bool) {
 	b, ok := a.find(p, path...)
 	if !ok || b.Body.Attributes[name] == nil {
@@ -197,7 +197,7 @@ func timeLike(d time.Duration) time.Duration {
 }
 
 // sizeText is how a size is written that a phase asks for: as in the campaign
-// where it stands there, else as it is printed.
+// where it is written there, else as it is printed.
 func (a *adviser) sizeText(g *group, name string, asked float64) string {
 	if text := a.old(g, name); plain(text) {
 		return text

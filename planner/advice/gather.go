@@ -1,26 +1,19 @@
 package advice
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // A launch is one attempt that ended, of a job that is still in the campaign.
-type launch struct {
-	cell      int
-	job       *state.Job
-	at        *state.Attempt
-	completed bool // and its outputs are verified
-	goesOn    bool // its walltime ended it, and the next one went on with its work
-}
+type launch = history.Attempt
 
 // A group is a phase with its history.
 type group struct {
@@ -28,8 +21,7 @@ type group struct {
 	records  []*state.Job // by cell; nil where one was never attempted
 	launches []launch     // in the order of the cells
 	left     int          // cells that have not completed
-	// definitions are those of the state, by digest.
-	definitions map[string]json.RawMessage
+	past     *history.Past
 }
 
 // gather lays the records beside the cells of the campaign. Smokes are shorter
@@ -39,12 +31,14 @@ func gather(in Input, has func(address string) bool) []*group {
 	by := map[string]*group{}
 	var out []*group
 	for _, p := range in.Campaign.Phases {
-		g := &group{phase: p, left: p.Len(), definitions: in.State.Definitions}
+		g := &group{phase: p, left: p.Len()}
 		by[p.Name], out = g, append(out, g)
 	}
+	to := history.MovedOf(in.Campaign.Moved)
 	for _, job := range in.State.All() {
-		at, err := addr.Parse(job.Address)
-		if err != nil || job.Smoke || job.Status == state.Forgotten || has != nil && !has(job.Address) {
+		address, _ := to.Follow(job.Address)
+		at, err := addr.Parse(address)
+		if err != nil || job.Smoke || job.Status == state.Forgotten || has != nil && !has(address) {
 			continue
 		}
 		g := by[at.Phase]
@@ -55,31 +49,21 @@ func gather(in Input, has func(address string) bool) []*group {
 			if g.records == nil {
 				g.records = make([]*state.Job, g.phase.Len())
 			}
-			g.records[cell] = job
+			if g.records[cell] == nil || address == job.Address { // a taken address is left alone
+				g.records[cell] = job
+			}
 		}
 	}
 	for _, g := range out {
-		for cell, job := range g.records {
-			g.add(cell, job)
+		for _, job := range g.records {
+			if job != nil && job.Status == state.Completed {
+				g.left--
+			}
 		}
+		g.past = history.PastOf(g.phase, g.records, in.State.Definitions)
+		g.launches = g.past.Launches()
 	}
 	return out
-}
-
-func (g *group) add(cell int, job *state.Job) {
-	if job == nil {
-		return
-	}
-	if job.Status == state.Completed {
-		g.left--
-	}
-	for k := range job.Attempts {
-		at := &job.Attempts[k]
-		if at.Ended.IsZero() {
-			continue
-		}
-		g.launches = append(g.launches, launch{cell, job, at, k == len(job.Attempts)-1 && job.Status == state.Completed, evidence.GoesOn(g.phase, job, k)})
-	}
 }
 
 // shape is what a cell asks for, as the campaign is written now.
@@ -98,7 +82,7 @@ type class struct {
 }
 
 // classes groups a phase's cells by what they ask for of a resource, most
-// first; 0 stands for what is not written.
+// first; 0 means that nothing is written.
 func (g *group) classes(of func(offer.Shape) float64) []*class {
 	by := map[float64]*class{}
 	var out []*class
@@ -120,7 +104,7 @@ func (g *group) classes(of func(offer.Shape) float64) []*class {
 		}
 	}
 	for _, l := range g.launches {
-		c := asks[g.phase.RequestOf(l.cell, lang.Run)]
+		c := asks[g.phase.RequestOf(l.Cell, lang.Run)]
 		c.launches = append(c.launches, l)
 	}
 	out = slices.DeleteFunc(out, func(c *class) bool { return c.jobs == 0 })
@@ -164,25 +148,23 @@ func measures(launches []launch, of func(launch) (float64, bool)) []float64 {
 // What one launch used. Memory counts however it ended; time and cores only
 // where it came to its end.
 func usedMemory(l launch) (float64, bool) {
-	if l.at.Usage == nil || l.at.Usage.MaxRSS <= 0 {
-		return 0, false
-	}
-	return float64(l.at.Usage.MaxRSS), true
+	used, ok := l.Memory()
+	return float64(used), ok
 }
 
 // usedTime is how long a job's work took, all segments of it together.
 func (g *group) usedTime(l launch) (float64, bool) {
-	if d := evidence.Elapsed(l.at); !l.completed || d <= 0 {
+	if d := history.Elapsed(l.At); !l.Completed || d <= 0 {
 		return 0, false
 	}
-	return float64(evidence.Worked(g.phase, l.job)), true
+	return float64(history.Worked(g.phase, l.Job)), true
 }
 
 // usedTurn is how long a launch ran that came to its end, or whose work was gone
 // on with.
 func usedTurn(l launch) (float64, bool) {
-	d := evidence.Elapsed(l.at)
-	return float64(d), (l.completed || l.goesOn) && d > 0
+	d := history.Elapsed(l.At)
+	return float64(d), (l.Completed || l.GoesOn) && d > 0
 }
 
 // shortest is the least time over which processor seconds say anything about
@@ -190,27 +172,27 @@ func usedTurn(l launch) (float64, bool) {
 const shortest = time.Second
 
 func usedCores(l launch) (float64, bool) {
-	d := evidence.Elapsed(l.at)
-	if !l.completed || d < shortest || l.at.Usage == nil || l.at.Usage.CPU <= 0 {
+	d := history.Elapsed(l.At)
+	if !l.Completed || d < shortest || l.At.Usage == nil || l.At.Usage.CPU <= 0 {
 		return 0, false
 	}
-	return l.at.Usage.CPU / d.Seconds(), true
+	return l.At.Usage.CPU / d.Seconds(), true
 }
 
 // usedDevice is the most memory of a device that was in use; 0 says that
 // none was touched.
 func usedDevice(l launch) (float64, bool) {
-	if !l.completed || l.at.Usage == nil || l.at.Usage.GPUMaxMem < 0 || l.at.Usage.GPUSeconds <= 0 {
+	if !l.Completed || l.At.Usage == nil || l.At.Usage.GPUMaxMem < 0 || l.At.Usage.GPUSeconds <= 0 {
 		return 0, false
 	}
-	return float64(l.at.Usage.GPUMaxMem), true
+	return float64(l.At.Usage.GPUMaxMem), true
 }
 
 // failed are the launches that ended in one of the classes.
 func failed(launches []launch, classes ...string) []launch {
 	var out []launch
 	for _, l := range launches {
-		if slices.Contains(classes, l.at.Class) && !l.goesOn {
+		if slices.Contains(classes, l.At.Class) && !l.GoesOn {
 			out = append(out, l)
 		}
 	}
@@ -225,8 +207,8 @@ func (g *group) corner(some []launch) string {
 		if slices.Contains(g.phase.Grid.Repeat, axis.Name) || len(axis.Values) < 2 {
 			continue
 		}
-		at := g.phase.Grid.Coord(some[0].cell, a)
-		if !slices.ContainsFunc(some, func(l launch) bool { return g.phase.Grid.Coord(l.cell, a) != at }) {
+		at := g.phase.Grid.Coord(some[0].Cell, a)
+		if !slices.ContainsFunc(some, func(l launch) bool { return g.phase.Grid.Coord(l.Cell, a) != at }) {
 			shared = append(shared, axis.Name+"="+axis.Values[at].Text)
 		}
 	}

@@ -46,7 +46,7 @@ func (a *adviser) smallerBatch(c *class, killed []launch) Proposal {
 	}
 	t := tally{}
 	for _, l := range killed {
-		t.charged(c.shape(l.cell), a.pool(l), elapsed(l), one)
+		t.charged(c.shape(l.Cell), a.pool(l), elapsed(l), one)
 	}
 	p.Saves = t.list("that the "+count(len(killed), "launch", "launches")+" took", false)
 	return p
@@ -57,7 +57,7 @@ func (a *adviser) smallerBatch(c *class, killed []launch) Proposal {
 func (a *adviser) place(g *group) []Proposal {
 	on := map[string][]launch{} // by backend and pool that has devices
 	for _, l := range g.launches {
-		if p := a.pool(l); g.shape(l.cell).GPUs == 0 && p.GPUs > 0 && !oneMachine(p) {
+		if p := a.pool(l); g.shape(l.Cell).GPUs == 0 && p.GPUs > 0 && !p.OneMachine() {
 			on[p.Backend+"/"+p.Name] = append(on[p.Backend+"/"+p.Name], l)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *adviser) place(g *group) []Proposal {
 	for _, key := range sortedKeys(on) {
 		launches := on[key]
 		here := a.pool(launches[0])
-		there, ok := a.without(g, here, g.shape(launches[0].cell))
+		there, ok := a.without(g, here, g.shape(launches[0].Cell))
 		if !ok {
 			continue
 		}
@@ -81,7 +81,7 @@ func (a *adviser) place(g *group) []Proposal {
 
 // without is the cheapest pool without devices that a shape fits.
 func (a *adviser) without(g *group, here offer.Pool, s offer.Shape) (offer.Pool, bool) {
-	return a.cheapest(g, here, s, func(p offer.Pool) bool { return p.GPUs == 0 && !oneMachine(p) })
+	return a.cheapest(g, here, s, func(p offer.Pool) bool { return p.GPUs == 0 && !p.OneMachine() })
 }
 
 // cheapest is the cheapest pool that suits and that a shape fits, of the
@@ -114,7 +114,7 @@ func priced(p offer.Pool) bool { return p.Price.Known && !p.Price.UnknownSU }
 
 // cost is what a shape costs on a pool for its walltime, in the pool's unit.
 func cost(s offer.Shape, p offer.Pool) decimal.Decimal {
-	amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, s.Walltime)
+	amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), s.Walltime)
 	return amounts[place.USD].Add(amounts[place.ServiceUnits])
 }
 
@@ -127,7 +127,7 @@ func may(c *lang.Campaign, p *lang.Phase, backend string) bool {
 }
 
 // moveTo is the line that names another pool: an option of the job where the
-// pool is of the same backend, else its candidates.
+// pool belongs to the same backend, else its candidates.
 func (a *adviser) moveTo(p *lang.Phase, here, there offer.Pool) Edit {
 	typ, _, _ := strings.Cut(there.Backend, ".")
 	if there.Backend != here.Backend {
@@ -150,10 +150,6 @@ func (a *adviser) moveTo(p *lang.Phase, here, there offer.Pool) Edit {
 	}
 	return a.add(p, line)
 }
-
-// oneMachine reports whether a pool's devices and cores are of one machine,
-// on which work without GPUs is in nobody's way.
-func oneMachine(p offer.Pool) bool { return p.Word == "machine" || p.Word == "GPU" || p.Word == "host" }
 
 func where(p offer.Pool) string { return strings.TrimSpace(p.Word + " " + p.Name) }
 

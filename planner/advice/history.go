@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -20,7 +20,7 @@ type History struct {
 	Segments int // of these: ended by their walltime, and the next went on with their work
 	Uses     []Use
 	// Medians by job, and sums over all jobs that ended.
-	Median, Sum evidence.Times
+	Median, Sum history.Times
 }
 
 // A Use is what launches asked for and used of one resource, in its own unit:
@@ -30,9 +30,10 @@ type Use struct {
 	Asked, Least float64 // most and least that a launch asked for
 	Median, Most float64
 	Measured     int // launches; 0 = nobody measured it
+	Short        int // launches whose memory is unknown because they were too short to measure
 }
 
-// HistoryOf is the history of every phase of which a job ended; has picks the
+// HistoryOf is the history of every phase with a job that ended; has picks the
 // jobs by address.
 func HistoryOf(in Input, has func(address string) bool) []History {
 	var out []History
@@ -44,7 +45,7 @@ func HistoryOf(in Input, has func(address string) bool) []History {
 	return out
 }
 
-// gpuMemory is told of all work on GPUs, also that nobody measured it.
+// gpuMemory covers all work on GPUs, also where nobody measured it.
 const gpuMemory = "gpu memory"
 
 func (g *group) history() History {
@@ -54,23 +55,26 @@ func (g *group) history() History {
 	}
 	for _, l := range g.launches {
 		switch {
-		case l.goesOn:
+		case l.GoesOn:
 			h.Segments++
-		case l.at.Class != "" && !l.completed:
+		case l.At.Class != "" && !l.Completed:
 			h.Failed++
 		}
 	}
 	add := func(what string, asked func(offer.Shape) float64, of func(launch) (float64, bool)) {
 		u := Use{What: what}
 		for k, l := range g.launches {
-			v := asked(g.shape(l.cell))
+			v := asked(g.shape(l.Cell))
 			if u.Asked = max(u.Asked, v); k == 0 || v < u.Least {
 				u.Least = v
 			}
 		}
 		v := measures(g.launches, of)
 		u.Median, u.Most, u.Measured = median(v), most(v), len(v)
-		if u.Asked > 0 || u.Measured > 0 || what == gpuMemory {
+		if what == "memory" {
+			u.Short = g.tooShort()
+		}
+		if u.Asked > 0 || u.Measured > 0 || u.Short > 0 || what == gpuMemory {
 			h.Uses = append(h.Uses, u)
 		}
 	}
@@ -84,14 +88,24 @@ func (g *group) history() History {
 	return h
 }
 
+// tooShort counts the launches that were too short to measure their memory.
+func (g *group) tooShort() (n int) {
+	for _, l := range g.launches {
+		if l.TooShort() {
+			n++
+		}
+	}
+	return n
+}
+
 // times are the median of each part over the jobs that ended, and the sums.
-func (g *group) times() (mid, sum evidence.Times) {
+func (g *group) times() (mid, sum history.Times) {
 	var parts [3][]float64
 	for _, job := range g.records {
 		if job == nil {
 			continue
 		}
-		t, ok := evidence.TimesOf(g.phase, job)
+		t, ok := history.TimesOf(g.phase, job)
 		if !ok {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -20,26 +20,31 @@ const (
 	preempted = "preempted"
 )
 
-const memoryMargin = "20 % above the most that was used, rounded up: a job is asked for anew with MaxRSS × 1.2"
+const memoryMargin = "20 % above the most that was used, rounded up: jobs are resubmitted with MaxRSS × 1.2"
 
 // memory compares what was asked for of host memory with the most that any
 // launch had in use.
 func (a *adviser) memory(g *group) []Proposal {
+	by := map[int64]history.Memory{}
+	for _, m := range g.past.Memory() {
+		by[m.Asked] = m
+	}
 	var out []Proposal
 	for _, c := range g.classes(askedMemory) {
-		killed := failed(c.launches, oomHost, oomSched)
-		used := measures(c.launches, usedMemory)
-		switch {
-		case len(killed) > 0:
-			out = append(out, a.moreMemory(c, killed, most(used))...)
-		case c.asked > 0 && len(used) >= enough && c.asked > offBy*max(most(used), evidence.LittleMemory):
-			value := sizeLike(max(most(used)*aboveUse, evidence.LittleMemory), a.sizeText(g, "memory", c.asked))
+		switch m := by[int64(c.asked)]; m.Verdict() {
+		case history.Corner:
+			if e, ok := a.scaleMemory(c.phase); ok { // else the next launch of each gets more
+				out = append(out, Proposal{Phase: c.phase.Name, Kind: "retry", Title: "Give the few jobs that run out of memory more, and no others", Jobs: c.who(), Edit: e, Why: a.ranOut(c, m) + " That is a corner of the grid, not the phase."})
+			}
+		case history.TooLittle:
+			out = append(out, a.moreMemory(c, m)...)
+		case history.TooMuch:
+			value := sizeLike(max(float64(m.Most)*aboveUse, history.LittleMemory), a.sizeText(g, "memory", c.asked))
 			size, err := units.ParseSize(value)
 			if err != nil || float64(size) >= c.asked {
 				continue
 			}
-			p := Proposal{Phase: g.phase.Name, Kind: "memory", Title: "Ask for less memory", Jobs: c.who(), Edit: a.asked(g, "memory", quoted(value)), Margin: memoryMargin,
-				Why: fmt.Sprintf("%s asked for, and the most that any of %s used was %s.", units.FormatSize(int64(c.asked)), count(len(used), "measured launch", "measured launches"), units.FormatSize(int64(most(used))))}
+			p := Proposal{Phase: g.phase.Name, Kind: "memory", Title: "Ask for less memory", Jobs: c.who(), Edit: a.asked(g, "memory", quoted(value)), Margin: memoryMargin, Why: measuredMemory(m)}
 			p.Saves = a.spared(c, func(s offer.Shape) offer.Shape { s.Memory = size; return s })
 			p.Saves = append(p.Saves, a.beside(c, func(s offer.Shape) offer.Shape { s.Memory = size; return s })...)
 			out = append(out, p)
@@ -48,30 +53,32 @@ func (a *adviser) memory(g *group) []Proposal {
 	return out
 }
 
-// moreMemory follows launches that were killed for their memory: many alike
-// mean that the phase asks for too little, few are a corner that retry scales.
-func (a *adviser) moreMemory(c *class, killed []launch, used float64) []Proposal {
-	share := float64(len(killed)) / float64(len(c.launches))
-	why := fmt.Sprintf("%d of %s ran out of memory%s.", len(killed), count(len(c.launches), "launch", "launches"), a.at(c.group, killed))
-	if share < often {
-		e, ok := a.scaleMemory(c.phase)
-		if !ok {
-			return nil // the next launch of each gets more
-		}
-		return []Proposal{{Phase: c.phase.Name, Kind: "retry", Title: "Give the few jobs that run out of memory more, and no others", Jobs: c.who(), Edit: e, Why: why + " That is a corner of the grid, not the phase."}}
-	}
-	if c.asked == 0 && used == 0 {
+func measuredMemory(m history.Memory) string {
+	return fmt.Sprintf("%s asked for, and the most that any of %s used was %s.", units.FormatSize(m.Asked), count(m.Measured, "measured launch", "measured launches"), units.FormatSize(m.Most))
+}
+
+func (a *adviser) ranOut(c *class, m history.Memory) string {
+	return fmt.Sprintf("%d of %s ran out of memory%s.", len(m.Killed), count(m.Launches, "launch", "launches"), a.at(c.group, m.Killed))
+}
+
+// moreMemory follows launches that were killed for their memory, or used far more
+// than they asked for.
+func (a *adviser) moreMemory(c *class, m history.Memory) []Proposal {
+	if c.asked == 0 && m.Most == 0 {
 		return nil
 	}
-	need, margin := enoughMemory(c, killed, used)
-	value := sizeLike(need, a.sizeText(c.group, "memory", c.asked))
-	t := tally{}
-	for _, l := range killed {
-		t.charged(c.shape(l.cell), a.pool(l), elapsed(l), one)
-		t.add(RunHours, place.Hours(elapsed(l)))
+	need, margin := enoughMemory(c, m.Killed, float64(m.Most))
+	p := Proposal{Phase: c.phase.Name, Kind: "memory", Title: "Ask for more memory", Jobs: c.who(), Edit: a.asked(c.group, "memory", quoted(sizeLike(need, a.sizeText(c.group, "memory", c.asked)))), Margin: margin, Why: measuredMemory(m)}
+	if len(m.Killed) > 0 {
+		p.Why = a.ranOut(c, m)
+		t := tally{}
+		for _, l := range m.Killed {
+			t.charged(c.shape(l.Cell), a.pool(l), elapsed(l), one)
+			t.add(RunHours, place.Hours(elapsed(l)))
+		}
+		p.Saves = t.list("that the "+count(len(m.Killed), "killed launch", "killed launches")+" took", false)
 	}
-	return []Proposal{{Phase: c.phase.Name, Kind: "memory", Title: "Ask for more memory", Jobs: c.who(), Edit: a.asked(c.group, "memory", quoted(value)), Why: why, Margin: margin,
-		Saves: t.list("that the "+count(len(killed), "killed launch", "killed launches")+" took", false)}}
+	return []Proposal{p}
 }
 
 // nearlyAll is from what share of the memory that was given on the most that was
@@ -83,10 +90,10 @@ const nearlyAll = 0.75
 func enoughMemory(c *class, killed []launch, used float64) (need float64, margin string) {
 	given := c.asked
 	for _, l := range killed {
-		given = max(given, float64(evidence.Given(c.phase, l.cell, l.at)))
+		given = max(given, float64(history.Given(c.phase, l.Cell, l.At)))
 	}
 	for _, l := range c.launches {
-		if had := float64(evidence.Given(c.phase, l.cell, l.at)); l.completed && had > given && (need == 0 || had < need) {
+		if had := float64(history.Given(c.phase, l.Cell, l.At)); l.Completed && had > given && (need == 0 || had < need) {
 			need = had
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -35,7 +35,7 @@ func (a *adviser) split(g *group) []Proposal {
 		half := int(c.asked) / 2
 		p := Proposal{Phase: g.phase.Name, Kind: "split", Title: fmt.Sprintf("Split the jobs: ask for %s instead of %.0f", count(half, "GPU", "GPUs"), c.asked), Jobs: c.who(), Edit: a.asked(g, "gpus", fmt.Sprint(half)),
 			Why: fmt.Sprintf("The median of %s waited %s and ran %s.", count(len(waits), "launch", "launches"), brief(wait), brief(run))}
-		smaller, from := a.waitOf(half, c.launches[0].at.Backend)
+		smaller, from := a.waitOf(half, c.launches[0].At.Backend)
 		switch {
 		case from == 0:
 			p.Why += fmt.Sprintf(" What jobs on %s wait there is not known: try one.", count(half, "GPU", "GPUs"))
@@ -52,7 +52,7 @@ func (a *adviser) split(g *group) []Proposal {
 			p.Saves = t.list(of, false)
 		}
 		longest := time.Duration(most(measures(c.launches, c.usedTime)))
-		if wall := g.shape(c.launches[0].cell).Walltime; wall > 0 && 2*longest > wall {
+		if wall := g.shape(c.launches[0].Cell).Walltime; wall > 0 && 2*longest > wall {
 			p.Why += fmt.Sprintf(" On half the GPUs a job may take twice as long: raise walltime from %s to %s with it.", units.ShortDuration(wall), units.ShortDuration(timeLike(time.Duration(2*aboveTime*float64(longest)))))
 		}
 		out = append(out, p)
@@ -62,10 +62,10 @@ func (a *adviser) split(g *group) []Proposal {
 
 // usedWait is how long a launch stood in a queue.
 func usedWait(l launch) (float64, bool) {
-	if l.at.Queued.IsZero() || l.at.Started.IsZero() {
+	if l.At.Queued.IsZero() || l.At.Started.IsZero() {
 		return 0, false
 	}
-	return float64(evidence.Waited(l.at)), true
+	return float64(history.Waited(l.At)), true
 }
 
 // long is from when on a wait counts as long.
@@ -77,7 +77,7 @@ func (a *adviser) waitOf(gpus int, backend string) (time.Duration, int) {
 	var waits []float64
 	for _, g := range gather(a.Input, nil) {
 		for _, l := range g.launches {
-			if s := g.shape(l.cell); l.at.Backend == backend && s.GPUs > 0 && s.GPUs <= gpus {
+			if s := g.shape(l.Cell); l.At.Backend == backend && s.GPUs > 0 && s.GPUs <= gpus {
 				if w, ok := usedWait(l); ok {
 					waits = append(waits, w)
 				}
@@ -94,8 +94,8 @@ func (a *adviser) beside(c *class, change func(offer.Shape) offer.Shape) []Savin
 		return nil
 	}
 	l := c.launches[len(c.launches)-1]
-	p, s := a.pool(l), c.shape(l.cell)
-	if !oneMachine(p) {
+	p, s := a.pool(l), c.shape(l.Cell)
+	if !p.OneMachine() {
 		return nil
 	}
 	was, will := atOnce(p, s), atOnce(p, change(s))

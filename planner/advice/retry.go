@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// launchedAgain finds work that began anew after it was preempted.
+// launchedAgain finds work that began again after it was preempted.
 func (a *adviser) launchedAgain(g *group) []Proposal {
 	lost := failed(g.launches, preempted)
 	if g.phase.Checkpoint != nil || len(lost) == 0 || float64(len(lost)) < often*float64(len(g.launches)) {
@@ -15,7 +15,7 @@ func (a *adviser) launchedAgain(g *group) []Proposal {
 	c := &class{group: g, launches: lost}
 	t := tally{}
 	for _, l := range lost {
-		t.charged(c.shape(l.cell), a.pool(l), elapsed(l), one)
+		t.charged(c.shape(l.Cell), a.pool(l), elapsed(l), one)
 		t.add(RunHours, hours(elapsed(l)))
 	}
 	return []Proposal{{Phase: g.phase.Name, Kind: "retry", Title: "Keep what was done when a job is ended from outside", Edit: a.add(g.phase, `checkpoint { path = "checkpoints/${cell.key}" }`),
@@ -33,7 +33,7 @@ func (a *adviser) failing(g *group) {
 	var lost time.Duration
 	n := 0
 	for _, l := range g.launches {
-		if c := l.at.Class; c != "" && !l.completed && !l.goesOn && !slices.Contains(sized, c) {
+		if c := l.At.Class; c != "" && !l.Completed && !l.GoesOn && !slices.Contains(sized, c) {
 			by[c]++
 			n++
 			lost += elapsed(l)
@@ -48,5 +48,5 @@ func (a *adviser) failing(g *group) {
 	if all := h.Sum.Total(); h.Sum.Retry > 0 && all > 0 {
 		said += fmt.Sprintf("; retries took %.0f %% of the time from hand-over to end", 100*h.Sum.Retry.Seconds()/all.Seconds())
 	}
-	a.note("%s. No resource is known to mend that: `muster status` and `muster logs` say why", said)
+	a.note("%s. More resources do not fix that: `muster status` and `muster logs` say why", said)
 }

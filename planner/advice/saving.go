@@ -7,7 +7,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	"github.com/muster-run/muster/planner/evidence"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -50,9 +50,9 @@ func (t *tally) list(of string, atMost bool) []Saving {
 // pool is where a launch ran, as its backend describes it now; the zero pool
 // where that is not known.
 func (a *adviser) pool(l launch) offer.Pool {
-	at := slices.IndexFunc(a.Pools, func(p offer.Pool) bool { return p.Backend == l.at.Backend && p.Name == l.at.Pool })
+	at := slices.IndexFunc(a.Pools, func(p offer.Pool) bool { return p.Backend == l.At.Backend && p.Name == l.At.Pool })
 	if at < 0 {
-		return offer.Pool{Backend: l.at.Backend, Name: l.at.Pool}
+		return offer.Pool{Backend: l.At.Backend, Name: l.At.Pool}
 	}
 	return a.Pools[at]
 }
@@ -61,7 +61,7 @@ func (a *adviser) pool(l launch) offer.Pool {
 // what of it is known. Where whole nodes are charged, what a job leaves of its
 // node is not given back.
 func (t *tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) place.Known {
-	amounts, known := place.Cost(s, place.NodePrice(p, p.Price), p.WholeNode, d)
+	amounts, known := place.Cost(s, place.NodePrice(p, p.Price), d)
 	for unit, v := range amounts {
 		byNode := p.WholeNode || s.Nodes > 1 || p.Price.SUPerNodeHour != ""
 		if p.WholeNode && (unit == place.CPUHours || unit == place.GPUHours) || unit == place.NodeHours && !byNode {
@@ -82,14 +82,14 @@ func (a *adviser) spared(c *class, change func(offer.Shape) offer.Shape) []Savin
 func (a *adviser) sparedOn(c *class, change func(offer.Shape) offer.Shape, move func(offer.Pool) offer.Pool) []Saving {
 	t, ran := tally{}, 0
 	for _, l := range c.launches {
-		if l.completed {
+		if l.Completed {
 			ran++
 		}
 	}
 	scale, of := a.scale(c, ran)
 	known := place.Known{USD: true, ServiceUnits: true}
 	for _, l := range c.launches {
-		d, p, s := evidence.Elapsed(l.at), a.pool(l), c.shape(l.cell)
+		d, p, s := history.Elapsed(l.At), a.pool(l), c.shape(l.Cell)
 		was, is := t.charged(s, p, d, scale), t.charged(change(s), move(p), d, scale.Neg())
 		known = known.And(was).And(is)
 	}
@@ -116,7 +116,7 @@ func (a *adviser) ceiling(c *class, walltime time.Duration) []Saving {
 		return nil
 	}
 	l := c.launches[len(c.launches)-1]
-	s, p := c.shape(l.cell), a.pool(l)
+	s, p := c.shape(l.Cell), a.pool(l)
 	t.charged(s, p, s.Walltime, times)
 	t.charged(s, p, walltime, times.Neg())
 	return t.list(of, true)

@@ -37,7 +37,7 @@ func (a *adviser) lessDevice(c *class, used []float64) []Proposal {
 		Why: fmt.Sprintf("%s asked for on each GPU, and the most that any of %s had on one was %s.", units.FormatSize(int64(c.asked)), count(len(used), "measured launch", "measured launches"), units.FormatSize(int64(most(used))))}
 	if here, there, ok := a.smallerPool(c, float64(size)); ok {
 		p.Why += fmt.Sprintf(" %s of %s has GPUs of %s.", where(there), there.Backend, units.FormatSize(there.GPUMem))
-		p.Saves = a.sparedOn(c, func(s offer.Shape) offer.Shape { s.GPU.Memory = size; return s }, moved(here, there))
+		p.Saves = a.sparedOn(c, func(s offer.Shape) offer.Shape { s.GPU.Memory = size; return s }, instead(here, there))
 	}
 	return []Proposal{p}
 }
@@ -53,7 +53,7 @@ func (a *adviser) otherDevice(c *class, used []float64) []Proposal {
 		Why: fmt.Sprintf("The most that any of %s had on one GPU was %s of %s; those of %s of %s have %s.", count(len(used), "measured launch", "measured launches"),
 			units.FormatSize(int64(most(used))), units.FormatSize(here.GPUMem), where(there), there.Backend, units.FormatSize(there.GPUMem)),
 		Margin: "what it saves is right where jobs take no longer there: a GPU with less memory may be a slower one",
-		Saves:  a.sparedOn(c, func(s offer.Shape) offer.Shape { return s }, moved(here, there))}}
+		Saves:  a.sparedOn(c, func(s offer.Shape) offer.Shape { return s }, instead(here, there))}}
 }
 
 // smallerPool is where a class ran last, and the cheapest pool with smaller
@@ -61,7 +61,7 @@ func (a *adviser) otherDevice(c *class, used []float64) []Proposal {
 func (a *adviser) smallerPool(c *class, bytes float64) (here, there offer.Pool, ok bool) {
 	l := c.launches[len(c.launches)-1]
 	here = a.pool(l)
-	s := c.shape(l.cell)
+	s := c.shape(l.Cell)
 	if len(s.GPU.Models) > 0 || here.GPUMem == 0 || !priced(here) {
 		return here, there, false // the campaign names the device, or nobody knows what it was, or what it cost
 	}
@@ -71,8 +71,8 @@ func (a *adviser) smallerPool(c *class, bytes float64) (here, there offer.Pool, 
 	return here, there, ok && cost(s, there).LessThan(cost(s, here))
 }
 
-// moved is the pool of a launch, were it not for one that it leaves.
-func moved(here, there offer.Pool) func(offer.Pool) offer.Pool {
+// instead is the pool of a launch, were it not for one that it leaves.
+func instead(here, there offer.Pool) func(offer.Pool) offer.Pool {
 	return func(p offer.Pool) offer.Pool {
 		if p.Backend == here.Backend && p.Name == here.Name {
 			return there

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/history"
 )
 
 const timeMargin = "30 % above the longest, rounded up to what is written by hand"
@@ -20,18 +20,18 @@ const shortWalltime = 10 * time.Minute
 const moreTime = 1.5
 
 // walltime compares the time asked for with the longest that a job took, or is
-// foretold to take. A walltime that is too long costs no money by itself: it
+// expected to take. A walltime that is too long costs no money by itself: it
 // raises the ceiling of a plan, and a job waits longer for a gap it fits.
 func (a *adviser) walltime(g *group) []Proposal {
-	model, fits := evidence.PastOf(g.phase, g.records, g.definitions).Fit()
+	model, fits := g.past.Fit(&a.fits)
 	var out []Proposal
 	for _, c := range g.classes(askedTime) {
 		asked := time.Duration(c.asked)
 		took := measures(c.launches, g.usedTime)
 		longest, others := time.Duration(most(took)), false
 		if fits {
-			foretold, known := c.foretold(model)
-			longest, others = max(longest, foretold), !known
+			runtime, known := c.expected(model)
+			longest, others = max(longest, runtime), !known
 		}
 		cut := failed(c.launches, outOfTime)
 		p := Proposal{Phase: g.phase.Name, Kind: "walltime", Jobs: c.who(), Margin: timeMargin}
@@ -48,7 +48,7 @@ func (a *adviser) walltime(g *group) []Proposal {
 			p.Why = fmt.Sprintf("%d of %s were ended at their walltime of %s%s.", len(cut), count(len(c.launches), "launch", "launches"), units.ShortDuration(asked), a.at(g, cut))
 			t := tally{}
 			for _, l := range cut {
-				t.charged(c.shape(l.cell), a.pool(l), elapsed(l), one)
+				t.charged(c.shape(l.Cell), a.pool(l), elapsed(l), one)
 				t.add(RunHours, hours(elapsed(l)))
 			}
 			p.Saves = t.list("that the "+count(len(cut), "launch", "launches")+" took", false)
@@ -62,7 +62,7 @@ func (a *adviser) walltime(g *group) []Proposal {
 			p.Edit = a.asked(g, "walltime", quoted(units.ShortDuration(value)))
 			p.Why = fmt.Sprintf("%s asked for, and the longest of %s took %s.", units.ShortDuration(asked), count(len(took), "job", "jobs"), brief(time.Duration(most(took))))
 			if longest > time.Duration(most(took)) {
-				p.Why += fmt.Sprintf(" Of the others %s are foretold at most.", brief(longest))
+				p.Why += fmt.Sprintf(" The longest forecast of the others is %s.", brief(longest))
 			}
 			p.Saves = a.ceiling(c, value)
 			out = append(out, p)
@@ -71,9 +71,9 @@ func (a *adviser) walltime(g *group) []Proposal {
 	return out
 }
 
-// foretold is the longest runtime, at the 90th percentile, that a model says of
+// expected is the longest runtime, at the 90th percentile, that a model says of
 // a class's cells that have not completed; known is false where it says nothing of one.
-func (c *class) foretold(model *evidence.Fitted) (out time.Duration, known bool) {
+func (c *class) expected(model *history.Fitted) (out time.Duration, known bool) {
 	known = true
 	for cell := range c.phase.Len() {
 		if askedTime(c.shape(cell)) != c.asked || c.records[cell] != nil && c.records[cell].Status == "completed" {
@@ -87,7 +87,7 @@ func (c *class) foretold(model *evidence.Fitted) (out time.Duration, known bool)
 	return out, known
 }
 
-func elapsed(l launch) time.Duration { return evidence.Elapsed(l.at) }
+func elapsed(l launch) time.Duration { return history.Elapsed(l.At) }
 
 // brief is a duration for people, and not nothing.
 func brief(d time.Duration) string {

@@ -1,5 +1,5 @@
-// Package amount reads, adds and words what a campaign takes: money, hours and
-// units of an allocation. Sums are exact.
+// Package amount parses, adds and formats amounts of money, hours and units of
+// an allocation. Sums are exact.
 package amount
 
 import (

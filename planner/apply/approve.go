@@ -3,8 +3,8 @@ package apply
 import (
 	"cmp"
 
-	"github.com/muster-run/muster/planner/apply/approval"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/state"
 )
 
@@ -12,20 +12,26 @@ import (
 // begun. A begun plan goes on; a finished one is refused; -once goes on under
 // the approval that it finds.
 func (e *engine) approve() error {
-	e.emit(approval.Began(e.Plan, e.Campaign, e.st.Lineage, mint(), e.Variables, e.Muster, e.Clock()))
+	began := begin(e.Plan, e.Campaign, e.st.Lineage, mint(), e.Variables, e.Muster, e.Clock())
+	for _, b := range e.Campaign.Backends {
+		if site.Needed(e.st, site.Backend(e.Campaign, b, e.st.Lineage)) {
+			delete(began.Backends, b.Address())
+		}
+	}
+	e.Emit(began)
 	if e.Mode == Once {
 		e.continueApproval()
 		return e.err
 	}
 	e.approval = e.Plan.ID
-	if begun, err := approval.Begun(e.st, e.Plan.ID); begun || err != nil {
+	if begun, err := resumes(e.st, e.Plan.ID); begun || err != nil {
 		return cmp.Or(err, e.err)
 	}
-	for _, plan := range approval.Unfinished(e.st, e.Plan.ID) {
-		e.emit(state.Finished{Plan: plan, Outcome: state.Superseded, At: e.Clock()})
+	for _, plan := range unfinishedPlans(e.st, e.Plan.ID) {
+		e.Emit(state.Finished{Plan: plan, Outcome: state.Superseded, At: e.Clock()})
 	}
-	e.emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling, Forecast: approval.Forecast(&e.Plan.Forecast),
-		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved, Reruns: approval.Reruns(e.Plan, e.st)}})
+	e.Emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling, Forecast: approvedForecast(&e.Plan.Forecast),
+		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved, Reruns: rerunAddresses(e.Plan, e.st)}})
 	return e.err
 }
 
@@ -34,23 +40,23 @@ func (e *engine) conclude() {
 	if e.Mode == Once && e.approval == "" {
 		return
 	}
-	o := e.counts()
+	o := e.summary.counts()
 	o.Stopped = e.halted
 	if word := o.Verdict(e.Mode == Drive, e.holds.Any()); word != "" {
-		e.emit(state.Finished{Plan: e.approval, Outcome: word, At: e.Clock()})
+		e.Emit(state.Finished{Plan: e.approval, Outcome: word, At: e.Clock()})
 	}
 }
 
 // continueApproval finds what -once may go on with: the last approval that
 // was begun for this campaign as it is now.
 func (e *engine) continueApproval() {
-	if e.approval = approval.Open(e.st, e.Plan.Digest); e.approval != "" {
+	if e.approval = openPlan(e.st, e.Plan.Digest); e.approval != "" {
 		return
 	}
 	switch c := e.Plan.Counts; {
 	case c.Watches():
-		e.halt(standing.Beyond, "") // nothing is; and nothing starts
+		e.halt(progress.Beyond, "") // nothing is; and nothing starts
 	case c.Changes():
-		e.halt(standing.Beyond, "the campaign as it is now was never approved: run muster apply")
+		e.halt(progress.Beyond, "the current campaign was never approved: run muster apply")
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -41,7 +41,7 @@ phase "a" {
 				t.Parallel()
 				s := newStage(t, was)
 				s.world.price, s.world.slots = price, 1
-				s.world.result = func(providers.Job, int) result { return result{hang: true, lasted: time.Hour} }
+				s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true, lasted: time.Hour} }
 				s.conf = func(c *Config) { c.Mode = Detach }
 				s.must(t.Context())
 				s.world.until(func() bool { return len(s.world.runs) == 1 })
@@ -62,11 +62,42 @@ phase "a" {
 						spent = en
 					}
 				}
-				if got := spent.Spent; got["cpu_hours"] != "8" || price.SUPerCPUHour != "" && got["service_units"] != "8" {
+				if got := spent.Spent; got.Get("cpu_hours") != "8" || price.SUPerCPUHour != "" && got.Get("service_units") != "8" {
 					t.Errorf("eight cores for an hour: %+v\n%s", spent, s.story())
 				}
 			})
 		}
+	}
+}
+
+// TestALaunchIsBilledByTheCoresThatItGot: a scheduler gives more cores than a job
+// asks for, as for its memory. What is charged for a node has them already.
+func TestALaunchIsBilledByTheCoresThatItGot(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		price offer.Price
+		want  string
+	}{
+		"by the core": {offer.Price{SUPerCPUHour: "1"}, "4"},
+		"by the node": {offer.Price{SUPerNodeHour: "3"}, "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, `
+phase "a" {
+  job {
+    command = "train"
+    resources { walltime = "1h" }
+  }
+}`)
+			s.world.price = c.price
+			s.world.result = func(providers.Job, int) jobResult { return jobResult{lasted: time.Hour, cores: 4} }
+			s.must(t.Context())
+			ledger := s.state().Ledger
+			if len(ledger) != 1 || ledger[0].Spent.Get("cpu_hours") != "4" || ledger[0].Spent.Get("service_units") != c.want {
+				t.Errorf("four cores for an hour: %+v\n%s", ledger, s.story())
+			}
+		})
 	}
 }
 
@@ -130,7 +161,7 @@ phase "a" {
 			t.Parallel()
 			s := newStage(t, strings.Replace(hcl, "LIMIT", "9", 1))
 			s.world.price = offer.Price{USDPerHour: "1"}
-			s.world.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+			s.world.result = func(providers.Job, int) jobResult { return jobResult{lasted: time.Hour} }
 			ctx, die := context.WithCancel(t.Context())
 			s.conf = func(c *Config) {
 				c.Provider = func(string) (providers.Provider, error) { return cutOff{&fake{world: s.world}, die}, nil }
@@ -186,9 +217,9 @@ phase "a" {
 	s.world.price = offer.Price{USDPerHour: "1", BillsWhileQueued: true}
 	s.world.can.HostQueue, s.world.can.Retries = false, false
 	s.world.stall = true
-	s.world.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{lasted: time.Hour} }
 	now := &late{Clock: clock.Wall}
-	over := make(chan standing.Outcome, 1)
+	over := make(chan progress.Outcome, 1)
 	queued, n := make(chan struct{}), 0
 	s.conf = func(c *Config) {
 		c.Time = now
@@ -204,7 +235,7 @@ phase "a" {
 	go func() { over <- s.must(t.Context()) }()
 	<-queued
 	// An hour each is approved, and what one has waited in vain leaves it to the other.
-	for o := (standing.Outcome{}); o.Total == 0; {
+	for o := (progress.Outcome{}); o.Total == 0; {
 		s.world.mu.Lock()
 		for _, token := range s.world.order { // any news has the engine look
 			s.world.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: time.Now().String()})
@@ -230,7 +261,7 @@ phase "a" {
 			}
 			for _, en := range st.Ledger {
 				if en.Address == j.Address {
-					idle = en.Spent["usd"]
+					idle = en.Spent.Get("usd")
 				}
 			}
 		}
@@ -278,8 +309,8 @@ phase "a" {
 	s.world.price = offer.Price{USDPerHour: "1"}
 	s.world.can.HostQueue, s.world.can.Retries = false, false
 	s.world.stall = true
-	s.world.result = func(j providers.Job, launch int) result {
-		r := result{lasted: time.Hour}
+	s.world.result = func(j providers.Job, launch int) jobResult {
+		r := jobResult{lasted: time.Hour}
 		if j.Phase == "a" {
 			if r.billed = billed[launch-1]; launch < len(billed) {
 				r.exit, r.class = 1, "node_failure"
@@ -322,7 +353,7 @@ phase "b" {
 	if s.check(o, end); !strings.Contains(o.Why, "the approved ceiling does not cover") {
 		t.Errorf("stopped since %q", o.Why)
 	}
-	// Whoever approves anew what is left gets on.
+	// Whoever approves again what is left gets on.
 	s.check(s.must(t.Context()), "end done=3 failed=0 held=0 blocked=0 left=0")
 }
 
@@ -359,9 +390,9 @@ phase "a" {
 	// Both ran for their hour before anybody asked for their end.
 	s.world.mu.Lock()
 	s.world.stall = false
-	s.world.result = func(providers.Job, int) result { return result{hang: true, lasted: time.Hour} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true, lasted: time.Hour} }
 	s.world.step()
-	s.world.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{lasted: time.Hour} }
 	s.world.mu.Unlock()
 	s.conf = func(c *Config) { c.AllowCancel = true }
 	s.write(strings.Replace(hcl, "CELLS", "3, 4, 5", 1))
@@ -373,7 +404,7 @@ phase "a" {
 		if en.Phase != "a" {
 			t.Errorf("%s counts for phase %q", en.Address, en.Phase)
 		}
-		sum += amount.Of(en.Spent["usd"]).IntPart()
+		sum += amount.Of(en.Spent.Get("usd")).IntPart()
 	}
 	if sum != 3 {
 		t.Errorf("$%d of $3 spent\n%s", sum, s.story())
@@ -409,8 +440,8 @@ phase "a" {
   }
 }`)
 			s.world.price, s.world.waits = offer.Price{USDPerHour: "1"}, true
-			s.world.result = func(providers.Job, int) result {
-				return result{exit: 1, class: "node_failure", lasted: time.Hour, billed: c.billed}
+			s.world.result = func(providers.Job, int) jobResult {
+				return jobResult{exit: 1, class: "node_failure", lasted: time.Hour, billed: c.billed}
 			}
 			s.conf = func(conf *Config) {
 				conf.Event = func(ev state.Event) {

@@ -7,121 +7,132 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/ledger"
-	"github.com/muster-run/muster/planner/apply/relaunch"
-	"github.com/muster-run/muster/planner/apply/sheet"
-	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
-	"github.com/muster-run/muster/planner/apply/wish"
-	"github.com/muster-run/muster/planner/foreign"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 	hashes "github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
+// A builder makes the job that is submitted, and the record that its intent leaves.
+type builder struct {
+	*jobs
+	chains *chains
+	inputs *inputs
+}
+
 // share prepares what a phase's jobs on a backend share, once.
-func (e *engine) share(p *phase, b *fleet.Backend) *sheet.Spec {
+func (bd *builder) share(p *phase, b *backends.Backend) *jobspec.Spec {
 	if p.baseOn != b {
-		p.base, p.baseOn = sheet.NewSpec(e.Campaign, p.Phase, b.Env, e.Secrets), b
+		p.base, p.baseOn = jobspec.NewSpec(bd.Campaign, p.Phase, b.Env, bd.Secrets), b
 	}
 	return &p.base
 }
 
-// build renders the job of a flight for its backend, and the record that its
+// build renders the job of an attempt for its backend, and the record that its
 // intent leaves.
-func (e *engine) build(f *flight) (*providers.Job, state.Job, diag.List) {
+func (bd *builder) build(f *attempt) (*providers.Job, state.Job, diag.List) {
 	p, cell, v := f.p, int(f.cell), f.variant()
-	s := e.share(p, f.B)
+	s := bd.share(p, f.B)
 	if s.Err != nil {
 		var l diag.List
 		l.Errorf("A secret cannot be read", "%v", s.Err)
 		return nil, state.Job{}, l
 	}
 	req := p.Requests(v)[p.RequestOf(cell, v)]
-	shape := e.scaled(f, req.Shape)
-	workdir := f.spot().Workdir
-	r, diags := p.Render(cell, lang.Site{
-		Variant: v, Workdir: workdir, SourceDir: source.In(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.Token),
-		Input: func(name string) []string { return e.inputPaths(f, name) }, Backend: f.B.Name, Pool: f.Pool,
-		GPUs: shape.GPUs, CPUs: shape.CPUs,
-	})
+	shape := bd.scaled(f, req.Shape)
+	workdir := f.filesystem().Workdir
+	job, r, diags := s.Job(p.Phase, jobspec.Launch{Cell: cell, Address: f.Addr, Token: f.Token, Attempt: f.N, Shape: shape,
+		Backend: f.B.Lang, Can: f.B.Can, Segments: f.segments(), Most: f.max,
+		Site: lang.Site{
+			Variant: v, Workdir: workdir, SourceDir: source.In(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.Token),
+			Input: func(name string) []string { return bd.inputs.inputPaths(f, name) }, Backend: f.B.Name, Pool: f.Pool,
+			GPUs: shape.GPUs, CPUs: shape.CPUs,
+		}})
 	if diags.HasErrors() {
 		return nil, state.Job{}, diags
 	}
-	job := &providers.Job{
-		Token: f.Token, Address: f.Addr, Phase: p.Name, Name: r.Label, Attempt: f.N, Pool: f.Pool,
-		Shell: r.Shell, Argv: r.Argv, Workdir: workdir, Dir: r.Dir, Setup: site.Setup(f.B.Lang, r.Setup), Env: sheet.JobEnv(s.Env, r.Env),
-		Secrets: s.Secrets, Image: r.Image, Shape: shape, Options: sheet.Options(req.Options, f.B.Conf.Type),
-		Metrics: s.Metrics, Breaker: s.Breaker, Cap: p.MaxParallel, Rules: s.Rules, Smoke: f.smoke,
-		ResultHash: p.resultText(f.cell, f.smoke), After: e.after(f), MoveAside: e.moveAside(f),
-	}
-	umask := site.Umask()
-	job.Retry, job.Umask = e.ridingRetry(f, s), &umask
-	e.guard(f, job)
-	if why := e.rawLacking(f); why != "" {
+	job.ResultHash, job.After, job.MoveAside = p.resultText(f.cell, f.smoke), bd.chains.after(f), bd.moveAside(f)
+	bd.guard(f, job)
+	if why := bd.inputs.rawLacking(f); why != "" {
 		diags.Errorf("An input is not there", "%s", why)
 		return nil, state.Job{}, diags
 	}
-	sheet.FillFiles(job, p.Phase, r, func(name string) []string { return e.inputPaths(f, name) })
 	for i := range job.Inputs {
-		job.Inputs[i].Recorded = e.inputRecords(f, job.Inputs[i].Name)
+		job.Inputs[i].Recorded = bd.inputs.inputRecords(f, job.Inputs[i].Name)
 	}
-	if f.asked = &shape; f.B.Can.HostQueue && (len(e.Campaign.Budgets) > 0 || f.where != nil && ledger.TariffOf(f.where).Charges()) {
-		sheet.InTime(job)
+	if f.asked = &shape; f.B.Can.HostQueue && (len(bd.Campaign.Budgets) > 0 || f.where != nil && ledger.TariffOf(f.where).Charges()) {
+		jobspec.InTime(job)
 	}
-	return job, e.record(f, req, r.Label), diags
+	record := bd.record(f, req, r.Label)
+	job.ImageBytes = bd.imageBytes(f, &record)
+	return job, record, diags
+}
+
+// imageBytes is what the hash of an attempt's job holds of its image, where that is
+// a file.
+func (bd *builder) imageBytes(f *attempt, record *state.Job) providers.Recorded {
+	digest := record.InputBytes.Get(hashes.Image)
+	if f.smoke {
+		digest = f.p.plan.SmokeImage(int(f.cell))
+	}
+	return providers.Recorded{Digest: digest, Stamp: f.p.plan.ImageStamps[hashes.ImageAt(f.B.Name, digest)]}
 }
 
 // record is the identity under which a job is remembered.
-func (e *engine) record(f *flight, req lang.Request, label string) state.Job {
+func (bd *builder) record(f *attempt, req lang.Request, label string) state.Job {
 	p, cell := f.p, int(f.cell)
 	j := state.Job{
-		Address: f.Addr, Phase: p.Name, Axes: p.Axes(cell), Smoke: f.smoke, Name: label, Definition: e.define(p),
+		Address: f.Addr, Phase: p.Name, Axes: state.TextsOf(p.Axes(cell)), Smoke: f.smoke, Name: label, Definition: bd.define(p),
 		Scheme: planner.Scheme, Result: p.resultText(f.cell, f.smoke), Request: planner.Hash(req.Hash).String(),
 		Source: p.plan.Source.Digest,
 	}
 	if len(p.Inputs) > 0 {
-		j.Inputs = e.Plan.InputHashes(p.plan, cell)
-		j.InputBytes = e.inputBytes(p, f.cell)
+		j.Inputs = state.TextsOf(bd.inputHashes(p, cell))
+		j.InputBytes = state.TextsOf(bd.inputs.inputBytes(p, f.cell))
 	}
 	if f.smoke {
 		return j
 	}
-	e.keepBytes(f, &j, hashes.Image)
+	bd.keepContents(p, cell, &j)
+	return j
+}
+
+// keepContents records the digests of what a job reads that no phase makes: its image,
+// and raw inputs.
+func (bd *builder) keepContents(p *phase, cell int, j *state.Job) {
+	bd.keepBytes(p, cell, j, hashes.Image)
 	for _, in := range p.Raw {
-		e.keepBytes(f, &j, in.Name)
-		if digest, text := hashes.Listing(p.plan.RawFiles(in, cell)); in.List() && digest == j.InputBytes[in.Name] && e.st.Definitions[digest] == nil {
-			e.emit(state.Defined{Digest: digest, Definition: text})
+		bd.keepBytes(p, cell, j, in.Name)
+		if digest, text := hashes.Listing(p.plan.RawFiles(in, cell)); in.List() && digest == j.InputBytes.Get(in.Name) && bd.st.Definitions[digest] == nil {
+			bd.Emit(state.Defined{Digest: digest, Definition: text})
 		}
 	}
-	return j
 }
 
 // keepBytes records the digest of a content that no phase makes: the one in the
 // result hash of the job.
-func (e *engine) keepBytes(f *flight, j *state.Job, name string) {
-	digest := f.p.plan.RawBytes(name, int(f.cell))
-	if rec := e.st.Jobs[f.Addr]; rec != nil && rec.Result == j.Result && (name == hashes.Image || digest == "") {
-		digest = rec.InputBytes[name]
+func (bd *builder) keepBytes(p *phase, cell int, j *state.Job, name string) {
+	digest := p.plan.RawBytes(name, cell)
+	if rec := bd.st.Jobs[j.Address]; rec != nil && rec.Result == j.Result && (name == hashes.Image || digest == "") {
+		digest = rec.InputBytes.Get(name)
 	}
 	if digest == "" {
 		return
 	}
-	if j.InputBytes == nil {
-		j.InputBytes = map[string]string{}
-	}
-	j.InputBytes[name] = digest
+	j.InputBytes = j.InputBytes.With(map[string]string{name: digest})
 }
 
 // define is the digest of a phase's definition, which the state keeps by it.
-func (e *engine) define(p *phase) string {
+func (bd *builder) define(p *phase) string {
 	if p.defined == "" {
 		d := p.Definition()
-		if _, ok := e.st.Definitions[d.Digest]; !ok {
-			e.emit(state.Defined{Digest: d.Digest, Definition: d.JSON})
+		if _, ok := bd.st.Definitions[d.Digest]; !ok {
+			bd.Emit(state.Defined{Digest: d.Digest, Definition: d.JSON})
 		}
 		p.defined = d.Digest
 	}
@@ -133,24 +144,24 @@ func (p *phase) resultText(cell int32, smoke bool) string {
 	if smoke {
 		return p.Gate.Print(cell)
 	}
-	return wish.Result(p.plan, cell)
+	return p.plan.ResultText(cell)
 }
 
 // moveAside says where the outputs of the result that this launch replaces go.
-func (e *engine) moveAside(f *flight) string {
+func (bd *builder) moveAside(f *attempt) string {
 	if f.smoke {
 		return ""
 	}
-	return sheet.AsideOf(e.st.Jobs[f.Addr], f.Token)
+	return jobspec.AsideOf(bd.st.Jobs[f.Addr], f.Token)
 }
 
 // guard tells the place where a job starts which files at its output paths are
 // its own, and which a person agreed to replace.
-func (e *engine) guard(f *flight, job *providers.Job) {
+func (bd *builder) guard(f *attempt, job *providers.Job) {
 	if f.smoke {
 		return // it writes below .muster
 	}
-	g := foreign.Guard(e.st.Jobs[f.Addr], e.st.Earlier[f.Addr], job.Workdir)
+	g := planner.OwnFiles(bd.st.Jobs[f.Addr], bd.st.Earlier[f.Addr], job.Workdir)
 	g.Replace = f.p.plan.Detail(int(f.cell)).Foreign
 	job.Guard = &g
 	if job.MoveAside == "" && (len(g.Replace) > 0 || slices.ContainsFunc(g.Own, func(o offer.Output) bool { return o.Digest != "" })) {
@@ -159,31 +170,34 @@ func (e *engine) guard(f *flight, job *providers.Job) {
 }
 
 // scaled is the shape of a launch after the failures before it.
-func (e *engine) scaled(f *flight, s offer.Shape) offer.Shape {
+func (bd *builder) scaled(f *attempt, s offer.Shape) offer.Shape {
 	s.Smoke = f.smoke
 	if f.smoke {
 		return s
 	}
 	if f.where != nil {
-		s = launches.Segment(s, f.where.Segments)
+		s = ceiling.Segment(s, f.where.Segments)
 	}
-	return e.grown(f, s, 1, f.N)
+	return bd.grown(f, s, 1, f.N)
 }
 
-// grown is what launch n of a flight asked for, grown from that of an earlier one.
-func (e *engine) grown(f *flight, s offer.Shape, from, n int) offer.Shape {
-	rec := e.st.Jobs[f.Key]
-	if f.p == nil || f.smoke || rec == nil {
-		return s
-	}
-	return relaunch.Shape(s, f.p.Retry, rec.Attempts, from, n, f.pool())
-}
-
-// pool is where a flight goes, as it is for jobs like this one.
-func (f *flight) pool() offer.Pool {
+// pool is where an attempt goes, as it is for jobs like this one.
+func (f *attempt) pool() offer.Pool {
 	pool := f.B.Pools[f.Pool]
 	if f.where != nil {
 		pool = f.where.Limits.On(pool)
 	}
 	return pool
+}
+
+// identity is what a job without a launch is recorded under.
+func (bd *builder) identity(p *phase, cell int32) state.Job {
+	i := int(cell)
+	j := state.Job{Address: p.Address(i), Phase: p.Name, Axes: state.TextsOf(p.Axes(i)), Name: p.Label(i), Definition: bd.define(p), Scheme: planner.Scheme,
+		Result: p.resultText(cell, false), Request: planner.Hash(p.Requests(0)[p.RequestOf(i, 0)].Hash).String(), Source: p.plan.Source.Digest}
+	if len(p.Inputs) > 0 {
+		j.Inputs = state.TextsOf(bd.Plan.InputHashes(p.plan, i))
+	}
+	bd.keepContents(p, i, &j)
+	return j
 }

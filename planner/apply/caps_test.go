@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // TestDetachHandsOverAsFarAsItMay holds the rows of the table "with muster
-// off": what a host queue keeps by itself is handed over, the first thing that
+// off": what a host queue keeps by itself is submitted, the first thing that
 // it does not keep is named.
 func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 		hcl    string
 		price  string
 		handed int
-		first  string // "" = all is handed over
+		first  string // "" = all is submitted
 	}{
 		{name: "an edge inside the backend", hcl: chain, handed: 10},
 		{name: "a cap of the phase", hcl: strings.Replace(grid, "job {", "max_parallel = 2\n  job {", 1), handed: 6},
@@ -41,8 +41,8 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 			s.world.stall, s.world.price.USDPerHour = true, c.price
 			s.conf = detached
 			o := s.must(t.Context())
-			if o.Stopped != standing.Detached || o.Handed != c.handed || !strings.HasPrefix(o.First, c.first) || (o.First == "") != (c.first == "") {
-				t.Errorf("handed over %d, then %q; want %d, %q (%+v)", o.Handed, o.First, c.handed, c.first, o)
+			if o.Stopped != progress.Detached || o.Submitted != c.handed || !strings.HasPrefix(o.First, c.first) || (o.First == "") != (c.first == "") {
+				t.Errorf("handed over %d, then %q; want %d, %q (%+v)", o.Submitted, o.First, c.handed, c.first, o)
 			}
 			s.wantOff(c.first == "")
 			if next := o.Next; next != "muster apply -once" {
@@ -53,7 +53,7 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 }
 
 // wantOff wants the plan of the campaign, from nothing, to say of what goes on
-// with muster off what a hand-over does.
+// with muster off what a submission does.
 func (s *stage) wantOff(all bool) {
 	s.t.Helper()
 	plan := s.plan(s.load(), &state.State{Version: state.SchemaVersion}, &fake{world: s.world})
@@ -65,7 +65,7 @@ func (s *stage) wantOff(all bool) {
 
 // TestDetachHandsOverWhatThrottlesKeep: what waits for its own array takes no
 // room under a cap over several arrays, which a scheduler has not; without a
-// throttle no more is handed over than the cap.
+// arrayLimit no more is submitted than the cap.
 func TestDetachHandsOverWhatThrottlesKeep(t *testing.T) {
 	t.Parallel()
 	named := func(name, limit string) string {
@@ -147,7 +147,7 @@ func TestSmokesRunBesideOneAnotherIfToldTo(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, strings.Replace(gated, "cells  = \"ends\"", "cells  = \"ends\"\n    parallel = "+parallel, 1))
 			smokes := 0
-			s.world.result = func(j providers.Job, _ int) result {
+			s.world.result = func(j providers.Job, _ int) jobResult {
 				if j.Smoke {
 					n := 0
 					for _, o := range s.world.jobs {
@@ -157,7 +157,7 @@ func TestSmokesRunBesideOneAnotherIfToldTo(t *testing.T) {
 					}
 					smokes = max(smokes, n)
 				}
-				return result{metrics: map[string]string{"loss": "1"}, takes: 5 * time.Millisecond}
+				return jobResult{metrics: map[string]string{"loss": "1"}, takes: 5 * time.Millisecond}
 			}
 			s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
 			if smokes != most {
@@ -170,7 +170,7 @@ func TestSmokesRunBesideOneAnotherIfToldTo(t *testing.T) {
 func TestSmokeWritesApartFromTheRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{metrics: map[string]string{"loss": "1"}} }
 	s.must(t.Context())
 	for _, j := range s.world.jobs {
 		if under := strings.HasPrefix(j.Outputs[0].Path, ".muster/smoke/a/"); under != j.Smoke {
@@ -182,11 +182,11 @@ func TestSmokeWritesApartFromTheRun(t *testing.T) {
 func TestFailedPilotKeepsTheRestFromStarting(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Smoke {
-			return result{metrics: map[string]string{"loss": "1"}}
+			return jobResult{metrics: map[string]string{"loss": "1"}}
 		}
-		return result{exit: 1, class: "nan", tail: "loss is nan"}
+		return jobResult{exit: 1, class: "nan", tail: "loss is nan"}
 	}
 	s.check(s.must(t.Context()), "end done=0 failed=1 held=0 blocked=3 left=0")
 	if n := len(s.world.logs); n != 3 {
@@ -200,7 +200,7 @@ func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
 	dir := t.TempDir()
 	s.world.stall = true
 	s.conf = func(c *Config) { c.Requests = dir }
-	ended := make(chan standing.Outcome)
+	ended := make(chan progress.Outcome)
 	go func() { ended <- s.must(t.Context()) }()
 	count := func(held bool) (n int) {
 		for _, j := range s.world.jobs {
@@ -219,7 +219,7 @@ func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
 	s.world.stall = false
 	s.world.mu.Unlock()
 	o := <-ended
-	if o.Stopped != standing.Hold || o.Done != 1 || s.state().Jobs["phase.z"] == nil {
+	if o.Stopped != progress.Hold || o.Done != 1 || s.state().Jobs["phase.z"] == nil {
 		t.Errorf("outcome %+v", o)
 	}
 	s.agree()

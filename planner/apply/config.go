@@ -1,12 +1,12 @@
-// Package apply drives a plan: it submits what is approved, watches it, retries
-// and records it, and never starts anything twice.
+// Package apply carries out a plan. It submits approved jobs, watches, retries
+// and records them, and never starts one twice.
 package apply
 
 import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
@@ -16,7 +16,7 @@ import (
 type Mode int
 
 // The modes. Drive stays until the campaign is done, held or failed; Once
-// makes one pass over what was approved; Detach hands over all that runs
+// makes one pass over what was approved; Detach submits all that runs
 // without muster and leaves.
 const (
 	Drive Mode = iota
@@ -38,6 +38,8 @@ type Config struct {
 	Host   string
 	Muster string // version, recorded in the state
 	Saved  bool   // the plan was read from a file
+	// Away is why backends cannot be asked, as the plan that was just shown says.
+	Away map[string]string
 	// Variables are recorded as what the campaign was applied with; nil
 	// means that they are taken from Campaign.Variables.
 	Variables map[string]state.Variable
@@ -48,7 +50,7 @@ type Config struct {
 	// Progress is called from the loop, at most every 100 ms, at notes and
 	// once at the end. It must be cheap and must not keep the value's slices.
 	// It tells nothing that a crash could take back.
-	Progress func(standing.Run)
+	Progress func(progress.Snapshot)
 	// Event is called from the loop for every fact folded into the state, once
 	// the store holds it durably.
 	Event func(state.Event)
@@ -57,6 +59,11 @@ type Config struct {
 	Secrets func(lang.Secret) (string, error)
 	// Environ is where a local job's environment starts from; nil is os.Environ().
 	Environ []string
+	// Cache is a folder for digests of files that no phase makes; "" keeps none.
+	Cache string
+	// Reads says why a folder outside the campaign's may not be read, nil where it
+	// may. nil allows none.
+	Reads func(dir, what string) error
 	// Requests is the folder through which hold, resume, cancel and override
 	// reach a running apply; "" = none.
 	Requests string

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-run/muster/internal/clock"
-	"github.com/muster-run/muster/planner/apply/line"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -94,11 +94,11 @@ func TestCrashesAtAnyStep(t *testing.T) {
 		s.world.can.HostQueue = rapid.Bool().Draw(rt, "host queue")
 		s.world.can.Retries = s.world.can.HostQueue
 		flaky := rapid.IntRange(0, 3).Draw(rt, "flaky")
-		s.world.result = func(j providers.Job, launch int) result {
+		s.world.result = func(j providers.Job, launch int) jobResult {
 			if !j.Smoke && launch == 1 && flaky > 0 && len(j.Address)%3 == flaky-1 {
-				return result{exit: 1, class: "oom_host"}
+				return jobResult{exit: 1, class: "oom_host"}
 			}
-			return result{}
+			return jobResult{}
 		}
 		crashes := rapid.IntRange(0, 12).Draw(rt, "crashes")
 		for i := range crashes {
@@ -113,7 +113,7 @@ func TestCrashesAtAnyStep(t *testing.T) {
 			}
 			o, err := s.applyMortal(ctx, m)
 			die()
-			if err == nil && o.Stopped == standing.None && o.Failed == 0 && !m.dead {
+			if err == nil && o.Stopped == progress.None && o.Failed == 0 && !m.dead {
 				break
 			}
 		}
@@ -122,7 +122,7 @@ func TestCrashesAtAnyStep(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("the last apply: %v\n%s", err, hcl)
 		}
-		if o.Done != o.Total || o.Stopped != standing.None {
+		if o.Done != o.Total || o.Stopped != progress.None {
 			rt.Fatalf("outcome %+v\n%s\n%s\n%s", o, hcl, strings.Join(s.notes, "\n"), s.story())
 		}
 		s.agree()
@@ -151,11 +151,11 @@ func TestCrashesBetweenEdits(t *testing.T) {
 		s.world.can.HostQueue = rapid.Bool().Draw(rt, "host queue")
 		s.world.can.Retries = s.world.can.HostQueue
 		flaky := rapid.IntRange(0, 3).Draw(rt, "flaky")
-		s.world.result = func(j providers.Job, launch int) result {
+		s.world.result = func(j providers.Job, launch int) jobResult {
 			if !j.Smoke && flaky > 0 && len(j.Address)%3 == flaky-1 && launch == 1 {
-				return result{exit: 1, class: "oom_host"}
+				return jobResult{exit: 1, class: "oom_host"}
 			}
-			return result{}
+			return jobResult{}
 		}
 		edit := func() {
 			b, c := rapid.SampledFrom([]string{"run", "run -v", "run -w"}).Draw(rt, "b"), rapid.SampledFrom([]string{"sum", "sum -v"}).Draw(rt, "c")
@@ -182,7 +182,7 @@ func TestCrashesBetweenEdits(t *testing.T) {
 			rt.Fatalf("outcome %+v, and the plan then: %+v\n%s\n%s", o, c, hcl, strings.Join(s.notes, "\n"))
 		}
 		for _, j := range s.state().Jobs {
-			if made := s.world.jobs[line.Stem(j.Last().Token)]; !j.Smoke && strings.Contains(made.Shell, " -") {
+			if made := s.world.jobs[connection.Stem(j.Last().Token)]; !j.Smoke && strings.Contains(made.Shell, " -") {
 				rt.Errorf("%s is done as %q\n%s", j.Address, made.Shell, hcl)
 			}
 		}
@@ -190,7 +190,7 @@ func TestCrashesBetweenEdits(t *testing.T) {
 }
 
 // applyMortal plans as a living process and applies as one that dies.
-func (s *stage) applyMortal(ctx context.Context, m *mortal) (standing.Outcome, error) {
+func (s *stage) applyMortal(ctx context.Context, m *mortal) (progress.Outcome, error) {
 	f := &fake{world: s.world}
 	mem := s.disk.open(nil)
 	c := s.load()

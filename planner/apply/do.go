@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/muster-run/muster/planner/apply/fleet"
+	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/standing"
 )
 
 const (
@@ -22,18 +22,18 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 	if err != nil {
 		return request.Answer{}, err
 	}
-	if err := e.until(ctx, doEnds, func() bool { return e.fleet.Unanswered == 0 && !e.sending() }); err != nil {
+	if err := e.until(ctx, doEnds, func() bool { return e.backends.Unanswered == 0 && !e.sending() }); err != nil {
 		return request.Answer{}, err
 	}
 	got := make(chan request.Answer, 1)
-	e.handle(r, got)
+	e.requests.handle(r, got)
 	a := <-got
-	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.fleet.Ending() == 0 })
+	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.backends.Ending() == 0 })
 	if errors.Is(err, context.DeadlineExceeded) {
 		a.Text += "; some have not ended yet"
 		err = nil
 	}
-	if err == nil && !e.sync() {
+	if err == nil && !e.Sync() {
 		err = e.err
 	}
 	return a, err
@@ -44,27 +44,27 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	c.Mode, c.Requests = Once, ""
 	e := newEngine(ctx, c)
-	e.quiet, e.halted, e.approval = true, standing.Hold, c.Plan.ID
+	e.quiet, e.halted, e.approval = true, progress.Hold, c.Plan.ID
 	e.report.Begin()
 	e.loadPhases()
 	if err := e.loadBackends(); err != nil {
 		return e, e.Close, err
 	}
-	e.loadHolds()
-	e.loadBudgets()
-	e.loadFlights()
+	e.holds.load()
+	e.accounts.load()
+	e.loadAttempts()
 	e.endNone() // what the plan would cancel is not asked for here
 	e.loadCells()
-	e.loadGates()
-	e.loadBreakers()
+	e.gates.load()
+	e.breakers.load()
 	e.endNone() // nor what comes after work that has failed
-	e.fleet.Recover(func() bool { return false })
+	e.backends.Recover(func() bool { return false })
 	return e, e.Close, nil
 }
 
 func (e *engine) endNone() {
-	for _, f := range e.flights {
-		f.EndAs(fleet.Stays)
+	for _, f := range e.attempts {
+		f.EndAs(backends.Stays)
 	}
 }
 

@@ -13,31 +13,23 @@ package apply
 //	inbox ─fold─▶ events ─append─▶ state ─decide─▶ intents ─append, sync─▶ outboxes ─▶ backends
 //
 // Only the loop touches the engine and the state. Other goroutines (a watch
-// and a sender for each backend, one for requests, one for each transfer lane)
+// and a sender for each backend, one for requests, one for each transfer route)
 // post closures into the inbox, and the loop runs them.
 
 import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
-	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/deletion"
-	"github.com/muster-run/muster/planner/apply/fleet"
-	"github.com/muster-run/muster/planner/apply/freight"
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/loop"
-	"github.com/muster-run/muster/planner/apply/relaunch"
-	"github.com/muster-run/muster/planner/apply/rental"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/site"
-	"github.com/muster-run/muster/planner/apply/standing"
-	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
 
@@ -46,46 +38,28 @@ const (
 	farewell    = 3 * time.Second        // for calls in flight when a run stops
 )
 
+// An engine is the loop: it hears backends, has its parts decide, makes that
+// durable and sends it. Each part owns a piece of state and uses only the parts
+// before it.
 type engine struct {
-	Config
-	*loop.Loop
-	st *state.State
+	*jobs
+	accounts  *accounts
+	holds     *holds
+	breakers  *breakers
+	limits    *limits
+	inputs    *inputs
+	schedule  *schedule
+	gates     *gates
+	settler   *settler
+	builder   *builder
+	placement *placement
+	starter   *starter
+	outcomes  *outcomes
+	requests  *requests
+	rows      *rows
+	summary   *summary
 
-	phases []*phase
-	nodes  []*cells.Node // of the same
-	byName map[string]*phase
-
-	fleet    *fleet.Fleet       // what backends have
-	flights  map[string]*flight // by token
-	byJob    map[string]*flight // by state address
-	budgets  ledger.Books
-	prices   ledger.Prices
-	rises    map[place.PoolAt]bills          // by this run's bills
-	shorted  int                             // jobs that a limit holds in their queues
-	repriced bool                            // queued jobs cost what their places ask now
-	billed   func(address, token string) int // the last launch in the ledger
-	holds    brake.Holds
-	retries  relaunch.Queue
-	rate     brake.Rate
-	freight  *freight.Freight
-	report   *standing.Teller
-	approval string // plan id that new attempts are recorded under
-
-	quiet     bool          // nothing is sent: a request is done, or what came of jobs is read
-	halted    standing.Stop // nothing new is started
-	why       string        // in words
-	err       error
-	unsynced  time.Time // when the oldest unsynced event was appended; zero = none
-	wake      time.Time // earliest timer
-	deadline  time.Time // of a budget, when what is queued is held; zero = none ahead
-	waits     time.Time // when waits that are billed are looked at again; zero = never
-	glance    time.Time // when volumes are looked at again; no run waits for it
-	lateAt    time.Time // when late jobs were last counted
-	cancelled int
-	signed    map[string]bool // workdirs, by site.Spot.Files
-	deletion  *deletion.Run   // of outputs, by a destroy
-	rental    *rental.Run     // of machines that are given back
-	first     string          // first thing that needs muster, in a hand-over
+	glance time.Time // when volumes are looked at again; no run waits for it
 }
 
 // newEngine is an engine before its first turn. Its calls outlive ctx: those
@@ -103,13 +77,29 @@ func newEngine(ctx context.Context, c Config) *engine {
 	if c.Secrets == nil {
 		c.Secrets = site.Secret
 	}
-	e := &engine{
-		Config: c, Loop: loop.New(ctx, c.Time), st: c.Session.State(),
-		byName: map[string]*phase{},
-		prices: ledger.Prices{}, flights: map[string]*flight{}, byJob: map[string]*flight{},
-	}
-	e.report = e.newTeller()
-	e.freight, e.fleet, e.deletion, e.rental = e.newFreight(), e.newFleet(), e.newDeletion(), e.newRental()
+	r := &run{Config: c, Loop: loop.New(ctx, c.Time), st: c.Session.State()}
+	js := &jobs{run: r, byName: map[string]*phase{}, attempts: map[string]*attempt{}, byJob: map[string]*attempt{}}
+	e := &engine{jobs: js}
+	e.accounts = &accounts{jobs: js, prices: ledger.Prices{}}
+	e.holds = &holds{jobs: js, accounts: e.accounts}
+	e.breakers = &breakers{jobs: js, holds: e.holds}
+	e.limits = &limits{jobs: js, accounts: e.accounts, holds: e.holds}
+	e.inputs = &inputs{jobs: js, accounts: e.accounts}
+	ch := &chains{jobs: js, inputs: e.inputs}
+	e.schedule = &schedule{jobs: js, holds: e.holds, inputs: e.inputs}
+	e.gates = &gates{jobs: js, breakers: e.breakers, schedule: e.schedule}
+	e.settler = &settler{jobs: js, inputs: e.inputs, schedule: e.schedule}
+	e.builder = &builder{jobs: js, chains: ch, inputs: e.inputs}
+	e.placement = &placement{jobs: js, accounts: e.accounts, schedule: e.schedule}
+	e.starter = &starter{jobs: js, accounts: e.accounts, builder: e.builder, chains: ch, gates: e.gates, holds: e.holds, inputs: e.inputs, placement: e.placement, schedule: e.schedule, settler: e.settler}
+	e.outcomes = &outcomes{jobs: js, accounts: e.accounts, breakers: e.breakers, builder: e.builder, gates: e.gates, holds: e.holds, inputs: e.inputs, limits: e.limits, placement: e.placement, schedule: e.schedule}
+	e.requests = &requests{jobs: js, accounts: e.accounts, holds: e.holds, inputs: e.inputs, schedule: e.schedule}
+	e.rows = &rows{jobs: js, accounts: e.accounts, builder: e.builder, reuse: &reuse{jobs: js, builder: e.builder}}
+	e.summary = &summary{jobs: js, accounts: e.accounts, breakers: e.breakers, holds: e.holds, outcomes: e.outcomes, rows: e.rows}
+	e.report = e.summary.reporter()
+	e.backends = e.newBackends()
+	e.inputs.staging = e.inputs.newStaging()
+	e.rows.deletions, e.rows.releases = &deletions{run: r, places: e.backends}, &releases{jobs: js, places: e.backends}
 	return e
 }
 
@@ -123,16 +113,16 @@ func mint() string {
 // Run applies a plan under the lease that the session holds. When ctx ends,
 // it stops driving and leaves jobs alone; the outcome says what still runs.
 // An error means that the run could not go on; the outcome is filled even so.
-func Run(ctx context.Context, c Config) (standing.Outcome, error) {
+func Run(ctx context.Context, c Config) (progress.Outcome, error) {
 	e := newEngine(ctx, c)
 	defer e.Close()
 	e.report.Begin()
 	if err := e.open(); err != nil {
-		return e.outcome(), err
+		return e.summary.outcome(), err
 	}
 	e.drive(ctx)
 	e.end()
-	return e.outcome(), e.err
+	return e.summary.outcome(), e.err
 }
 
 // open readies everything before the first turn: the approval, the jobs, the
@@ -142,25 +132,27 @@ func (e *engine) open() error {
 		return err
 	}
 	e.loadPhases()
+	e.settler.load()
 	if err := e.loadBackends(); err != nil {
 		return err
 	}
-	e.loadHolds()
-	e.loadBudgets()
-	e.loadFlights()
-	e.applyRows()
+	e.holds.load()
+	e.accounts.load()
+	e.loadAttempts()
+	e.rows.apply()
 	e.loadCells()
-	e.loadTransfers()
-	e.loadGates()
-	e.loadBreakers()
-	e.loadCode()
-	e.fleet.Recover(func() bool { return e.handingOver() && e.halted == standing.None && !e.holds.All })
+	e.inputs.loadTransfers()
+	e.settler.check()
+	e.gates.load()
+	e.breakers.load()
+	e.inputs.loadCode()
+	e.backends.Recover(func() bool { return e.leavesJobs() && !e.Stopped() && !e.holds.All })
 	e.openSpares()
 	if e.holds.Any() {
-		e.controlAll()
+		e.holds.controlAll()
 	}
-	e.fleet.TakeOver(e.holds.All)
-	e.serveRequests()
+	e.backends.TakeOver(e.holds.All)
+	e.requests.serve()
 	return e.err
 }
 
@@ -171,12 +163,12 @@ func (e *engine) drive(ctx context.Context) {
 			return
 		}
 		if e.finished() {
-			if e.shorted > 0 {
-				e.stopShort()
+			if e.accounts.shorted > 0 {
+				e.limits.stopShort()
 			}
-			// What was handed over may cost less than its ceiling, and free some.
-			if e.budgets.Short && e.halted == standing.None && (e.Mode == Drive || len(e.flights) == 0) {
-				e.halt(standing.Budget, e.budgets.Why)
+			// Submitted jobs may cost less than their ceiling, and free some.
+			if e.accounts.budgets.Short && !e.Stopped() && (e.Mode == Drive || len(e.attempts) == 0) {
+				e.halt(progress.Budget, e.accounts.budgets.Why)
 			}
 			return
 		}
@@ -189,20 +181,21 @@ func (e *engine) drive(ctx context.Context) {
 // turn decides, makes it durable, and sends it.
 func (e *engine) turn() {
 	e.wake, e.glance = time.Time{}, time.Time{}
-	e.releaseRetries()
-	e.freight.Release()
-	if e.halted == standing.None && !e.Plan.Destroy {
-		wake, glance := e.fleet.Look(e.wants)
+	e.schedule.releaseRetries()
+	e.settler.settle()
+	e.inputs.staging.Release()
+	if !e.Stopped() && !e.Plan.Destroy {
+		wake, glance := e.backends.Look(e.holds.wants)
 		e.wakeAt(wake)
 		e.glance = glance
 	}
-	e.watchWaits()
-	e.keepWithin()
-	e.glance = clock.Earliest(e.glance, e.waits)
-	e.glance = clock.Earliest(e.glance, e.deadline)
-	e.dispatch()
-	if e.handingOver() {
-		e.handOver()
+	e.limits.watchWaits()
+	e.limits.keepWithin()
+	e.glance = clock.Earliest(e.glance, e.accounts.waits)
+	e.glance = clock.Earliest(e.glance, e.limits.deadline)
+	e.starter.dispatch()
+	if e.leavesJobs() {
+		e.starter.submitAhead()
 	}
 	if e.commit() {
 		e.send()
@@ -222,11 +215,11 @@ func (e *engine) wait(ctx context.Context) bool {
 	e.Take(timer, ctx.Done(), e.Session.Lost())
 	switch {
 	case clock.Closed(e.Session.Lost()):
-		e.halt(standing.LeaseLost, "another muster took the lease")
+		e.halt(progress.LeaseLost, "another muster took the lease")
 		e.err = store.ErrLost
 		return false
 	case ctx.Err() != nil:
-		e.halt(standing.Interrupted, "")
+		e.halt(progress.Interrupted, "")
 		return false
 	}
 	return true
@@ -241,106 +234,62 @@ func (e *engine) alarm() time.Time {
 	return clock.Earliest(at, e.report.Next())
 }
 
-func (e *engine) wakeAt(t time.Time) { e.wake = clock.Earliest(e.wake, t) }
-
-// Clock is the time that the run lives by.
-func (e *engine) Clock() time.Time { return e.Time.Now() }
-
-// emit folds an event into the state. After an error nothing is folded.
-func (e *engine) emit(ev state.Event) {
-	if e.err != nil {
-		return
-	}
-	if err := e.Session.Append(ev); err != nil {
-		e.storeFailed(err)
-		return
-	}
-	if e.unsynced.IsZero() {
-		e.unsynced = e.Clock()
-	}
-	if e.Event != nil {
-		e.report.Tell(func() { e.Event(ev) })
-	}
-}
-
-// commit makes what was appended durable when something depends on it or it
-// has waited long enough. It reports whether the outboxes may be sent.
-func (e *engine) commit() bool {
-	if e.err != nil {
-		return false
-	}
-	if e.unsynced.IsZero() {
-		return true
-	}
-	if !e.fleet.Outgoing() && e.Clock().Sub(e.unsynced) < syncAtLeast {
-		return false
-	}
-	return e.sync()
-}
-
-func (e *engine) sync() bool {
-	if e.err != nil {
-		return false
-	}
-	if err := e.Session.Sync(e.Context()); err != nil {
-		e.storeFailed(err)
-		return false
-	}
-	e.unsynced = time.Time{}
-	e.report.Durable()
-	e.fleet.Durable()
-	return true
-}
-
-func (e *engine) storeFailed(err error) {
-	if errors.Is(err, store.ErrLost) {
-		e.halt(standing.LeaseLost, "another muster took the lease")
-		e.err = err
-		return
-	}
-	e.halt(standing.StoreFailed, "the state cannot be written: "+err.Error())
-	e.err = &StoreError{Err: err}
-}
-
 // A StoreError says that the state could not be written. Nothing was started
 // after it, and jobs that run go on.
 type StoreError struct{ Err error }
 
 func (e *StoreError) Error() string {
-	return fmt.Sprintf("write state: %v: nothing more is started, running jobs go on; make room or mend the store, then run the same command again", e.Err)
+	return fmt.Sprintf("write state: %v: nothing more is started, running jobs continue; make room or repair the store, then run the same command again", e.Err)
 }
 
 // Unwrap gives the store's own error.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// halt stops starts for the rest of the run. The first reason stands.
-func (e *engine) halt(s standing.Stop, why string) {
-	if e.halted == standing.None {
-		e.halted, e.why = s, why
-	}
-}
-
 // finished reports whether nothing is left that this run could see through.
 func (e *engine) finished() bool {
-	if e.fleet.Unanswered > 0 || e.sending() || e.fleet.Keeping > 0 && e.Mode == Drive {
+	if e.Plan.Destroy && e.restUnknown() {
+		return !e.sending()
+	}
+	if e.backends.Unanswered > 0 || e.sending() || e.backends.Keeping > 0 && e.Mode == Drive {
 		return false
 	}
 	if e.Mode != Drive {
-		return e.handedOver()
+		return e.allSubmitted()
 	}
-	if e.halted == standing.None && !e.wake.IsZero() {
+	if !e.Stopped() && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return !e.moves() && !e.retrying() && !e.freight.Moving() && !e.waitsForBackend() && (e.halted != standing.None || !e.fleet.WaitsForRoom(e.wants))
+	return !e.holds.moves() && !e.schedule.retrying() && !e.inputs.staging.Moving() && !e.waitsForBackend() && (e.Stopped() || !e.backends.WaitsForRoom(e.holds.wants))
+}
+
+// restUnknown reports whether only jobs are left that the plan does not end, since
+// their backends could not be asked: an answer would need another plan.
+func (e *engine) restUnknown() bool {
+	for _, f := range e.attempts {
+		if f.End != backends.Stays || f.Status != cells.Unknown {
+			return false
+		}
+	}
+	return len(e.attempts) > 0
+}
+
+// allSubmitted reports whether a submission is complete: nothing is being sent,
+// looked for or moved. A transfer is the engine's work, so -once sees it
+// through and -detach names it.
+func (e *engine) allSubmitted() bool {
+	if e.backends.Unanswered > 0 || e.inputs.staging.Shipping() || e.inputs.staging.Asking() || e.sending() {
+		return false
+	}
+	return !e.inputs.staging.Transferring() && !e.backends.Unsettled()
 }
 
 // waitsForBackend reports whether something could start if only its backend
 // answered.
 func (e *engine) waitsForBackend() bool {
-	if e.halted != standing.None || e.holds.All {
+	if e.Stopped() || e.holds.All {
 		return false
 	}
-	for _, b := range e.fleet.Queues {
+	for _, b := range e.backends.Queues {
 		if b.Answers() {
 			continue
 		}
@@ -356,42 +305,37 @@ func (e *engine) waitsForBackend() bool {
 // end ends a run in good order: what was minted and not sent is withdrawn,
 // calls in flight are awaited, and all is made durable.
 func (e *engine) end() {
-	if e.sync() {
+	if e.Sync() {
 		e.send()
 	}
 	deadline, stop := e.Time.Timer(farewell)
 	defer stop()
 	for e.err == nil && e.sending() {
 		if e.Take(deadline, nil, nil) {
-			e.halt(standing.Interrupted, "")
+			e.halt(progress.Interrupted, "")
 			break
 		}
-		if e.sync() {
+		if e.Sync() {
 			e.send()
 		}
 	}
+	e.settler.rest()
 	if e.err == nil {
 		e.conclude()
-		e.sync()
+		e.Sync()
 	}
 	if e.err == nil {
-		e.fleet.Acknowledge()
+		e.backends.Acknowledge()
 	}
 	e.report.Final()
 }
 
-// send hands over what was minted, and sending reports whether some of it is
+// send submits minted jobs, and sending reports whether some of it is
 // on its way.
 func (e *engine) send() {
 	if !e.mute() {
-		e.wakeAt(e.fleet.Send(e.holds.All))
+		e.wakeAt(e.backends.Send(e.holds.All))
 	}
 }
 
-func (e *engine) sending() bool { return e.fleet.Sending(e.mute()) }
-
-// mute reports whether nothing may be sent any more: its intent would not be
-// durable, or not ours to make.
-func (e *engine) mute() bool {
-	return e.halted == standing.LeaseLost || e.halted == standing.StoreFailed
-}
+func (e *engine) sending() bool { return e.backends.Sending(e.mute()) }

@@ -44,7 +44,7 @@ type world struct {
 	full   string // why its volume takes nothing more
 	reject func(providers.Job) *providers.Error
 	// result says how a launch ends; nil = exit 0.
-	result   func(j providers.Job, launch int) result
+	result   func(j providers.Job, launch int) jobResult
 	lists    map[string][]string
 	unlisted int                  // how often files are asked for in vain
 	mtimes   map[string]time.Time // of listed files
@@ -71,7 +71,8 @@ func (f *fake) Release(_ context.Context, _ string, ids []string) (out []provide
 	return out, f.op()
 }
 
-type result struct {
+type jobResult struct {
+	cores   int // that its launch is given; 0 = those that it asks for
 	exit    int
 	class   string
 	tail    string
@@ -91,7 +92,7 @@ type fakeJob struct {
 	seen   offer.Observation
 	held   bool
 	began  time.Time
-	res    result
+	res    jobResult
 	gone   bool
 }
 
@@ -168,6 +169,10 @@ func (w *world) end(j *fakeJob) {
 	if j.res.lasted > 0 {
 		o.Usage.Elapsed = j.res.lasted
 	}
+	if got := j.Shape; j.res.cores > 0 {
+		got.CPUs = j.res.cores
+		o.Got = &got
+	}
 	if j.res.set != 0 {
 		o.Usage, o.Ended = nil, now.Add(j.res.set)
 	}
@@ -193,7 +198,7 @@ func (w *world) end(j *fakeJob) {
 			w.tell(o)
 			j.status = offer.Queued
 			j.launch++
-			j.held, j.began, j.res = w.waits, time.Time{}, result{}
+			j.held, j.began, j.res = w.waits, time.Time{}, jobResult{}
 			return
 		}
 	}
@@ -309,7 +314,7 @@ func (f *fake) Find(_ context.Context, _ string, tokens []string) ([]offer.Obser
 		default:
 			o := offer.Observation{Token: t, Presence: offer.Found, Handle: t, Status: j.status, Attempt: j.launch, Started: j.began}
 			if j.held && j.status == offer.Queued {
-				o.Reason = offer.Held
+				o.Reason, o.Cause = "held", offer.JobHeld
 			}
 			out = append(out, o)
 		}

@@ -43,6 +43,8 @@ type far struct {
 	notes []providers.Note
 	// trip is asked at every call about files; an error ends it.
 	trip func(call, path string) error
+	// digests is asked before files of inputs are read; an error ends it.
+	digests func(ctx context.Context) error
 	// dropAt ends the first pull of a path after so many bytes.
 	dropAt  map[string]int64
 	offsets map[string][]int64 // of pulls, by path
@@ -137,7 +139,7 @@ func (f *far) host(name string) *farHost {
 	return h
 }
 
-// all are the hosts of a backend; one is that which a name picks.
+// all are the hosts of a backend; one is the one that a name picks.
 func (f *far) all(backend string) []*farHost {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -363,6 +365,11 @@ func (f *far) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Ou
 		return nil, err
 	}
 	r.Backend = backend
+	if f.digests != nil && r.Open && len(r.Outputs) > 0 && r.Outputs[0].Name == "input" {
+		if err := f.digests(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return h.Verify(ctx, r)
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -38,7 +38,7 @@ phase "a" {
 func TestSmokesThenPilotThenTheRest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{metrics: map[string]string{"loss": "1"}} }
 	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
 	want := []string{`phase.a["n=1"]`, `phase.a["n=4"]`, `phase.a["n=1"]`}
 	if len(s.world.logs) != 6 || !slices.Equal(s.world.logs[:3], want) {
@@ -54,14 +54,14 @@ func TestSmokesThenPilotThenTheRest(t *testing.T) {
 
 func TestFailedSmokeHoldsItsPhase(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]result{
+	for name, r := range map[string]jobResult{
 		"expectation": {metrics: map[string]string{"loss": "99"}},
 		"crash":       {exit: 1, class: "nan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, gated)
-			s.world.result = func(providers.Job, int) result { return r }
+			s.world.result = func(providers.Job, int) jobResult { return r }
 			o := s.must(t.Context())
 			if len(s.world.logs) != 1 || o.Done != 0 || o.Blocked != 4 {
 				t.Errorf("started %v, outcome %+v", s.world.logs, o)
@@ -77,7 +77,7 @@ func TestFailedSmokeHoldsItsPhase(t *testing.T) {
 func TestSmokeJudgedAfterACrash(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(providers.Job, int) result { return result{metrics: map[string]string{"loss": "1"}} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{metrics: map[string]string{"loss": "1"}} }
 	ctx, stop := context.WithCancel(t.Context())
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {
@@ -100,11 +100,11 @@ func TestSmokeJudgedAfterACrash(t *testing.T) {
 func TestOverrideLetsAGatePass(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Smoke {
-			return result{metrics: map[string]string{"loss": "99"}}
+			return jobResult{metrics: map[string]string{"loss": "99"}}
 		}
-		return result{}
+		return jobResult{}
 	}
 	s.must(t.Context())
 	s.disk.events = append(s.disk.events, state.Overrode{Override: state.Override{Address: "phase.a", Who: "ada", Reason: "known"}})
@@ -132,7 +132,7 @@ func TestBudgetStopsNewWorkAndLetsRunningWorkGoOn(t *testing.T) {
 	s := newStage(t, budgeted)
 	s.world.price.USDPerHour = "1"
 	s.world.slots = 6
-	s.world.result = func(providers.Job, int) result { return result{} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{} }
 	o := s.must(t.Context())
 	// Each ends at once and costs next to nothing, so the next is affordable:
 	// at no time more than two are in flight.
@@ -147,10 +147,10 @@ func TestBudgetThatIsSpentEndsTheRun(t *testing.T) {
 	s := newStage(t, budgeted)
 	s.world.price.USDPerHour = "1"
 	s.conf = func(c *Config) { // spent by somebody else after the plan was made
-		c.Session.Append(state.Spent{Entry: state.Entry{Address: "phase.old", Backend: "local.local", Spent: state.Amounts{"usd": "4"}}})
+		c.Session.Append(state.Spent{Entry: state.Entry{Address: "phase.old", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"usd": "4"})}})
 	}
 	o := s.must(t.Context())
-	if o.Stopped != standing.Budget || o.Done != 0 || o.Left != 6 || !strings.Contains(o.Why, `budget "b"`) {
+	if o.Stopped != progress.Budget || o.Done != 0 || o.Left != 6 || !strings.Contains(o.Why, `budget "b"`) {
 		t.Errorf("outcome %+v", o)
 	}
 }

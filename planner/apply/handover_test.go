@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -46,10 +46,10 @@ func TestDetachHandsOverWhatRunsByItself(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, chain)
 	s.world.slots = 1
-	s.world.result = func(providers.Job, int) result { return result{takes: time.Millisecond} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{takes: time.Millisecond} }
 	s.conf = detached
 	o := s.must(t.Context())
-	if o.Stopped != standing.Detached || o.Handed != 10 || o.First != "" {
+	if o.Stopped != progress.Detached || o.Submitted != 10 || o.First != "" {
 		t.Errorf("outcome %+v", o)
 	}
 	s.world.settle(t)
@@ -83,7 +83,7 @@ func (c *crowded) Submit(ctx context.Context, r providers.SubmitRequest) ([]prov
 }
 
 // TestDetachCountsWhatTheSchedulerTook: what a scheduler took no more of, though
-// its limit alone would have allowed it, is left and not handed over, and said.
+// its limit alone would have allowed it, is left and not submitted, and said.
 func TestDetachCountsWhatTheSchedulerTook(t *testing.T) {
 	t.Parallel()
 	for room, c := range map[int]struct {
@@ -113,7 +113,7 @@ func TestDetachCountsWhatTheSchedulerTook(t *testing.T) {
 		for _, on := range o.QueuedOn {
 			queued += on.Jobs
 		}
-		if o.Handed != c.handed || o.Queued != c.handed || queued != c.handed || o.Left != c.left || !strings.HasSuffix(o.First, c.first) || (o.First == "") != (c.first == "") {
+		if o.Submitted != c.handed || o.Queued != c.handed || queued != c.handed || o.Left != c.left || !strings.HasSuffix(o.First, c.first) || (o.First == "") != (c.first == "") {
 			t.Errorf("room for %d: outcome %+v", room, o)
 		}
 	}
@@ -158,7 +158,7 @@ func (k *keeping) handle(token string) string {
 	return ""
 }
 
-// TestDetachAgainHandsOverWhatIsKept: each pass has the backend hand over what
+// TestDetachAgainHandsOverWhatIsKept: each pass has the backend submit what
 // it kept of the one before, as far as there is room by now, and counts the rest
 // as left; nothing is given to it twice.
 func TestDetachAgainHandsOverWhatIsKept(t *testing.T) {
@@ -213,8 +213,8 @@ func TestDetachAgainHandsOverWhatIsKept(t *testing.T) {
 func TestWhatFailedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, chain)
-	s.world.result = func(j providers.Job, _ int) result {
-		r := result{takes: time.Millisecond}
+	s.world.result = func(j providers.Job, _ int) jobResult {
+		r := jobResult{takes: time.Millisecond}
 		if strings.HasPrefix(j.Address, "phase.a") && !strings.Contains(j.Address, "3") {
 			r.exit = 1
 		}
@@ -235,12 +235,12 @@ func TestWhatFailedIsNotWaitedFor(t *testing.T) {
 func TestDetachStopsAtAGateOnExpectAndOnceCarriesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
-	s.world.result = func(providers.Job, int) result {
-		return result{metrics: map[string]string{"loss": "1"}, takes: time.Millisecond}
+	s.world.result = func(providers.Job, int) jobResult {
+		return jobResult{metrics: map[string]string{"loss": "1"}, takes: time.Millisecond}
 	}
 	s.conf = detached
 	o := s.must(t.Context())
-	if o.Handed != 2 || !strings.Contains(o.First, "smoke") || o.Next != "muster apply -once" {
+	if o.Submitted != 2 || !strings.Contains(o.First, "smoke") || o.Next != "muster apply -once" {
 		t.Errorf("detach %+v", o)
 	}
 	s.conf = once
@@ -259,7 +259,7 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)
 	s.conf = once
-	if o := s.must(t.Context()); o.Stopped != standing.Beyond || len(s.world.jobs) != 0 {
+	if o := s.must(t.Context()); o.Stopped != progress.Beyond || len(s.world.jobs) != 0 {
 		t.Errorf("never approved: %+v", o)
 	}
 	s.conf = detached
@@ -267,7 +267,7 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 	s.world.settle(t)
 	s.write(grid + one[:0] + strings.Replace(one, `"a"`, `"z"`, 1))
 	s.conf = once
-	if o := s.must(t.Context()); o.Stopped != standing.Beyond || len(s.world.jobs) != 6 {
+	if o := s.must(t.Context()); o.Stopped != progress.Beyond || len(s.world.jobs) != 6 {
 		t.Errorf("changed since: %+v", o)
 	}
 }
@@ -278,26 +278,26 @@ func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
 func TestOnceWatchesWhatRunsAlready(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)
-	s.world.result = func(providers.Job, int) result { return result{hang: true} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true} }
 	s.conf = detached
 	s.must(t.Context())
 	s.write("campaign \"c\" {\n  max_parallel = 3\n}\n" + grid)
 	s.conf = once
-	if o := s.must(t.Context()); o.Stopped != standing.None || o.Why != "" || o.Next != "muster apply -once" || o.Running+o.Queued != 6 || o.Handed != 0 {
+	if o := s.must(t.Context()); o.Stopped != progress.None || o.Why != "" || o.Next != "muster apply -once" || o.Running+o.Queued != 6 || o.Submitted != 0 {
 		t.Errorf("%+v", o)
 	}
 }
 
-// brokenChain is a chain that was handed over, and of which one job has failed
+// brokenChain is a chain that was submitted, and of which one job has failed
 // since.
 func brokenChain(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t, chain)
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Address == `phase.a["n=2"]` {
-			return result{exit: 3, class: "nan"}
+			return jobResult{exit: 3, class: "nan"}
 		}
-		return result{}
+		return jobResult{}
 	}
 	s.conf = detached
 	s.must(t.Context())
@@ -389,11 +389,11 @@ func TestWhatComesAfterWhatIsKept(t *testing.T) {
 		queued int
 	}{
 		"a breaker": {func(s *stage) {
-			s.world.result = func(j providers.Job, _ int) result {
+			s.world.result = func(j providers.Job, _ int) jobResult {
 				if j.Address == `phase.a["n=1"]` {
-					return result{exit: 3, class: "nan"}
+					return jobResult{exit: 3, class: "nan"}
 				}
-				return result{}
+				return jobResult{}
 			}
 		}, "end done=0 failed=1 held=0 blocked=3 left=0", 6},
 		"a hold": {func(s *stage) {
@@ -485,11 +485,11 @@ func TestNothingIsHandedOverPastAPilot(t *testing.T) {
 		want          string
 	}{
 		"it failed": {func(s *stage) {
-			s.world.result = func(j providers.Job, _ int) result {
+			s.world.result = func(j providers.Job, _ int) jobResult {
 				if j.Address == `phase.a["n=3"]` {
-					return result{exit: 3, class: "nan"}
+					return jobResult{exit: 3, class: "nan"}
 				}
-				return result{}
+				return jobResult{}
 			}
 		}, func(s *stage) { s.world.result = nil }, "detached done=3 failed=1 held=0 blocked=6 left=0"},
 		"it is held": {func(s *stage) {
@@ -499,7 +499,7 @@ func TestNothingIsHandedOverPastAPilot(t *testing.T) {
 		}, func(*stage) {}, "detached done=3 failed=0 held=1 blocked=6 left=0"},
 		"it is another job by now": {func(s *stage) {
 			s.conf = detached
-			s.world.result = func(j providers.Job, _ int) result { return result{hang: j.Address == `phase.a["n=3"]`} }
+			s.world.result = func(j providers.Job, _ int) jobResult { return jobResult{hang: j.Address == `phase.a["n=3"]`} }
 		}, func(s *stage) {
 			s.world.result = nil
 			s.write(strings.Replace(piloted, "echo ${cell.n}", "echo -n ${cell.n}", 1))
@@ -534,31 +534,31 @@ func TestNothingIsHandedOverPastAPilot(t *testing.T) {
 // the next apply takes them back and comes to an end.
 func TestRidersOfWhatFailed(t *testing.T) {
 	t.Parallel()
-	failing := func(class, address string, smokes bool) func(providers.Job, int) result {
-		return func(j providers.Job, _ int) result {
+	failing := func(class, address string, smokes bool) func(providers.Job, int) jobResult {
+		return func(j providers.Job, _ int) jobResult {
 			if j.Address == address && j.Smoke == smokes {
-				return result{exit: 3, class: class}
+				return jobResult{exit: 3, class: class}
 			}
-			return result{}
+			return jobResult{}
 		}
 	}
 	with := func(block string) string { return strings.Replace(chain, "job {", block+"\n  job {", 1) }
 	const smoke = "params = { steps = 9 }\n  smoke {\n    params = { steps = 1 }\n    cells = \"ends\"\n  }"
 	for name, c := range map[string]struct {
 		hcl    string
-		result func(providers.Job, int) result
+		result func(providers.Job, int) jobResult
 		want   string
 	}{
 		"a smoke":                {with(smoke), failing("nan", `phase.a["n=1"]`, true), "end done=0 failed=0 held=0 blocked=10 left=0"},
 		"a smoke that passes":    {with(smoke), nil, "end done=10 failed=0 held=0 blocked=0 left=0"},
 		"a pilot":                {with("pilot { cells = \"first\" }"), failing("nan", `phase.a["n=1"]`, false), "end done=0 failed=1 held=0 blocked=9 left=0"},
 		"held":                   {"failure \"odd\" {\n  match = \"odd\"\n  action = \"hold\"\n}\n" + chain, failing("odd", `phase.a["n=2"]`, false), "end done=6 failed=0 held=1 blocked=3 left=0"},
-		"cancelled from outside": {chain, func(j providers.Job, _ int) result { return result{cancel: j.Address == `phase.a["n=2"]`} }, "end done=6 failed=0 held=0 blocked=3 left=0"},
-		"launched again": {with("retry {\n    on = [\"oom\"]\n    max_attempts = 3\n    scale \"oom_host\" { memory = 2 }\n  }"), func(j providers.Job, launch int) result {
+		"cancelled from outside": {chain, func(j providers.Job, _ int) jobResult { return jobResult{cancel: j.Address == `phase.a["n=2"]`} }, "end done=6 failed=0 held=0 blocked=3 left=0"},
+		"launched again": {with("retry {\n    on = [\"oom\"]\n    max_attempts = 3\n    scale \"oom_host\" { memory = 2 }\n  }"), func(j providers.Job, launch int) jobResult {
 			if j.Address == `phase.a["n=2"]` && launch == 1 {
-				return result{exit: 137, class: "oom_host"}
+				return jobResult{exit: 137, class: "oom_host"}
 			}
-			return result{}
+			return jobResult{}
 		}, "end done=10 failed=0 held=0 blocked=0 left=0"},
 	} {
 		for _, live := range []bool{false, true} { // whether it ends before the next apply, or under its eyes
@@ -587,7 +587,7 @@ func TestRidersOfWhatFailed(t *testing.T) {
 	}
 }
 
-// TestNoRetryWithMusterOffPassesABudget: a job is handed over only where all the
+// TestNoRetryWithMusterOffPassesABudget: a job is submitted only where all the
 // launches that its queue may make of it fit at their ceiling beside all others,
 // for nobody asks a budget before the queue makes one.
 func TestNoRetryWithMusterOffPassesABudget(t *testing.T) {
@@ -609,18 +609,18 @@ phase "a" {
   }
 }`, limit, jobs, attempts))
 		s.world.price, s.world.can.HostQueue, s.world.can.Retries = offer.Price{USDPerHour: "1"}, true, true
-		s.world.result = func(j providers.Job, launch int) result {
+		s.world.result = func(j providers.Job, launch int) jobResult {
 			if fails[(int(j.Address[len(j.Address)-3])*4+launch)%len(fails)] {
-				return result{exit: 1, class: "node_failure", lasted: time.Hour}
+				return jobResult{exit: 1, class: "node_failure", lasted: time.Hour}
 			}
-			return result{lasted: time.Hour}
+			return jobResult{lasted: time.Hour}
 		}
 		handed := 0
 		for range rapid.IntRange(1, 3).Draw(rt, "passes") {
 			s.conf = detached
 			o := s.must(t.Context())
 			if handed == 0 {
-				handed = o.Handed
+				handed = o.Submitted
 				if want := min(jobs, limit/attempts); handed != want {
 					rt.Errorf("%d of %d jobs are handed over, of up to %d launches each, for $%d; not %d", handed, jobs, attempts, limit, want)
 				}

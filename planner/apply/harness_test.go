@@ -12,9 +12,9 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/refresh"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -70,7 +70,7 @@ func (s *stage) plan(c *lang.Campaign, st *state.State, f *fake) *planner.Plan {
 }
 
 // apply plans and applies, as one process that may die.
-func (s *stage) apply(ctx context.Context, alive func() error) (standing.Outcome, error) {
+func (s *stage) apply(ctx context.Context, alive func() error) (progress.Outcome, error) {
 	s.t.Helper()
 	f := &fake{world: s.world}
 	m := s.disk.open(alive)
@@ -87,14 +87,14 @@ func (s *stage) apply(ctx context.Context, alive func() error) (standing.Outcome
 func (s *stage) config(plan *planner.Plan, c *lang.Campaign, m *memory, f *fake) Config {
 	return Config{Plan: plan, Campaign: c, Session: m, Who: "ada", Host: "h", Environ: []string{},
 		Provider: func(string) (providers.Provider, error) { return f, nil },
-		Progress: func(p standing.Run) {
+		Progress: func(p progress.Snapshot) {
 			if p.Note != "" {
 				s.notes = append(s.notes, p.Note)
 			}
 		}}
 }
 
-func (s *stage) must(ctx context.Context) standing.Outcome {
+func (s *stage) must(ctx context.Context) progress.Outcome {
 	s.t.Helper()
 	o, err := s.apply(ctx, nil)
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *stage) agree() {
 		if rec == nil {
 			continue
 		}
-		if last := rec.Last(); last != nil && line.Stem(last.Token) == j.Token && rec.Status != state.Held {
+		if last := rec.Last(); last != nil && connection.Stem(last.Token) == j.Token && rec.Status != state.Held {
 			want := map[offer.Status]state.Status{offer.Completed: state.Completed, offer.Failed: state.Failed, offer.Cancelled: state.Cancelled}[j.status]
 			if want != "" && rec.Status != want {
 				s.t.Errorf("%s is %s in the state and %s in the world", key, rec.Status, j.status)
@@ -144,13 +144,13 @@ func (s *stage) agree() {
 		}
 	}
 	for key, rec := range st.Jobs {
-		if rec.Status == state.Completed && s.world.jobs[line.Stem(rec.Last().Token)] == nil {
+		if rec.Status == state.Completed && s.world.jobs[connection.Stem(rec.Last().Token)] == nil {
 			s.t.Errorf("%s is completed, and the world never saw it", key)
 		}
 	}
 }
 
-func (s *stage) check(o standing.Outcome, want string) {
+func (s *stage) check(o progress.Outcome, want string) {
 	s.t.Helper()
 	got := fmt.Sprintf("%s done=%d failed=%d held=%d blocked=%d left=%d", cmp.Or(string(o.Stopped), "end"), o.Done, o.Failed, o.Held, o.Blocked, o.Left)
 	if got != want {

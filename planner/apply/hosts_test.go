@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
-// several is one backend of two hosts; SHARED stands for what they share.
+// several is one backend of two hosts; SHARED represents what they share.
 const several = `
 backend "far" "lab" {
   hosts   = ["a", "b"]
@@ -105,7 +105,7 @@ func TestDetachHoldsBackEdgesBetweenHosts(t *testing.T) {
 	f := newSeveral(t, "")
 	f.conf = detached
 	o := f.apply(t.Context())
-	if o.Handed != 6 || o.Left != 1 || !strings.Contains(o.First, "phase.make") || o.Next != "muster apply -once" {
+	if o.Submitted != 6 || o.Left != 1 || !strings.Contains(o.First, "phase.make") || o.Next != "muster apply -once" {
 		t.Errorf("outcome %+v", o)
 	}
 	f.conf = nil
@@ -135,9 +135,9 @@ func TestHostThatIsAwayKeepsItsJobsAndTheOthersGoOn(t *testing.T) {
 	back := false
 	f.conf = func(c *Config) {
 		old := c.Progress
-		c.Progress = func(p standing.Run) {
+		c.Progress = func(p progress.Snapshot) {
 			old(p)
-			i := slices.IndexFunc(p.Phases, func(ph standing.Phase) bool { return ph.Phase == "make" })
+			i := slices.IndexFunc(p.Phases, func(ph progress.Phase) bool { return ph.Phase == "make" })
 			if i >= 0 && !back && p.Phases[i].Failed > 0 {
 				t.Error("a job failed because its host is away")
 			}
@@ -168,9 +168,9 @@ func TestJobsOfAHostThatGoesAwayAreUnknown(t *testing.T) {
 	cut, lost := 0, 0
 	f.conf = func(c *Config) {
 		old := c.Progress
-		c.Progress = func(p standing.Run) {
+		c.Progress = func(p progress.Snapshot) {
 			old(p)
-			i := slices.IndexFunc(p.Phases, func(ph standing.Phase) bool { return ph.Phase == "make" })
+			i := slices.IndexFunc(p.Phases, func(ph progress.Phase) bool { return ph.Phase == "make" })
 			if i < 0 {
 				return
 			}

@@ -88,7 +88,7 @@ func TestImportWhoseOutputsDoNotVerifyFails(t *testing.T) {
 func TestSecondJobOfATokenIsCancelled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, one)
-	s.world.result = func(j providers.Job, _ int) result { return result{hang: true} }
+	s.world.result = func(j providers.Job, _ int) jobResult { return jobResult{hang: true} }
 	told := false
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {

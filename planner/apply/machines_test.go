@@ -15,10 +15,10 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/apply/freight"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/local"
@@ -36,6 +36,8 @@ type machines struct {
 	conf  func(*Config)
 	notes []string
 	opts  planner.Options
+	// digests is a folder in which plans keep them; "" = none.
+	digests string
 }
 
 func newMachines(t testing.TB, hcl string) *machines {
@@ -89,7 +91,7 @@ func (f *machines) plan(st *state.State) (*lang.Campaign, *planner.Plan) {
 	if diags.HasErrors() {
 		f.t.Fatal(diags.Err())
 	}
-	r := refresh.Observe(f.t.Context(), refresh.Input{Campaign: c, State: st, Provider: f.provider, Now: time.Now(), Refresh: true, Preflight: true, Options: f.opts})
+	r := refresh.Observe(f.t.Context(), refresh.Input{Campaign: c, State: st, Provider: f.provider, Now: time.Now(), Refresh: true, Preflight: true, Options: f.opts, Cache: f.digests})
 	p, diags := planner.Make(planner.Input{Campaign: c, State: st, Observed: r.Observed, Pools: r.Pools, Quotes: r.Quotes, Can: r.Can, Now: time.Now(), Options: f.opts})
 	if diags.HasErrors() {
 		f.t.Fatal(diags.Err())
@@ -97,12 +99,12 @@ func (f *machines) plan(st *state.State) (*lang.Campaign, *planner.Plan) {
 	return c, p
 }
 
-func (f *machines) apply(ctx context.Context) standing.Outcome {
+func (f *machines) apply(ctx context.Context) progress.Outcome {
 	f.t.Helper()
 	m := f.disk.open(nil)
 	c, plan := f.plan(m.st)
 	conf := Config{Plan: plan, Campaign: c, Session: m, Provider: f.provider, Who: "ada",
-		Progress: func(p standing.Run) {
+		Progress: func(p progress.Snapshot) {
 			if p.Note != "" {
 				f.notes = append(f.notes, p.Address+": "+p.Note)
 			}
@@ -125,9 +127,9 @@ func (f *machines) state() *state.State {
 	return st
 }
 
-func (f *machines) done(o standing.Outcome, n int) {
+func (f *machines) done(o progress.Outcome, n int) {
 	f.t.Helper()
-	if o.Done != n || o.Stopped != standing.None {
+	if o.Done != n || o.Stopped != progress.None {
 		f.t.Fatalf("outcome %+v\nnotes:\n%s\nstate: %s", o, strings.Join(f.notes, "\n"), text(f.state().Jobs))
 	}
 }
@@ -196,7 +198,7 @@ func TestFilesMoveToWhereTheyAreRead(t *testing.T) {
 		}
 	}
 	rec := f.state().Jobs[`phase.make["n=2"]`]
-	o := freight.OutputNamed(rec, "o")
+	o := staging.OutputNamed(rec, "o")
 	if len(o.Copies) != 2 || o.Copies[0].Digest != o.Digest || o.Workdir != filepath.Join(f.far.root, "a/w") {
 		t.Errorf("output %s", text(o))
 	}
@@ -240,8 +242,8 @@ func TestFilesThatLeaveAreBilledOnce(t *testing.T) {
 	}
 }
 
-// TestFilesAreBilledAsTheyLeave: what lies there already costs nothing, and what
-// is made anew is billed anew.
+// TestFilesAreBilledAsTheyLeave: what is there already costs nothing, and what
+// is made again is billed again.
 func TestFilesAreBilledAsTheyLeave(t *testing.T) {
 	t.Parallel()
 	f := newMachines(t, billed)
@@ -361,7 +363,7 @@ func TestInputWhoseBackendIsAwayIsWaitedFor(t *testing.T) {
 	f.far.cut("a", true)
 	f.conf = func(c *Config) {
 		old := c.Progress
-		c.Progress = func(p standing.Run) {
+		c.Progress = func(p progress.Snapshot) {
 			old(p)
 			if strings.Contains(p.Note, "cannot be reached") {
 				f.far.cut("a", false)

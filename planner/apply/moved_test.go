@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-run/muster/planner/apply/freight"
-	"github.com/muster-run/muster/planner/apply/haul"
+	"github.com/muster-run/muster/planner/apply/staging"
 )
 
 const before = `
@@ -52,8 +51,8 @@ func TestMovedJobsTakeTheirFilesAlong(t *testing.T) {
 			f.file("c.muster.hcl", "campaign \"c\" {}\n"+renamed(hcl))
 			o := f.apply(t.Context())
 			f.done(o, 3)
-			if o.Handed != 1 {
-				t.Errorf("%d jobs were handed over, want that of phase.sum alone", o.Handed)
+			if o.Submitted != 1 {
+				t.Errorf("%d jobs were handed over, want that of phase.sum alone", o.Submitted)
 			}
 			if got := f.read("", "sum.txt"); got != "1\n2\n" {
 				t.Errorf("sum %q", got)
@@ -62,13 +61,13 @@ func TestMovedJobsTakeTheirFilesAlong(t *testing.T) {
 			if st.Jobs[`phase.old["n=1"]`] != nil && st.Jobs[`phase.old["n=1"]`].Status != "forgotten" {
 				t.Errorf("the old record is left: %s", text(st.Jobs[`phase.old["n=1"]`]))
 			}
-			out := freight.OutputNamed(st.Jobs[`phase.new["n=1"]`], "o")
+			out := staging.OutputNamed(st.Jobs[`phase.new["n=1"]`], "o")
 			if where != "" {
 				if out.Path != "out/old1.txt" || f.read("a", "w/out/old1.txt") != "1\n" {
 					t.Errorf("elsewhere the record points to where the file is: %s", text(out))
 				}
 			} else if out.Path != "out/new1.txt" || f.read("", "out/new1.txt") != "1\n" || f.read("", "out/old1.txt") != "" {
-				t.Errorf("here the file has its new name: %s in %s", text(out), haul.Absolute(out.Workdir, out.Path))
+				t.Errorf("here the file has its new name: %s in %s", text(out), staging.Absolute(out.Workdir, out.Path))
 			}
 			if _, plan := f.plan(st); plan.Counts.Changes() {
 				t.Errorf("the plan of an applied plan: %+v", plan.Counts)

@@ -3,8 +3,8 @@ package apply
 import (
 	"testing"
 
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/fleet"
 )
 
 // TestWhatMovesIsKnownWhileAJobRuns: behind an open breaker tens of thousands of
@@ -16,25 +16,26 @@ func TestWhatMovesIsKnownWhileAJobRuns(t *testing.T) {
 	p.breaker.Open = true
 	p.Set(0, cells.Running)
 	p.Set(1, cells.Queued)
-	e := &engine{phases: []*phase{p}, flights: map[string]*flight{"running": {p: p}}}
-	if !e.moves() {
+	js := &jobs{run: &run{}, phases: []*phase{p}, attempts: map[string]*attempt{"running": {p: p}}}
+	h := &holds{jobs: js, accounts: &accounts{jobs: js}}
+	if !h.moves() {
 		t.Error("a job runs, and nothing is said to move")
 	}
 
-	e.flights["running"].Stranded = true
-	if e.moves() {
+	js.attempts["running"].Stranded = true
+	if h.moves() {
 		t.Error("a job on a host that left the configuration is said to move")
 	}
 
-	b := &fleet.Backend{Contact: &fleet.Contact{}}
+	b := &backends.Backend{Contact: &backends.Contact{}}
 	b.Can.HostQueue = true
-	e.flights = map[string]*flight{"a": {p: p, cell: 1, Flight: fleet.Flight{B: b, Status: cells.Queued}}}
+	js.attempts = map[string]*attempt{"a": {p: p, cell: 1, Attempt: backends.Attempt{B: b, Status: cells.Queued}}}
 	p.Set(0, cells.Done)
-	if e.moves() {
+	if h.moves() {
 		t.Error("what an open breaker keeps in a queue is said to move")
 	}
 	p.breaker.Open = false
-	if !e.moves() {
+	if !h.moves() {
 		t.Error("what is queued, and may start, is said to stand still")
 	}
 }

@@ -8,17 +8,16 @@ import (
 
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/results"
-	"github.com/muster-run/muster/planner/apply/standing"
-	"github.com/muster-run/muster/planner/apply/wish"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/state"
 )
 
 // counts sums the cells by what they are at the end.
-func (e *engine) counts() standing.Outcome {
-	o := standing.Count(e.nodes)
-	for _, p := range e.phases {
+func (sm *summary) counts() progress.Outcome {
+	o := progress.Count(sm.nodes)
+	for _, p := range sm.phases {
 		for _, c := range p.Gate.Order {
 			if p.Gate.Smokes[c] == cells.Failed && o.Smoke == "" {
 				o.Smoke = p.Address(int(c))
@@ -28,7 +27,7 @@ func (e *engine) counts() standing.Outcome {
 		o.HeldThere += p.parked[heldThere]
 		o.Left += p.parked[unsubmitted]
 	}
-	for _, f := range e.flights {
+	for _, f := range sm.attempts {
 		if f.parked == unsubmitted && f.Unsent != "" {
 			o.Left--
 			o.Unsent++
@@ -38,42 +37,59 @@ func (e *engine) counts() standing.Outcome {
 }
 
 // outcome is how the run ended.
-func (e *engine) outcome() standing.Outcome {
-	o := e.counts()
-	if o.Stopped, o.Why = e.halted, e.why; o.Stopped == standing.Beyond && o.Why == "" {
-		o.Stopped = standing.None
+func (sm *summary) outcome() progress.Outcome {
+	o := sm.counts()
+	o.Stopped, o.Why = sm.stopped(&o)
+	o.Approval = o.Stopped == progress.Budget && sm.accounts.budgets.Approval
+	o.Deleted, o.Undeleted = sm.rows.deletions.gone, sm.rows.deletions.left
+	o.Submitted, o.First, o.Spent = sm.backends.Submitted, sm.first, sm.accounts.budgets.Spent.Text()
+	if sm.Plan.Destroy {
+		o.Cancelled = sm.outcomes.cancelled
 	}
-	o.Deleted, o.Undeleted = e.deletion.Gone, e.deletion.Left
-	o.Handed, o.First, o.Spent = e.fleet.Handed, e.first, e.budgets.Spent.Text()
-	if o.Stopped == standing.None {
-		switch {
-		case e.Mode == Detach:
-			o.Stopped = standing.Detached
-		case e.holds.Any() && o.Waiting() > 0:
-			o.Stopped, o.Why = standing.Hold, e.holds.Text
-		case e.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked == 0 && o.Waiting() > 0:
-			// Nothing has failed for good, and yet not all is done: a breaker holds what
-			// its backend would have tried again.
-			if why := e.braked(); why != "" {
-				o.Stopped, o.Why = standing.Hold, why
-			}
-		}
+	if o.Held > 0 && sm.Saved {
+		o.LetGo = sm.letGo()
 	}
-	if e.Plan.Destroy {
-		o.Cancelled = e.cancelled
-	}
-	if o.Held > 0 && e.Saved {
-		o.LetGo = e.letGo()
-	}
-	if e.Mode != Drive && o.Running+o.Waiting() > 0 || o.Stopped == standing.Interrupted {
+	if sm.Mode != Drive && o.Running+o.Waiting() > 0 || o.Stopped == progress.Interrupted {
 		o.Next = "muster apply"
-		if e.Mode != Drive && o.Stopped != standing.Beyond {
+		if sm.Mode != Drive && o.Stopped != progress.Beyond {
 			o.Next = "muster apply -once"
 		}
 	}
+	if sm.Plan.Destroy && o.Stopped == progress.Interrupted {
+		o.Next = "muster destroy"
+	}
+	sm.open(&o)
+	if len(sm.Campaign.Results) > 0 {
+		o.Results = staging.Results(sm.Campaign, sm.st)
+	}
+	return o
+}
+
+// stopped is what ended the run before all was done, and why.
+func (sm *summary) stopped(o *progress.Outcome) (by progress.Stop, why string) {
+	if sm.halted != progress.None && (sm.halted != progress.Beyond || sm.why != "") {
+		return sm.halted, sm.why
+	}
+	switch {
+	case sm.Mode == Detach:
+		return progress.Detached, sm.why
+	case sm.holds.Any() && o.Waiting() > 0:
+		return progress.Hold, sm.holds.Text
+	case sm.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed == 0 && o.Waiting() > 0:
+		// Nothing has failed for good, and yet not all is done: a breaker holds what
+		// its backend would have tried again.
+		if why := sm.breakers.breakerReason(); why != "" {
+			return progress.Hold, why
+		}
+	}
+	return progress.None, sm.why
+}
+
+// open sums the attempts that have not ended: which wait, where, and for whom.
+func (sm *summary) open(o *progress.Outcome) {
 	by, kept, reasons := map[string]int{}, map[string]int{}, map[string]string{}
 	var holders []string
-	for _, f := range e.flights {
+	for _, f := range sm.attempts {
 		switch {
 		case f.short != "" && (f.Status == cells.Queued || f.Status == cells.Waiting):
 			if f.p != nil && !f.smoke && f.Status == cells.Queued {
@@ -94,7 +110,7 @@ func (e *engine) outcome() standing.Outcome {
 			}
 		case f.NeedsMuster():
 			kept[f.B.Title()]++
-			if rec := e.st.Jobs[f.Key]; rec != nil && rec.Reason != "" {
+			if rec := sm.st.Jobs[f.Key]; rec != nil && rec.Reason != "" {
 				reasons[f.B.Title()] = rec.Reason
 			}
 		case f.Status == cells.Queued:
@@ -104,7 +120,7 @@ func (e *engine) outcome() standing.Outcome {
 	slices.Sort(holders)
 	o.HeldWhy = strings.Join(holders, "; ")
 	for _, title := range sortedKeys(kept) {
-		if o.First == "" && e.handingOver() {
+		if o.First == "" && sm.leavesJobs() {
 			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, request.Jobs(kept[title], "follows", "follow"))
 			if why := reasons[title]; why != "" {
 				o.First += ": " + why
@@ -112,41 +128,26 @@ func (e *engine) outcome() standing.Outcome {
 		}
 	}
 	o.QueueOn(by)
-	if len(e.Campaign.Results) > 0 {
-		o.Results = results.Of(e.Campaign, e.st)
-	}
-	return o
 }
 
 // letGo counts the jobs that a saved plan leaves held and that nothing holds any
 // more: a person let them go after it was made.
-func (e *engine) letGo() (n int) {
-	for _, p := range e.phases {
+func (sm *summary) letGo() (n int) {
+	for _, p := range sm.phases {
 		if p.breaker.Open || slices.ContainsFunc(p.Gate.Order, func(c int32) bool { return p.Gate.Smokes[c] == cells.Failed }) {
 			continue
 		}
 		for i := range p.At {
 			cell := int32(i)
-			if p.At[cell] != cells.Held || wish.Kind(p.plan, cell) != planner.HeldKind || e.covers(p, cell) {
+			if p.At[cell] != cells.Held || p.plan.Does(cell) != planner.HeldKind || sm.holds.covers(p, cell) {
 				continue
 			}
-			if rec := e.st.Jobs[p.Address(i)]; rec == nil || rec.Status != state.Held {
+			if rec := sm.st.Jobs[p.Address(i)]; rec == nil || rec.Status != state.Held {
 				n++
 			}
 		}
 	}
 	return n
-}
-
-// braked says which phase its breaker holds, "" if none. That it opened was told
-// when it did.
-func (e *engine) braked() string {
-	for _, p := range e.phases {
-		if p.breaker.Open {
-			return "phase." + p.Name + " is held by its breaker: " + e.st.Breakers[p.Name].Reason
-		}
-	}
-	return ""
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -6,14 +6,14 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/brake"
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/fleet"
-	"github.com/muster-run/muster/planner/apply/placing"
-	"github.com/muster-run/muster/planner/apply/sheet"
-	"github.com/muster-run/muster/planner/apply/wish"
-	"github.com/muster-run/muster/planner/evidence"
-	"github.com/muster-run/muster/planner/lateness"
+	"github.com/muster-run/muster/planner/apply/jobspec"
+	"github.com/muster-run/muster/planner/apply/retry"
+	"github.com/muster-run/muster/planner/apply/staging"
+	"github.com/muster-run/muster/planner/fit"
+	"github.com/muster-run/muster/planner/history"
+	hashes "github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
@@ -23,35 +23,41 @@ type phase struct {
 	plan *planner.PhasePlan
 
 	cells.Node
-	places placing.Places
+	places places
 	before int             // completed before this run
-	unread map[string]bool // metrics without a value of which was told
+	unread map[string]bool // metrics without a value that the user was told about
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
-	length   func(cell int32) time.Duration // how long each is foretold to take; nil = all alike
+	length   func(cell int32) time.Duration // how long each is expected to take; nil = all alike
 	unplaced bool
-	again    bool          // cells of queues that were looked at already became ready
-	inflight int           // runs and smokes handed over
-	parked   [parkings]int // queued jobs, by why they do not start by themselves; free counts down
-	edges    []*edge       // to the phases that read its outputs
-	inputs   []*edge       // by input
+	again    bool             // cells of queues that were looked at already became ready
+	inflight int              // runs and smokes submitted
+	parked   [parkings]int    // queued jobs, by why they do not start by themselves; free counts down
+	edges    []*edge          // to the phases that read its outputs
+	inputs   []*edge          // by input
+	stores   []*staging.Store // inputs that no phase makes
 
-	lost    map[int32]bool        // cells that did not get their earlier result back
-	late    map[lateness.Mark]int // running jobs, as last counted
-	breaker brake.Breaker
-	stalled brake.Stall
+	// unsettled are the cells whose result hash is not known yet: a file that they, or
+	// jobs before them, read had no digest when the plan was made. nil: none is.
+	unsettled []settling
+
+	lost    map[int32]bool       // cells that did not get the result that was there for them
+	late    map[history.Mark]int // running jobs, as last counted
+	breaker retry.Breaker
+	stalled stall
 	source  string // digest of its source; "" without one
 	defined string
-	base    sheet.Spec     // what all jobs of the phase share
-	baseOn  *fleet.Backend // where base is for
+	base    jobspec.Spec      // what all jobs of the phase share
+	baseOn  *backends.Backend // where base is for
 }
 
 // loadPhases makes the engine's view of the plan's phases and the edges
 // between them. Cells are not looked at yet.
 func (e *engine) loadPhases() {
+	var fits fit.Budget
 	for _, pp := range e.Plan.Phases {
-		p := &phase{Phase: pp.Phase, plan: pp, places: placing.New(pp), Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
-		if length := evidence.PastOf(pp.Phase, wish.Records(pp, e.st), e.st.Definitions).Lengths(); length != nil {
+		p := &phase{Phase: pp.Phase, plan: pp, places: placesOf(pp), Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
+		if length := history.PastOf(pp.Phase, pp.RecordsIn(e.st), e.st.Definitions).Lengths(&fits); length != nil {
 			p.length = func(cell int32) time.Duration { return length(int(cell)) }
 		}
 		e.phases = append(e.phases, p)
@@ -59,12 +65,15 @@ func (e *engine) loadPhases() {
 		e.byName[p.Name] = p
 	}
 	for _, p := range e.phases {
+		for _, in := range p.Raw {
+			p.stores = append(p.stores, staging.NewStore(p.Name, in, func(cell int) []hashes.File { return p.plan.RawFiles(in, cell) }, func(late []int32) { e.schedule.unpark(p, late) }))
+		}
 		for _, in := range p.Inputs {
 			from := e.byName[in.From.Name]
 			if from == nil {
 				continue
 			}
-			ed := e.newEdge(in, from, p)
+			ed := e.schedule.newEdge(in, from, p)
 			cells.Connect(&ed.Groups, &from.Node, &p.Node)
 			from.edges = append(from.edges, ed)
 			p.inputs = append(p.inputs, ed)
@@ -83,62 +92,26 @@ func (e *engine) loadCells() {
 	for _, p := range e.phases {
 		for i := range int32(len(p.At)) {
 			p.Set(i, e.begin(p, i))
+			if p.unsettledAt(i) && p.At[i] == cells.Done {
+				p.Set(i, cells.Checking)
+			}
 		}
-		p.before = p.Counts[cells.Done]
+		p.before = p.Counts[cells.Done] + p.Counts[cells.Checking]
 	}
 	cells.Count(e.nodes)
-	e.unchainAll()
-}
-
-// unchainAll takes back what earlier runs handed over to come after a job that
-// is neither done nor under way by now: it failed, or starts anew.
-func (e *engine) unchainAll() {
-	if len(e.flights) == 0 {
-		return
-	}
-	e.fleet.Unanswered++ // the cancels wait for the first look-up
-	defer func() { e.fleet.Unanswered-- }()
-	for _, p := range e.phases {
-		for c, s := range p.At {
-			if !s.Satisfied() && !s.InFlight() && e.byJob[p.Address(c)] == nil && !e.repoints(p, int32(c)) {
-				e.unchain(p, int32(c))
-			}
-		}
-	}
-}
-
-// repoints reports whether what comes after a cell will come after its next
-// launch by itself: a host's queue knows nothing of a token that is yet to come.
-func (e *engine) repoints(p *phase, cell int32) bool {
-	rec := e.st.Jobs[p.Address(int(cell))]
-	if wish.Kind(p.plan, cell) != planner.Retry || rec == nil || rec.Last() == nil {
-		return false
-	}
-	b := e.fleet.At(rec.Last().Backend, rec.Last().Pool)
-	return b != nil && !b.Can.HostQueue
-}
-
-// enqueue puts every cell that waits for nothing into its queue.
-func (e *engine) enqueue() {
-	for _, p := range e.phases {
-		for i := range int32(len(p.At)) {
-			if p.At[i] == cells.Pending && p.Waits[i] == 0 {
-				e.makeReady(p, i)
-			}
-		}
-	}
+	e.schedule.unchainAll()
 }
 
 // begin is a cell's first status.
 func (e *engine) begin(p *phase, cell int32) cells.Status {
-	k := wish.Kind(p.plan, cell)
+	k := p.plan.Does(cell)
 	var rec *state.Job
 	if len(e.st.Jobs) > 0 {
 		rec = e.st.Jobs[p.Address(int(cell))]
 	}
 	if rec != nil && e.byJob[rec.Address] != nil {
 		f := e.byJob[rec.Address]
-		if f.End != fleet.Stays {
+		if f.End != backends.Stays {
 			return cells.Ending
 		}
 		return f.Status
@@ -146,7 +119,7 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 	if k == planner.Retry && rec != nil && rec.Retry.After(e.Clock()) {
 		// Never longer than the delay, or a clock that was set back would keep it
 		// waiting by as much.
-		e.due(p, cell, clock.Earliest(rec.Retry, e.Clock().Add(p.Retry.Delay)))
+		e.schedule.due(p, cell, clock.Earliest(rec.Retry, e.Clock().Add(p.Retry.Delay)))
 		return cells.Waiting
 	}
 	switch k {
@@ -154,7 +127,7 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 		return cells.Pending
 	case planner.HeldKind:
 		return cells.HeldAs(rec)
-	case planner.Restore:
+	case planner.Restore, planner.AdoptFiles:
 		return p.restoredAs(cell, rec)
 	case planner.Altered:
 		return cells.Altered
@@ -164,5 +137,14 @@ func (e *engine) begin(p *phase, cell int32) cells.Status {
 		}
 		return cells.Skipped
 	}
-	return cells.RestsAs(rec, rec != nil && e.attemptsLeft(p, rec) > 0 && p.Retry.Covers(rec.Class))
+	return cells.RestsAs(rec, rec != nil && p.launchesLeft(rec) > 0 && p.Retry.Covers(rec.Class))
+}
+
+// recordKey is where the state keeps a cell, or its smoke.
+func (p *phase) recordKey(cell int32, smoke bool) string {
+	a := p.Address(int(cell))
+	if smoke {
+		return state.SmokeAddress(a)
+	}
+	return a
 }

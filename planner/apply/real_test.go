@@ -11,8 +11,8 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/refresh"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/local"
@@ -55,7 +55,7 @@ func newMachine(t testing.TB, hcl string) *machine {
 	return m
 }
 
-func (m *machine) apply(ctx context.Context, edit func(*Config)) (standing.Outcome, time.Duration) {
+func (m *machine) apply(ctx context.Context, edit func(*Config)) (progress.Outcome, time.Duration) {
 	m.t.Helper()
 	c, diags := lang.Load(lang.LoadOptions{Dir: m.dir, Schemas: map[string]offer.Schema{"local": local.Schema()}})
 	if diags.HasErrors() {
@@ -78,7 +78,7 @@ func (m *machine) apply(ctx context.Context, edit func(*Config)) (standing.Outco
 		m.t.Fatal(diags.Err())
 	}
 	conf := Config{Plan: plan, Campaign: c, Session: s, Provider: provider, Who: "ada",
-		Progress: func(p standing.Run) {
+		Progress: func(p progress.Snapshot) {
 			if p.Note != "" {
 				m.t.Log(p.Note)
 			}
@@ -141,7 +141,7 @@ func TestRealJobsOnThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, _ := m.apply(t.Context(), nil)
-	if o.Done != 5 || o.Stopped != standing.None {
+	if o.Done != 5 || o.Stopped != progress.None {
 		t.Fatalf("outcome %+v", o)
 	}
 	if len(o.Results) != 1 || o.Results[0].JSON != "4" {
@@ -151,7 +151,7 @@ func TestRealJobsOnThisMachine(t *testing.T) {
 	if err != nil || string(b) != "{\"v\": 1}\n{\"v\": 2}\n{\"v\": 3}\n{\"v\": 4}\n" {
 		t.Errorf("sum %q %v", b, err)
 	}
-	if o, _ = m.apply(t.Context(), nil); o.Handed != 0 || o.Done != 5 {
+	if o, _ = m.apply(t.Context(), nil); o.Submitted != 0 || o.Done != 5 {
 		t.Errorf("a second apply: %+v", o)
 	}
 }

@@ -17,16 +17,16 @@ func Record(ctx context.Context, c Config, seen planner.Observed) error {
 	if err != nil {
 		return err
 	}
-	if err := e.until(ctx, doEnds, func() bool { return e.fleet.Unanswered == 0 && !e.sending() }); err != nil {
+	if err := e.until(ctx, doEnds, func() bool { return e.backends.Unanswered == 0 && !e.sending() }); err != nil {
 		return err
 	}
 	for _, address := range e.st.Addresses() {
 		if j := e.st.Jobs[address]; j.Status == state.Completed && !j.Smoke {
 			if changed := refresh.Changed(j, seen); len(changed) > 0 {
-				e.emit(state.OutputsSeen{Address: j.Key(), Outputs: changed, At: e.Clock()})
+				e.Emit(state.OutputsSeen{Address: j.Key(), Outputs: changed, At: e.Clock()})
 			}
 		}
 	}
-	e.sync()
+	e.Sync()
 	return e.err
 }

@@ -4,43 +4,74 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/standing"
-	"github.com/muster-run/muster/planner/apply/wish"
-	"github.com/muster-run/muster/planner/lateness"
+	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/fit"
+	"github.com/muster-run/muster/planner/history"
 )
 
-// newTeller tells whoever looks on how this run stands.
-func (e *engine) newTeller() *standing.Teller {
-	return &standing.Teller{Show: e.Progress, Time: e.Time, Phases: e.standing, Held: func() bool { return !e.unsynced.IsZero() }}
+// A summary says how a run is going, and how it ended.
+type summary struct {
+	*jobs
+	accounts *accounts
+	breakers *breakers
+	holds    *holds
+	outcomes *outcomes
+	rows     *rows
+	lateAt   time.Time // when late jobs were last counted
 }
 
-// standing is how every phase stands.
-func (e *engine) standing() []standing.Phase {
-	out := make([]standing.Phase, len(e.phases))
-	blocked := cells.Blocked(e.nodes)
-	e.countLate()
-	for i, p := range e.phases {
-		s := standing.Of(p.Name, &p.Node, blocked[i])
+// reporter shows how this run is going.
+func (sm *summary) reporter() *progress.Reporter {
+	return &progress.Reporter{Show: sm.Progress, Time: sm.Time, Run: sm}
+}
+
+// Phases is the progress of every phase.
+func (sm *summary) Phases() []progress.Phase {
+	out := make([]progress.Phase, len(sm.phases))
+	blocked := cells.Blocked(sm.nodes)
+	sm.countLate()
+	for i, p := range sm.phases {
+		s := progress.Of(p.Name, &p.Node, blocked[i])
 		s.Unsubmitted, s.HeldThere = s.Unsubmitted+p.parked[unsubmitted], p.parked[heldThere]
 		s.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
-		s.Before, s.Gate, s.Waits = p.before, e.gateText(p), p.stalled.Why
-		s.Late, s.Overdue = p.late[lateness.Late], p.late[lateness.Overdue]
+		s.Before, s.Gate, s.Waits = p.before, sm.gateText(p), p.stalled.Why
+		s.Late, s.Overdue = p.late[history.Late], p.late[history.Overdue]
 		if s.Waiting > 0 {
-			s.RetryAt = e.lastRetry(p)
+			s.RetryAt = sm.lastRetry(p)
 		}
 		out[i] = s
 	}
+	sm.away(out)
 	return out
 }
 
+// away counts the jobs of backends that cannot be asked as unknown.
+func (sm *summary) away(out []progress.Phase) {
+	unsent := map[*backends.Backend]map[*backends.Attempt]bool{}
+	for _, b := range sm.backends.Queues {
+		if b.Down != "" {
+			unsent[b] = b.Unsent()
+		}
+	}
+	if len(unsent) == 0 {
+		return
+	}
+	for _, f := range sm.inOrder(func(f *attempt) bool { return f.p != nil && !f.smoke && unsent[f.B] != nil }) {
+		if !unsent[f.B][&f.Attempt] && !f.NeedsMuster() && !f.HeldThere() {
+			out[f.p.Ord].Lose(f.B.Title(), f.B.Since, f.Status)
+		}
+	}
+}
+
 // lastRetry is when the last of a phase's jobs that wait for their retry may start.
-func (e *engine) lastRetry(p *phase) (at time.Time) {
+func (sm *summary) lastRetry(p *phase) (at time.Time) {
 	for c, status := range p.At {
 		if status != cells.Waiting {
 			continue
 		}
-		if rec := e.st.Jobs[p.Phase.Address(c)]; rec != nil && rec.Retry.After(at) {
+		if rec := sm.st.Jobs[p.Phase.Address(c)]; rec != nil && rec.Retry.After(at) {
 			at = rec.Retry
 		}
 	}
@@ -51,23 +82,24 @@ func (e *engine) lastRetry(p *phase) (at time.Time) {
 const lateEvery = 30 * time.Second
 
 // countLate counts the running jobs that take longer than completed ones did.
-func (e *engine) countLate() {
-	now := e.Clock()
-	if now.Sub(e.lateAt) < lateEvery || clock.IsVirtual(e.Time) {
+func (sm *summary) countLate() {
+	now := sm.Clock()
+	if now.Sub(sm.lateAt) < lateEvery || clock.IsVirtual(sm.Time) {
 		return
 	}
-	e.lateAt = now
-	paces := map[*phase]*lateness.Phase{}
-	for _, p := range e.phases {
+	sm.lateAt = now
+	paces := map[*phase]*history.Pace{}
+	var fits fit.Budget
+	for _, p := range sm.phases {
 		p.late = nil
 	}
-	for _, f := range e.flights {
-		rec := e.st.Jobs[f.Key]
+	for _, f := range sm.attempts {
+		rec := sm.st.Jobs[f.Key]
 		if f.p == nil || f.smoke || f.Status != cells.Running || rec == nil || rec.Last() == nil {
 			continue
 		}
 		if paces[f.p] == nil {
-			paces[f.p], f.p.late = lateness.Of(f.p.Phase, wish.Records(f.p.plan, e.st), e.st.Definitions), map[lateness.Mark]int{}
+			paces[f.p], f.p.late = history.PaceOf(f.p.Phase, f.p.plan.RecordsIn(sm.st), sm.st.Definitions, &fits), map[history.Mark]int{}
 		}
 		if mark, _ := paces[f.p].Running(int(f.cell), rec.Last().Started, rec, now); mark != "" {
 			f.p.late[mark]++
@@ -75,9 +107,9 @@ func (e *engine) countLate() {
 	}
 }
 
-func (e *engine) gateText(p *phase) string {
+func (sm *summary) gateText(p *phase) string {
 	switch {
-	case e.holds.All || e.holds.Phases[p.Name]:
+	case sm.holds.All || sm.holds.Phases[p.Name]:
 		return "hold"
 	case p.breaker.Open:
 		return "breaker"

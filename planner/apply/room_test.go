@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -41,7 +41,7 @@ func fullAtFirst(t *testing.T, scheduler bool) {
 	waited := false
 	s.conf = func(c *Config) {
 		show := c.Progress
-		c.Progress = func(p standing.Run) {
+		c.Progress = func(p progress.Snapshot) {
 			show(p)
 			for _, ph := range p.Phases {
 				if strings.Contains(ph.Waits, "/data: 991 of 1000 inodes") && !waited {
@@ -67,8 +67,8 @@ func TestVolumeThatFillsHoldsWhatItsQueueHas(t *testing.T) {
 	s.world.slots = 1
 	// The first fails for want of room. The one that started after it, before
 	// anybody knew, runs until the pause; the four in the queue do not start.
-	s.world.result = func(providers.Job, int) result {
-		r := result{exit: 1, class: "disk_full", hang: s.world.full != ""}
+	s.world.result = func(providers.Job, int) jobResult {
+		r := jobResult{exit: 1, class: "disk_full", hang: s.world.full != ""}
 		s.world.full = "/data: the disk is full" // the caller holds mu
 		return r
 	}
@@ -97,7 +97,7 @@ func TestDetachNamesTheVolumeThatIsFull(t *testing.T) {
 	s := newStage(t, grid)
 	s.world.fill("/data: the disk is full")
 	s.conf = detached
-	if o := s.must(t.Context()); o.Handed != 0 || !strings.Contains(o.First, "takes no files: /data: the disk is full") {
+	if o := s.must(t.Context()); o.Submitted != 0 || !strings.Contains(o.First, "takes no files: /data: the disk is full") {
 		t.Errorf("outcome %+v", o)
 	}
 	if len(s.state().Pauses) != 1 {

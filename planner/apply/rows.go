@@ -2,140 +2,200 @@ package apply
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/fleet"
-	"github.com/muster-run/muster/planner/apply/standing"
-	"github.com/muster-run/muster/planner/apply/wish"
+	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/state"
 )
 
-// applyRows does what the plan asks for beside launches: moves, acceptances,
+// rows are what a plan asks for beside launches.
+type rows struct {
+	*jobs
+	accounts  *accounts
+	builder   *builder
+	reuse     *reuse
+	deletions *deletions
+	releases  *releases
+}
+
+// apply does what the plan asks for beside launches: moves, acceptances,
 // adoptions, cancels, releases, and records that are forgotten.
-func (e *engine) applyRows() {
-	if e.halted == standing.Beyond {
+func (rw *rows) apply() {
+	if rw.halted == progress.Beyond {
 		return
 	}
-	for _, t := range e.Plan.Touched {
-		e.emit(state.OutputsSeen{Address: t.Address, Outputs: t.Outputs, At: e.Clock()})
+	for _, t := range rw.Plan.Touched {
+		rw.Emit(state.OutputsSeen{Address: t.Address, Outputs: t.Outputs, At: rw.Clock()})
 	}
-	for _, p := range e.phases {
+	for _, p := range rw.phases {
 		for cell, k := range p.plan.Kind {
-			e.onceForeign(p, cell)
+			rw.onceForeign(p, cell)
 			switch k {
 			case planner.Move:
-				e.move(p, int32(cell))
+				rw.move(p, int32(cell))
 			case planner.Accept:
-				e.acceptUnverified(p.Address(cell))
-				e.accept(p, int32(cell))
+				rw.acceptUnverified(p.Address(cell))
+				rw.accept(p, int32(cell))
 			case planner.Adopt:
-				e.adoptImport(p, int32(cell))
+				rw.adoptImport(p, int32(cell))
 			case planner.Restart, planner.Cancel, planner.Rerun:
-				e.once(k, p.Address(cell))
+				rw.once(k, p.Address(cell))
 			case planner.Restore:
 				if p.plan.Details[cell].Destroy {
-					e.once(planner.Rerun, p.Address(cell))
+					rw.once(planner.Rerun, p.Address(cell))
 				}
 			}
 		}
 	}
-	e.restoreResults()
-	for i := range e.Plan.Loose {
-		e.applyRow(&e.Plan.Loose[i])
+	rw.reuse.restoreResults()
+	rw.reuse.adoptFiles()
+	for i := range rw.Plan.Loose {
+		rw.applyLoose(&rw.Plan.Loose[i])
 	}
-	e.deletion.Delete(e.Plan.Deletions)
+	rw.deletions.delete(rw.Plan.Deletions)
 }
 
 // accept lets a job stand as it is: with outputs that hold other bytes than it
 // made, with a definition that it was not made by, or both.
-func (e *engine) accept(p *phase, cell int32) {
+func (rw *rows) accept(p *phase, cell int32) {
 	address, d := p.Address(int(cell)), p.plan.Details[int(cell)]
 	if len(d.Seen) > 0 {
-		e.emit(state.OutputsSeen{Address: address, Outputs: d.Seen, At: e.Clock()})
+		rw.Emit(state.OutputsSeen{Address: address, Outputs: d.Seen, At: rw.Clock()})
+	}
+	if p.unsettledAt(cell) {
+		return // it is accepted when its hash is known
 	}
 	if len(d.Seen) == 0 || !d.Computed.IsZero() {
-		e.emit(state.Accepted{Address: address, Result: wish.Accepted(p.plan, cell), By: e.Who, At: e.Clock()})
+		rw.Emit(state.Accepted{Address: address, Result: p.plan.Accepted(cell), By: rw.Who, At: rw.Clock()})
 	}
 }
 
 // acceptUnverified completes, on a person's word, a job whose outputs could
 // not be verified.
-func (e *engine) acceptUnverified(address string) {
-	rec := e.st.Jobs[address]
+func (rw *rows) acceptUnverified(address string) {
+	rec := rw.st.Jobs[address]
 	if rec == nil || rec.Status == state.Completed || rec.Last() == nil {
 		return
 	}
 	last := *rec.Last()
 	last.Class, last.Tail = "", nil
-	e.emit(state.Observed{Address: address, Token: last.Token, Status: state.Completed, Attempt: last, At: e.Clock()})
+	rw.Emit(state.Observed{Address: address, Token: last.Token, Status: state.Completed, Attempt: last, At: rw.Clock()})
 }
 
 // once refuses, under -once, what ends or replaces work and no flag covers.
-func (e *engine) once(k planner.Kind, address string) {
-	if e.Mode != Once || e.halted == standing.Beyond {
+func (rw *rows) once(k planner.Kind, address string) {
+	if rw.Mode != Once || rw.halted == progress.Beyond {
 		return
 	}
-	if k == planner.Rerun && !e.AllowRerun {
-		e.halt(standing.Beyond, address+" would be re-run: add -allow-rerun, or run muster apply")
+	if k == planner.Rerun && !rw.AllowRerun {
+		rw.halt(progress.Beyond, address+" would be re-run: add -allow-rerun, or run muster apply")
 	}
-	if (k == planner.Restart || k == planner.Cancel) && !e.AllowCancel {
-		e.halt(standing.Beyond, address+" would be cancelled: add -allow-cancel, or run muster apply")
+	if (k == planner.Restart || k == planner.Cancel) && !rw.AllowCancel {
+		rw.halt(progress.Beyond, address+" would be cancelled: add -allow-cancel, or run muster apply")
 	}
 }
 
 // onceForeign refuses, under -once, to replace files that no flag covers.
-func (e *engine) onceForeign(p *phase, cell int) {
-	if e.Mode != Once || e.AllowRerun || e.halted == standing.Beyond {
+func (rw *rows) onceForeign(p *phase, cell int) {
+	if rw.Mode != Once || rw.AllowRerun || rw.halted == progress.Beyond {
 		return
 	}
 	if files := p.plan.Details[cell].Foreign; len(files) > 0 {
-		e.halt(standing.Beyond, fmt.Sprintf("%s would replace %s, which it did not make: add -allow-rerun, or run muster apply", p.Address(cell), files[0].Path))
+		rw.halt(progress.Beyond, fmt.Sprintf("%s would replace %s, which it did not make: add -allow-rerun, or run muster apply", p.Address(cell), files[0].Path))
 	}
 }
 
-func (e *engine) applyRow(r *planner.Row) {
+func (rw *rows) applyLoose(r *planner.Row) {
 	switch {
 	case r.Release:
-		e.rental.GiveBack(r)
+		rw.releases.giveBack(r)
 	case r.Kind == planner.Cancel:
-		e.once(r.Kind, r.Address)
-		if f := e.byJob[r.Address]; f != nil && e.halted != standing.Beyond {
-			f.End = fleet.Forget
-			if e.Plan.Destroy {
-				f.End, f.by = fleet.Hold, e.Who
+		rw.once(r.Kind, r.Address)
+		if f := rw.byJob[r.Address]; f != nil && rw.halted != progress.Beyond {
+			f.End = backends.Forget
+			if rw.Plan.Destroy {
+				f.End, f.by = backends.Hold, rw.Who
 			}
-		} else if j := e.st.Jobs[r.Address]; j != nil && !j.InFlight() && !e.Plan.Destroy {
-			e.emit(state.Forgot{Address: r.Address, At: e.Clock()})
+		} else if j := rw.st.Jobs[r.Address]; j != nil && !j.InFlight() && !rw.Plan.Destroy {
+			rw.Emit(state.Forgot{Address: r.Address, At: rw.Clock()})
 		}
 	case r.Kind == planner.Forget:
-		e.emit(state.Forgot{Address: r.Address, At: e.Clock()})
+		rw.Emit(state.Forgot{Address: r.Address, At: rw.Clock()})
 	case r.Kind == planner.Duplicate:
-		if f := e.byJob[r.Address]; f != nil {
-			e.report.Note(r.Address, r.Address+" is known twice: the one that claimed its token goes on", true)
+		if f := rw.byJob[r.Address]; f != nil {
+			rw.Note(r.Address, r.Address+" is known twice: the one that claimed its token continues", true)
 		}
 	}
 }
 
 // move gives a record the address it has now. Its files stay where the
-// record says they lie; where the declared path changed on this machine they
+// record says they are; where the declared path changed on this machine they
 // are renamed.
-func (e *engine) move(p *phase, cell int32) {
+func (rw *rows) move(p *phase, cell int32) {
 	from := p.plan.Details[int(cell)].From
 	if from == "" {
 		return
 	}
 	to := p.Address(int(cell))
-	defined := e.define(p) // before the record that names it
-	e.emit(state.MovedJob{From: from, To: to, Axes: p.Axes(int(cell)), At: e.Clock(), Job: &state.Job{
+	defined := rw.builder.define(p) // before the record that names it
+	rw.Emit(state.MovedJob{From: from, To: to, Axes: p.Axes(int(cell)), At: rw.Clock(), Job: &state.Job{
 		Address: to, Phase: p.Name, Name: p.Label(int(cell)), Definition: defined, Scheme: planner.Scheme, Result: p.resultText(cell, false),
-		Request: planner.Hash(p.Requests(0)[p.RequestOf(int(cell), 0)].Hash).String(), Inputs: e.Plan.InputHashes(p.plan, int(cell)),
+		Request: planner.Hash(p.Requests(0)[p.RequestOf(int(cell), 0)].Hash).String(), Inputs: state.TextsOf(rw.Plan.InputHashes(p.plan, int(cell))),
 	}})
-	if f := e.byJob[from]; f != nil { // a running attempt goes with it
-		delete(e.byJob, from)
+	if f := rw.byJob[from]; f != nil { // a running attempt goes with it
+		delete(rw.byJob, from)
 		f.p, f.cell, f.Addr, f.Key = p, cell, to, to
-		e.budgets.Move(&f.tab, to, p.Name)
+		rw.accounts.budgets.Move(&f.tab, to, p.Name)
 		p.inflight++
-		e.byJob[to] = f
+		rw.byJob[to] = f
 	}
-	e.moveFiles(p, cell, to)
+	rw.moveFiles(p, cell, to)
+}
+
+// adoptImport takes a job over that was started without muster.
+func (rw *rows) adoptImport(p *phase, cell int32) {
+	address := p.Address(int(cell))
+	if rw.byJob[address] != nil {
+		return // an intent whose job arrived: its attempt is there
+	}
+	for i := range rw.Campaign.Imports {
+		im := &rw.Campaign.Imports[i]
+		if im.To != address || im.Files() {
+			continue
+		}
+		b := rw.backends.At(strings.TrimPrefix(im.Backend, "backend."), "")
+		if b == nil {
+			continue
+		}
+		d := p.places.On(cell, b.Name, "")
+		f := &attempt{Attempt: backends.Attempt{Key: address, Addr: address, Token: im.ID, B: b, N: 1, First: 1, Status: cells.Queued, Handle: im.ID},
+			p: p, cell: cell, max: 1, where: d, imported: true, plan: rw.approval}
+		if d == nil || d.Backend != b.Name {
+			f.where = f.whereItWas()
+		}
+		rw.accounts.setAside(f, nil) // nobody asked for it, and what it may cost counts all the same
+		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
+		rw.Emit(state.Intended{Job: rw.builder.record(f, req, p.Label(int(cell))), Fresh: true, At: rw.Clock(),
+			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: rw.approval, Fence: rw.Session.Fence(), Why: imported,
+				Ceiling: f.tab.One, Rates: f.where.Rates(f.where.Shape)}})
+		rw.Emit(state.Submitted{Address: address, Token: im.ID, Handle: im.ID, At: rw.Clock()})
+		rw.accounts.adopt(f)
+	}
+}
+
+// moveFiles renames the files of a moved job where its declared paths changed
+// and they are on this machine; elsewhere the record goes on pointing to where
+// they are.
+func (rw *rows) moveFiles(p *phase, cell int32, address string) {
+	rec := rw.st.Jobs[address]
+	if rec == nil || rec.Status != state.Completed {
+		return
+	}
+	if seen := staging.Follow(p.Phase, int(cell), rec.Outputs, rw.backends.Here); len(seen) > 0 {
+		rw.Emit(state.OutputsSeen{Address: address, Outputs: seen, At: rw.Clock()})
+	}
 }

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/approval"
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -62,7 +61,7 @@ phase "c" {
 func TestOneJobRunsAndThenThereIsNothingToDo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, one)
-	s.world.result = func(providers.Job, int) result { return result{takes: 2 * time.Millisecond} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{takes: 2 * time.Millisecond} }
 	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
 	if c := s.counts(); c.Changes() || c.Unchanged != 1 {
 		t.Errorf("the plan of an applied plan: %+v", c)
@@ -75,7 +74,7 @@ func TestOneJobRunsAndThenThereIsNothingToDo(t *testing.T) {
 	if a := st.Approvals; len(a) != 1 || a[0].Outcome != "done" || a[0].Who != "ada" {
 		t.Errorf("approvals %s", text(a))
 	}
-	if len(st.Ledger) != 1 || st.Ledger[0].Spent["cpu_hours"] == "" {
+	if len(st.Ledger) != 1 || st.Ledger[0].Spent.Get("cpu_hours") == "" {
 		t.Errorf("ledger %s", text(st.Ledger))
 	}
 }
@@ -91,7 +90,7 @@ func TestFinishedPlanIsRefused(t *testing.T) {
 		kept = c.Plan
 	}
 	s.must(t.Context())
-	var finished *approval.FinishedError
+	var finished *FinishedError
 	if _, err := s.apply(t.Context(), nil); !errors.As(err, &finished) {
 		t.Errorf("error %v", err)
 	}
@@ -130,7 +129,7 @@ func TestCapsAreKept(t *testing.T) {
 			s := newStage(t, hcl)
 			s.world.can.HostQueue, s.world.can.FeedSlots = name == "campaign", 0
 			s.world.slots = 6
-			s.world.result = func(providers.Job, int) result { return result{takes: 5 * time.Millisecond} }
+			s.world.result = func(providers.Job, int) jobResult { return jobResult{takes: 5 * time.Millisecond} }
 			s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 			if s.world.most > 2 {
 				t.Errorf("%d jobs ran at once", s.world.most)
@@ -156,7 +155,7 @@ func TestLocalIsFedTwoJobsASlot(t *testing.T) {
 		}
 	}
 	o := s.must(ctx)
-	if o.Stopped != standing.Interrupted || o.Queued != 4 || o.Left != 5 {
+	if o.Stopped != progress.Interrupted || o.Queued != 4 || o.Left != 5 {
 		t.Errorf("outcome %+v", o)
 	}
 }
@@ -164,11 +163,11 @@ func TestLocalIsFedTwoJobsASlot(t *testing.T) {
 func TestFailureStopsWhatDependsOnItAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, chain)
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Address == `phase.a["n=2"]` {
-			return result{exit: 3, class: "nan", tail: "loss is nan"}
+			return jobResult{exit: 3, class: "nan", tail: "loss is nan"}
 		}
-		return result{}
+		return jobResult{}
 	}
 	s.check(s.must(t.Context()), "end done=6 failed=1 held=0 blocked=3 left=0")
 	if c := s.counts(); c.Held != 1 || c.Blocked != 3 || c.Changes() {
@@ -183,17 +182,17 @@ func retrying(on string, more string) string {
 func TestRetryRidesWithTheJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, retrying(`"oom"`, ""))
-	s.world.result = func(j providers.Job, launch int) result {
+	s.world.result = func(j providers.Job, launch int) jobResult {
 		if launch < 3 {
-			return result{exit: 1, class: "oom_host"}
+			return jobResult{exit: 1, class: "oom_host"}
 		}
-		return result{}
+		return jobResult{}
 	}
 	s.world.result = orOnly(`phase.a["n=1"]`, s.world.result)
 	s.world.can.HostQueue = true
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	j := s.state().Jobs[`phase.a["n=1"]`]
-	if len(j.Attempts) != 3 || line.Stem(j.Attempts[2].Token) != j.Attempts[0].Token || j.Attempts[0].Class != "oom_host" {
+	if len(j.Attempts) != 3 || connection.Stem(j.Attempts[2].Token) != j.Attempts[0].Token || j.Attempts[0].Class != "oom_host" {
 		t.Errorf("attempts %s", text(j.Attempts))
 	}
 	if n := len(s.state().Ledger); n != 8 {
@@ -201,12 +200,12 @@ func TestRetryRidesWithTheJob(t *testing.T) {
 	}
 }
 
-func orOnly(address string, f func(providers.Job, int) result) func(providers.Job, int) result {
-	return func(j providers.Job, launch int) result {
+func orOnly(address string, f func(providers.Job, int) jobResult) func(providers.Job, int) jobResult {
+	return func(j providers.Job, launch int) jobResult {
 		if j.Address == address {
 			return f(j, launch)
 		}
-		return result{}
+		return jobResult{}
 	}
 }
 
@@ -214,11 +213,11 @@ func TestEngineRetriesAndScalesWhereTheQueueDoesNot(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { memory = 1.5 }\n"), "command", "resources { memory = \"10GiB\" }\n    command", 1))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
-	s.world.result = orOnly(`phase.a["n=1"]`, func(j providers.Job, _ int) result {
+	s.world.result = orOnly(`phase.a["n=1"]`, func(j providers.Job, _ int) jobResult {
 		if j.Shape.Memory < 20<<30 {
-			return result{exit: 1, class: "oom_host"}
+			return jobResult{exit: 1, class: "oom_host"}
 		}
-		return result{}
+		return jobResult{}
 	})
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	j := s.state().Jobs[`phase.a["n=1"]`]
@@ -234,11 +233,11 @@ func TestGrownLaunchKeepsToTheLimitsOfItsJobs(t *testing.T) {
 	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { walltime = 4 }\n"), "command", "resources { walltime = \"1h\" }\n    command", 1))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
 	s.world.walltime, s.world.longest = 24*time.Hour, 3*time.Hour
-	s.world.result = orOnly(`phase.a["n=1"]`, func(_ providers.Job, launch int) result {
+	s.world.result = orOnly(`phase.a["n=1"]`, func(_ providers.Job, launch int) jobResult {
 		if launch < 3 {
-			return result{exit: 1, class: "oom_host"}
+			return jobResult{exit: 1, class: "oom_host"}
 		}
-		return result{}
+		return jobResult{}
 	})
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	for _, a := range s.state().Jobs[`phase.a["n=1"]`].Attempts[1:] {
@@ -252,7 +251,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, retrying(`"oom"`, ""))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
-	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) result { return result{exit: 1, class: "oom_host"} })
+	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) jobResult { return jobResult{exit: 1, class: "oom_host"} })
 	s.check(s.must(t.Context()), "end done=5 failed=1 held=0 blocked=0 left=0")
 	if n := s.world.runs[`phase.a["n=1"]`]; n != 3 {
 		t.Errorf("%d launches", n)
@@ -267,8 +266,8 @@ func TestBreakerOpensOnTheSameErrorThreeTimes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)
 	s.world.slots, s.world.can.FeedSlots = 1, 1
-	s.world.result = func(providers.Job, int) result {
-		return result{exit: 1, class: "nan", tail: "loss is nan", takes: 2 * time.Millisecond}
+	s.world.result = func(providers.Job, int) jobResult {
+		return jobResult{exit: 1, class: "nan", tail: "loss is nan", takes: 2 * time.Millisecond}
 	}
 	o := s.must(t.Context())
 	if o.Failed < 3 || o.Failed > 4 || o.Left+o.Queued < 2 || s.state().Breakers["a"].Phase == "" {
@@ -296,11 +295,11 @@ func TestBreakerOfLaunchesAgain(t *testing.T) {
 			s := newStage(t, strings.Replace(retrying(`"nan", "preempted"`, ""), "max_attempts = 3", "max_attempts = 20", 1))
 			s.world.can.HostQueue, s.world.can.Retries = false, false
 			launches := map[string]int{}
-			s.world.result = func(j providers.Job, _ int) result {
+			s.world.result = func(j providers.Job, _ int) jobResult {
 				if launches[j.Address]++; launches[j.Address] <= c.fails {
-					return result{exit: 1, class: c.class, tail: "no licence"}
+					return jobResult{exit: 1, class: c.class, tail: "no licence"}
 				}
-				return result{}
+				return jobResult{}
 			}
 			o := s.must(t.Context())
 			if _, open := s.state().Breakers["a"]; open != c.open || c.open == (o.Done == 6) {
@@ -326,7 +325,7 @@ func TestBreakerOfABackendIsToldAsAHold(t *testing.T) {
 	s.world.slots = 1
 	s.world.notes = []providers.Note{{Kind: "breaker", Phase: "a", Text: "stopped: the same error 3 times in a row: exit 75"}}
 	o := s.must(t.Context())
-	if o.Stopped != standing.Hold || !strings.Contains(o.Why, "phase.a is held by its breaker: stopped: the same error 3 times in a row") || o.Left+o.Queued == 0 {
+	if o.Stopped != progress.Hold || !strings.Contains(o.Why, "phase.a is held by its breaker: stopped: the same error 3 times in a row") || o.Left+o.Queued == 0 {
 		t.Errorf("outcome %+v", o)
 	}
 }
@@ -335,8 +334,8 @@ func TestMissingProgramStopsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)
 	s.world.slots, s.world.can.FeedSlots = 1, 1
-	s.world.result = func(providers.Job, int) result {
-		return result{exit: 127, class: "unknown", tail: "sh: trainx: not found", takes: 2 * time.Millisecond}
+	s.world.result = func(providers.Job, int) jobResult {
+		return jobResult{exit: 127, class: "unknown", tail: "sh: trainx: not found", takes: 2 * time.Millisecond}
 	}
 	if o := s.must(t.Context()); o.Failed > 3 {
 		t.Errorf("outcome %+v", o)
@@ -374,7 +373,7 @@ func TestRejectedJobIsHeldWithItsReason(t *testing.T) {
 func TestInterruptLeavesJobsAloneAndTheNextApplyTakesThemUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, chain)
-	s.world.result = func(providers.Job, int) result { return result{takes: 10 * time.Millisecond} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{takes: 10 * time.Millisecond} }
 	ctx, stop := context.WithCancel(t.Context())
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {
@@ -384,7 +383,7 @@ func TestInterruptLeavesJobsAloneAndTheNextApplyTakesThemUp(t *testing.T) {
 		}
 	}
 	o := s.must(ctx)
-	if o.Stopped != standing.Interrupted || o.Running+o.Queued+o.Done == 0 {
+	if o.Stopped != progress.Interrupted || o.Running+o.Queued+o.Done == 0 {
 		t.Errorf("outcome %+v", o)
 	}
 	s.conf = nil
@@ -399,7 +398,7 @@ func TestInterruptLeavesJobsAloneAndTheNextApplyTakesThemUp(t *testing.T) {
 func TestLostJobCountsAfterASecondReading(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, one)
-	s.world.result = func(providers.Job, int) result { return result{hang: true} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true} }
 	ctx, stop := context.WithCancel(t.Context())
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {
@@ -427,7 +426,7 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 	s.world.slots, s.world.stall = 1, true
 	dir := t.TempDir()
 	s.conf = func(c *Config) { c.Requests = dir }
-	done := make(chan standing.Outcome)
+	done := make(chan progress.Outcome)
 	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
 	send := func(r request.Request) request.Answer {
 		r.Who = "bob"
@@ -446,7 +445,7 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 		t.Errorf("%+v", ended)
 	}
 
-	done = make(chan standing.Outcome)
+	done = make(chan progress.Outcome)
 	s.write(strings.Replace(grid, "echo", "echo again", 1))
 	s.world.mu.Lock()
 	s.world.stall = true
@@ -456,7 +455,7 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 		t.Errorf("hold %+v", a)
 	}
 	o := <-done
-	if o.Stopped != standing.Hold || o.Done != 0 {
+	if o.Stopped != progress.Hold || o.Done != 0 {
 		t.Errorf("outcome %+v", o)
 	}
 	if c := s.counts(); c.Held == 0 {
@@ -468,7 +467,7 @@ func TestDoWithoutARunningApply(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)
 	s.world.slots = 1
-	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) result { return result{hang: true} })
+	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) jobResult { return jobResult{hang: true} })
 	ctx, stop := context.WithCancel(t.Context())
 	s.conf = func(c *Config) {
 		c.Event = func(ev state.Event) {
@@ -496,7 +495,7 @@ func TestDoWithoutARunningApply(t *testing.T) {
 	if j := s.state().Jobs[`phase.a["n=1"]`]; j.Status != state.Cancelled || !strings.Contains(j.Reason, "bob") {
 		t.Errorf("after cancel: %s", text(j))
 	}
-	if o := s.must(t.Context()); o.Stopped != standing.Hold || o.Done != 0 {
+	if o := s.must(t.Context()); o.Stopped != progress.Hold || o.Done != 0 {
 		t.Errorf("under the hold: %+v", o)
 	}
 	s.world.mu.Lock()
@@ -532,7 +531,7 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 		{request.Resume, nil, 0, "nothing was held"},
 		{request.Hold, []string{`phase.a["n=1"]`}, 1, "does not start"},
 		{request.Hold, nil, 6, "6 jobs do not start"},
-		{request.Resume, []string{`phase.a["n=1"]`}, 0, "no job may start by that: held by bob"},
+		{request.Resume, []string{`phase.a["n=1"]`}, 0, "no job may start: held by bob"},
 		{request.Hold, []string{`phase.a["n=2"]`}, 1, "1 job does not start"},
 		{request.Resume, nil, 6, "6 jobs may start again"},
 		{request.Resume, nil, 0, "nothing was held"},
@@ -552,28 +551,28 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 			t.Errorf("%+v, %v; want %d, %q", a, err, want, words)
 		}
 	}
-	held := func(reason string, tokens ...string) {
+	held := func(cause offer.Cause, reason string, tokens ...string) {
 		for _, token := range tokens {
-			s.world.jobs[token].seen = offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: reason}
+			s.world.jobs[token].seen = offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: reason, Cause: cause}
 		}
 	}
 	first, second := s.world.order[0], s.world.order[1]
-	held("held; `muster resume` lets it go", first, second)
+	held(offer.JobHeld, "held; `muster resume` lets it go", first, second)
 	resume(2, "2 jobs may start again: their queues held them")
-	held("held by an administrator", first)
-	held("others come first", second)
+	held("", "held by an administrator", first)
+	held("", "others come first", second)
 	resume(0, "nothing was held")
-	held("held by muster again: slurmctld was killed, and has forgotten that it was let go; the next `muster apply` lets it go", second)
+	held(offer.JobHeld, "held by muster again: slurmctld was killed, and has forgotten that it was let go; the next `muster apply` lets it go", second)
 	resume(1, "1 job may start again: its queue held it")
-	held("others come first", second)
-	held("held", first)
+	held("", "others come first", second)
+	held(offer.JobHeld, "held", first)
 	resume(1, "1 job may start again: its queue held it")
 	m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
 	hold := request.Request{Verb: request.Hold, Who: "bob", Addresses: []string{s.world.jobs[second].Address}}
 	if a, err := Do(t.Context(), s.config(s.plan(camp, m.st, f), camp, m, f), hold); err != nil || a.Jobs != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	held("held", second) // at its word
+	held(offer.JobHeld, "held", second) // at its word
 	resume(2, "2 jobs may start again, 1 of which their queues held")
 }
 
@@ -592,7 +591,7 @@ func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {
 	}
 	before := len(s.world.jobs)
 	o, err := s.apply(t.Context(), nil)
-	if !errors.Is(err, full) || o.Stopped != standing.StoreFailed || !strings.Contains(err.Error(), "make room") {
+	if !errors.Is(err, full) || o.Stopped != progress.StoreFailed || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("outcome %+v, error %v", o, err)
 	}
 	if got := len(s.world.jobs) - before; got > 6 {
@@ -616,7 +615,7 @@ func TestLostLeaseStopsSubmitting(t *testing.T) {
 		}
 	}
 	o, err := s.apply(t.Context(), nil)
-	if err == nil || o.Stopped != standing.LeaseLost {
+	if err == nil || o.Stopped != progress.LeaseLost {
 		t.Errorf("outcome %+v, error %v", o, err)
 	}
 }

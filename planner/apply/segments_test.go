@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -30,7 +30,7 @@ phase "a" {
 
 // chained runs the long phase where a launch lasts at most a day, and files are
 // asked for so often in vain.
-func chained(t *testing.T, moved bool, vain int) (*stage, standing.Outcome) {
+func chained(t *testing.T, moved bool, vain int) (*stage, progress.Outcome) {
 	s := newStage(t, long)
 	s.world.unlisted = vain
 	s.world.walltime = 24 * time.Hour
@@ -40,11 +40,11 @@ func chained(t *testing.T, moved bool, vain int) (*stage, standing.Outcome) {
 	if moved {
 		s.world.mtimes[ck] = time.Now().Add(time.Hour)
 	}
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Attempt == 1 {
-			return result{exit: 143, class: "walltime"}
+			return jobResult{exit: 143, class: "walltime"}
 		}
-		return result{}
+		return jobResult{}
 	}
 	return s, s.must(t.Context())
 }
@@ -111,17 +111,17 @@ func TestAutomaticIntervalReachesTheJob(t *testing.T) {
 func TestScaledLaunchIsBilledAsLargeAsItWas(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { cpus = 4 }\n"), "command", "resources {\n      cpus = 1\n      walltime = \"1h\"\n    }\n    command", 1))
-	s.world.result = orOnly(`phase.a["n=1"]`, func(_ providers.Job, launch int) result {
+	s.world.result = orOnly(`phase.a["n=1"]`, func(_ providers.Job, launch int) jobResult {
 		if launch == 1 {
-			return result{exit: 1, class: "oom_host", takes: 40 * time.Millisecond}
+			return jobResult{exit: 1, class: "oom_host", takes: 40 * time.Millisecond}
 		}
-		return result{takes: 40 * time.Millisecond}
+		return jobResult{takes: 40 * time.Millisecond}
 	})
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 	spent := map[int]string{}
 	for _, en := range s.state().Ledger {
 		if en.Address == `phase.a["n=1"]` {
-			spent[en.Attempt] = en.Spent["cpu_hours"]
+			spent[en.Attempt] = en.Spent.Get("cpu_hours")
 		}
 	}
 	st := s.state().Jobs[`phase.a["n=1"]`]
@@ -141,11 +141,11 @@ func TestGrownLaunchFitsItsCeiling(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "budget \"b\" { limits = { cpu_hours = 22 } }\n"+strings.NewReplacer("command", "resources {\n      cpus = 1\n      walltime = \"1h\"\n    }\n    command", "[1, 2, 3, 4, 5, 6]", "[1]").Replace(retrying(`"oom"`, "    scale \"oom_host\" { cpus = 4 }\n")))
 	s.world.can.HostQueue, s.world.can.Retries = false, true
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Shape.CPUs < 16 {
-			return result{exit: 1, class: "oom_host"}
+			return jobResult{exit: 1, class: "oom_host"}
 		}
-		return result{}
+		return jobResult{}
 	}
 	s.check(s.must(t.Context()), "end done=1 failed=0 held=0 blocked=0 left=0")
 }
@@ -160,11 +160,11 @@ func TestACancelledSegmentIsAskedForNoMore(t *testing.T) {
 	s.world.unlisted = 1000
 	s.world.walltime = 24 * time.Hour
 	s.world.can.HostQueue, s.world.can.Retries = false, false
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if strings.Contains(j.Address, "n=1") {
-			return result{exit: 143, class: "walltime"}
+			return jobResult{exit: 143, class: "walltime"}
 		}
-		return result{hang: true}
+		return jobResult{hang: true}
 	}
 	dir := t.TempDir()
 	cancelled := make(chan bool, 2)
@@ -176,7 +176,7 @@ func TestACancelledSegmentIsAskedForNoMore(t *testing.T) {
 			}
 		}
 	}
-	done := make(chan standing.Outcome)
+	done := make(chan progress.Outcome)
 	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
 	asked := func() int {
 		s.world.mu.Lock()
@@ -194,7 +194,7 @@ func TestACancelledSegmentIsAskedForNoMore(t *testing.T) {
 	cancel("1")
 	<-cancelled
 	before := asked()
-	time.Sleep(4 * line.BackoffMin) // for whoever would ask on
+	time.Sleep(4 * connection.BackoffMin) // for whoever would ask on
 	if n := asked(); n != before {
 		t.Errorf("asked for %d times after it was cancelled", n-before)
 	}

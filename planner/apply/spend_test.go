@@ -15,7 +15,7 @@ import (
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -168,12 +168,12 @@ func (w *wager) house(rt *rapid.T, world *world) {
 	}
 	// Drawn before anything runs: what runs draws nothing.
 	fates := rapid.SliceOfN(rapid.Uint32(), 8, 8).Draw(rt, "fates")
-	world.result = func(j providers.Job, launch int) result {
+	world.result = func(j providers.Job, launch int) jobResult {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		fate := fates[(len(j.Address)+int(j.Address[len(j.Address)-3])+launch*3)%len(fates)]
 		key := j.Token + "/" + fmt.Sprint(launch)
-		r := result{lasted: j.Shape.Walltime * time.Duration(1+fate%4) / 4}
+		r := jobResult{lasted: j.Shape.Walltime * time.Duration(1+fate%4) / 4}
 		if fate>>4%3 == 0 && launch < wagerLaunches {
 			r.exit, r.class = 1, []string{"oom_host", "node_failure"}[fate>>8%2]
 		}
@@ -218,7 +218,7 @@ func (w *wager) ask(world *world, by int64) {
 	world.price.USDPerHour, world.price.Granularity, world.boot = fmt.Sprint(w.price.hourly), w.price.steps, w.price.boot
 }
 
-// audit folds the journal anew and checks the limits at every intent.
+// audit folds the journal again and checks the limits at every intent.
 func (w *wager) audit(rt *rapid.T, s *stage) {
 	st := &state.State{Version: state.SchemaVersion}
 	approved := map[string]decimal.Decimal{}
@@ -234,14 +234,14 @@ func (w *wager) audit(rt *rapid.T, s *stage) {
 		plan := in.Attempt.Plan
 		total, under := decimal.Zero, decimal.Zero
 		for _, e := range st.Ledger {
-			total = total.Add(amount.Of(e.Spent["usd"]))
+			total = total.Add(amount.Of(e.Spent.Get("usd")))
 			if e.Plan == plan {
-				under = under.Add(amount.Of(e.Spent["usd"]))
+				under = under.Add(amount.Of(e.Spent.Get("usd")))
 			}
 		}
 		for _, j := range st.InFlight() {
 			a := j.Last()
-			most := w.flying(j, a)
+			most := w.inFlight(j, a)
 			total = total.Add(most)
 			if a.Plan == plan {
 				under = under.Add(most)
@@ -256,9 +256,9 @@ func (w *wager) audit(rt *rapid.T, s *stage) {
 	}
 }
 
-// flying is what a job in flight may still cost: the launch that it is at, and
+// inFlight is what a job in flight may still cost: the launch that it is at, and
 // those that its queue may make by itself.
-func (w *wager) flying(j *state.Job, a *state.Attempt) decimal.Decimal {
+func (w *wager) inFlight(j *state.Job, a *state.Attempt) decimal.Decimal {
 	first := a.N
 	for i := range j.Attempts {
 		if j.Attempts[i].Token[:32] == a.Token[:32] {
@@ -296,7 +296,7 @@ func (w *wager) flying(j *state.Job, a *state.Attempt) decimal.Decimal {
 // settle holds the ledger against what the world charged, launch by launch. A
 // launch of which nothing was heard counts at its ceiling, which a bill above
 // its quote may pass.
-func (w *wager) settle(rt *rapid.T, s *stage, o standing.Outcome) {
+func (w *wager) settle(rt *rapid.T, s *stage, o progress.Outcome) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	entries := map[string]state.Entry{}
@@ -309,7 +309,7 @@ func (w *wager) settle(rt *rapid.T, s *stage, o standing.Outcome) {
 		total = total.Add(cost)
 		token, n, _ := strings.Cut(launch, "/")
 		e, ok := entries[token[:min(8, len(token))]+"/"+n]
-		if spent := amount.Of(e.Spent["usd"]); !ok || amount.Exceeds(cost, spent) && !(w.over && e.Unknown) {
+		if spent := amount.Of(e.Spent.Get("usd")); !ok || amount.Exceeds(cost, spent) && !(w.over && e.Unknown) {
 			rt.Errorf("launch %s was charged $%s, and the ledger has %v: $%s\n%s", launch, cost, ok, spent, s.story())
 		}
 	}

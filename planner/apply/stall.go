@@ -1,27 +1,32 @@
 package apply
 
-import (
-	"github.com/muster-run/muster/planner/apply/brake"
-	"github.com/muster-run/muster/planner/apply/cells"
-	"github.com/muster-run/muster/planner/apply/relaunch"
+// A stall is why a phase that could start something starts nothing now: a
+// ceiling, not a slot that is taken. It is told once, when it begins. The zero
+// value is none.
+type stall struct {
+	Cause stallCause
+	Why   string // in words
+}
+
+// A stallCause is what kind of ceiling it is.
+type stallCause uint8
+
+// The causes; zero is none.
+const (
+	stallRate stallCause = iota + 1
+	stallBudget
+	stallRoom // on a volume
 )
 
-// tellStall tells of a stall that began in this turn.
-func (e *engine) tellStall(p *phase, before brake.Stall) {
-	if p.stalled.News(before) {
-		e.report.Note("phase."+p.Name, "phase."+p.Name+" waits: "+p.stalled.Why, false)
+// Note takes a reason for it and keeps the first one.
+func (s *stall) Note(by stallCause, why string) {
+	if s.Cause == 0 {
+		*s = stall{by, why}
 	}
 }
 
-// stopped reports whether a person has to act before a phase starts anything.
-func (e *engine) stopped(p *phase) bool {
-	return p.breaker.Open || e.holds.All || e.holds.Phases[p.Name] || p.Gate.Failed
-}
-
-// retrying reports whether a retry will be made by this run.
-func (e *engine) retrying() bool {
-	return e.retries.Some(func(d relaunch.Due) bool {
-		p := e.phases[d.Phase]
-		return p.At[d.Cell] == cells.Waiting && !e.stopped(p)
-	})
+// News reports whether the user sees it for a phase, after what it was a turn
+// before. A full volume is told once for all phases.
+func (s *stall) News(before stall) bool {
+	return s.Cause != 0 && s.Cause != before.Cause && s.Cause != stallRoom
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -15,10 +15,10 @@ func delayed(delay string) string {
 }
 
 // onNote calls f with every note.
-func onNote(f func(standing.Run)) func(*Config) {
+func onNote(f func(progress.Snapshot)) func(*Config) {
 	return func(c *Config) {
 		show := c.Progress
-		c.Progress = func(p standing.Run) { show(p); f(p) }
+		c.Progress = func(p progress.Snapshot) { show(p); f(p) }
 	}
 }
 
@@ -26,11 +26,11 @@ func TestCeilingOnLaunchesIsToldWhenItIsReached(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, strings.Replace(delayed("0s"), "[1, 2, 3, 4, 5, 6]", "range(130)", 1))
 	s.world.can.HostQueue, s.world.can.Retries, s.world.slots = false, false, 200
-	s.world.result = func(_ providers.Job, launch int) result { return result{exit: 1, class: "oom_host"} }
+	s.world.result = func(_ providers.Job, launch int) jobResult { return jobResult{exit: 1, class: "oom_host"} }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	shown := false
-	s.conf = onNote(func(p standing.Run) {
+	s.conf = onNote(func(p progress.Snapshot) {
 		for _, ph := range p.Phases {
 			shown = shown || strings.Contains(ph.Waits, "as many launches as it may have in a minute")
 		}
@@ -38,7 +38,7 @@ func TestCeilingOnLaunchesIsToldWhenItIsReached(t *testing.T) {
 			stop()
 		}
 	})
-	if o := s.must(ctx); o.Stopped != standing.Interrupted {
+	if o := s.must(ctx); o.Stopped != progress.Interrupted {
 		t.Errorf("outcome %+v", o)
 	}
 	told := 0
@@ -56,18 +56,18 @@ func TestDelayOfARetryHoldsForTheNextRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, delayed("1h"))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
-	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) result { return result{exit: 1, class: "oom_host"} })
+	s.world.result = orOnly(`phase.a["n=1"]`, func(providers.Job, int) jobResult { return jobResult{exit: 1, class: "oom_host"} })
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := 0
-	s.conf = onNote(func(p standing.Run) {
+	s.conf = onNote(func(p progress.Snapshot) {
 		for _, ph := range p.Phases {
 			if done = ph.Done; done == 5 && ph.Waiting == 1 {
 				stop()
 			}
 		}
 	})
-	if o := s.must(ctx); o.Stopped != standing.Interrupted || o.Left != 1 {
+	if o := s.must(ctx); o.Stopped != progress.Interrupted || o.Left != 1 {
 		t.Fatalf("outcome %+v", o)
 	}
 	s.conf = once
@@ -84,13 +84,13 @@ func TestRetryOfABrokenPhaseWaitsForAPerson(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, delayed("1h"))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
-	s.world.result = func(j providers.Job, _ int) result {
+	s.world.result = func(j providers.Job, _ int) jobResult {
 		if j.Address == `phase.a["n=1"]` {
-			return result{exit: 1, class: "oom_host", hang: true}
+			return jobResult{exit: 1, class: "oom_host", hang: true}
 		}
-		return result{exit: 1, class: "nan", tail: "loss is nan"}
+		return jobResult{exit: 1, class: "nan", tail: "loss is nan"}
 	}
-	s.conf = onNote(func(p standing.Run) {
+	s.conf = onNote(func(p progress.Snapshot) {
 		if !strings.Contains(p.Note, "starts nothing more") {
 			return
 		}
@@ -103,7 +103,7 @@ func TestRetryOfABrokenPhaseWaitsForAPerson(t *testing.T) {
 	})
 	o := s.must(t.Context())
 	notes := strings.Join(s.notes, "\n")
-	if o.Stopped != standing.None || o.Left == 0 || !strings.Contains(notes, "launch 2 of 3 waits for muster resume phase.a") || strings.Contains(notes, "in 1h") {
+	if o.Stopped != progress.None || o.Left == 0 || !strings.Contains(notes, "launch 2 of 3 waits for muster resume phase.a") || strings.Contains(notes, "in 1h") {
 		t.Errorf("outcome %+v\n%s", o, notes)
 	}
 }

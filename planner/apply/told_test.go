@@ -3,7 +3,7 @@ package apply
 import (
 	"testing"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
@@ -35,7 +35,7 @@ phase "b" {
 				t.Errorf("%d events were told, %d are durable", events, len(s.disk.events))
 			}
 		}
-		c.Progress = func(p standing.Run) {
+		c.Progress = func(p progress.Snapshot) {
 			note(p)
 			done := 0
 			for _, ph := range p.Phases {

@@ -90,11 +90,11 @@ func TestNothingThatIsLimitedGoesWhereItsPriceIsNotKnown(t *testing.T) {
 			s := newStage(t, limits+unpriced)
 			s.world.prices = map[string]offer.Price{"far.x": {SUPerCPUHour: "100"}, "far.y": {UnknownSU: true}}
 			s.world.can.HostQueue, s.world.can.Retries = false, false
-			s.world.result = func(_ providers.Job, launch int) result {
+			s.world.result = func(_ providers.Job, launch int) jobResult {
 				if c.node && launch == 1 {
-					return result{exit: 1, class: "node_failure", lasted: time.Hour}
+					return jobResult{exit: 1, class: "node_failure", lasted: time.Hour}
 				}
-				return result{lasted: time.Hour}
+				return jobResult{lasted: time.Hour}
 			}
 			if c.full {
 				s.world.reject = func(providers.Job) *providers.Error { return providers.Errorf(providers.Invalid, "no such account") }

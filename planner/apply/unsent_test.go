@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -90,7 +90,7 @@ func TestDetachSaysWhatIsNotSubmitted(t *testing.T) {
 				}
 			}
 			o := s.must(t.Context())
-			if o.Stopped != standing.Detached || o.Queued != c.queued || o.HeldThere != c.there || o.Unsent != c.unsent || o.Left != 0 {
+			if o.Stopped != progress.Detached || o.Queued != c.queued || o.HeldThere != c.there || o.Unsent != c.unsent || o.Left != 0 {
 				t.Errorf("%+v", o)
 			}
 			on := 0
@@ -119,14 +119,14 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 			w.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: why, Stage: offer.Released, HeldBy: by})
 		}
 	}
-	steps := []func(standing.Phase) bool{ // each is waited for before the next
-		func(p standing.Phase) bool {
+	steps := []func(progress.Phase) bool{ // each is waited for before the next
+		func(p progress.Phase) bool {
 			if p.Queued == 6 {
 				tell(offer.HeldByAdmin, "held by an administrator")
 			}
 			return p.Queued == 6
 		},
-		func(p standing.Phase) bool {
+		func(p progress.Phase) bool {
 			if p.HeldThere == 4 && p.Queued == 2 {
 				tell(offer.HeldByAdmin, "still held by an administrator")
 				tell("", "others come first")
@@ -137,7 +137,7 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 	}
 	s.conf = func(c *Config) {
 		note := c.Progress
-		c.Progress = func(r standing.Run) {
+		c.Progress = func(r progress.Snapshot) {
 			note(r)
 			w.mu.Lock()
 			defer w.mu.Unlock()

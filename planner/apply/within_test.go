@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -45,7 +45,7 @@ func handTen(t *testing.T, budget string, price offer.Price) *stage {
 	t.Helper()
 	s := newStage(t, strings.Replace(tenJobs, "BUDGET", budget, 1))
 	s.world.price, s.world.slots = price, 2
-	s.world.result = func(providers.Job, int) result { return result{hang: true, lasted: time.Hour} }
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true, lasted: time.Hour} }
 	s.conf = detached
 	s.must(t.Context())
 	s.world.until(func() bool { return len(s.world.runs) == 2 })
@@ -68,7 +68,7 @@ func (w *world) count() (held, started int) {
 func (w *world) free() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.result = func(providers.Job, int) result { return result{lasted: time.Hour} }
+	w.result = func(providers.Job, int) jobResult { return jobResult{lasted: time.Hour} }
 	for _, j := range w.jobs {
 		j.res.hang = false
 	}
@@ -115,7 +115,7 @@ func TestALoweredLimitHoldsWhatIsQueued(t *testing.T) {
 				if held, started := s.world.count(); held != c.held || started != 2 {
 					t.Errorf("%d held, %d started", held, started)
 				}
-				if (o.Stopped == standing.Budget) != (c.held > 0) || o.Running != 2 || o.Left != c.held {
+				if (o.Stopped == progress.Budget) != (c.held > 0) || o.Running != 2 || o.Left != c.held {
 					t.Errorf("outcome %+v", o)
 				}
 				short := 0
@@ -157,7 +157,7 @@ func TestAJobThatStartsBeforeItsHoldArrives(t *testing.T) {
 		}
 	}
 	o := s.must(t.Context())
-	if held, started := s.world.count(); held != 5 || started != 5 || o.Stopped != standing.Budget || o.Running != 5 || o.Left != 5 {
+	if held, started := s.world.count(); held != 5 || started != 5 || o.Stopped != progress.Budget || o.Running != 5 || o.Left != 5 {
 		t.Errorf("%d held, %d started, %+v", held, started, o)
 	}
 	for key, j := range s.state().Jobs {
@@ -211,7 +211,7 @@ func TestABackendThatHoldsNothing(t *testing.T) {
 		c.Provider = func(string) (providers.Provider, error) { return noHolds{&fake{world: s.world}}, nil }
 	}
 	o := s.must(t.Context())
-	if held, _ := s.world.count(); held != 0 || o.Stopped == standing.Budget || o.Queued != 8 || !strings.Contains(strings.Join(s.notes, "\n"), "does not hold 6 jobs") {
+	if held, _ := s.world.count(); held != 0 || o.Stopped == progress.Budget || o.Queued != 8 || !strings.Contains(strings.Join(s.notes, "\n"), "does not hold 6 jobs") {
 		t.Errorf("%d held: %+v\n%s", held, o, strings.Join(s.notes, "\n"))
 	}
 	s.world.can.Holds = false
@@ -237,12 +237,12 @@ func TestBillsThatRiseHoldWhatIsQueued(t *testing.T) {
 	s := newStage(t, strings.Replace(tenJobs, "BUDGET", `budget "b" { limits = { usd = 14 } }`, 1))
 	s.world.price, s.world.slots = offer.Price{USDPerHour: "1"}, 1
 	s.world.can.FeedSlots = 0
-	s.world.result = func(providers.Job, int) result {
-		return result{lasted: time.Hour, billed: "3 usd", takes: 20 * time.Millisecond}
+	s.world.result = func(providers.Job, int) jobResult {
+		return jobResult{lasted: time.Hour, billed: "3 usd", takes: 20 * time.Millisecond}
 	}
 	o := s.must(t.Context())
 	spent, _ := s.state().Spent(nil)
-	if total := amount.Of(spent["usd"]); o.Stopped != standing.Budget || total.GreaterThan(decimal.NewFromInt(12)) {
+	if total := amount.Of(spent["usd"]); o.Stopped != progress.Budget || total.GreaterThan(decimal.NewFromInt(12)) {
 		t.Errorf("$%s spent of $14: %+v", total, o)
 	}
 	if held, _ := s.world.count(); held == 0 {
@@ -271,8 +271,8 @@ func TestWhatMayStartFits(t *testing.T) {
 		w.price = offer.Price{USDPerHour: "1"}
 		over := rapid.Bool().Draw(rt, "bills above quotes")
 		hang := true
-		w.result = func(j providers.Job, _ int) result {
-			r := result{lasted: time.Hour, hang: hang}
+		w.result = func(j providers.Job, _ int) jobResult {
+			r := jobResult{lasted: time.Hour, hang: hang}
 			if over {
 				r.billed = "2 usd"
 			}
@@ -310,7 +310,7 @@ func TestWhatMayStartFits(t *testing.T) {
 			st := s.state()
 			total := decimal.Zero
 			for _, e := range st.Ledger {
-				total = total.Add(amount.Of(e.Spent["usd"]))
+				total = total.Add(amount.Of(e.Spent.Get("usd")))
 			}
 			mayStart := 0
 			for _, j := range st.InFlight() {

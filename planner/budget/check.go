@@ -1,4 +1,4 @@
-// Package budget holds what a plan may cost against the campaign's budgets.
+// Package budget compares what a plan may cost with the campaign's budgets.
 package budget
 
 import (
@@ -9,13 +9,14 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/state"
 )
 
-// A Check is how a budget stands against the plan.
+// A Check compares a budget with the plan.
 type Check struct {
 	Name     string
 	Limits   state.Amounts
@@ -23,7 +24,8 @@ type Check struct {
 	Deadline time.Time
 	Broken   []string // what does not hold, in words
 	Warn     []string
-	Left     int // jobs that may be left when at most passes the limit
+	Left     int  // jobs that may be left when at most passes the limit
+	Holds    bool // nothing starts, and an apply holds jobs in their queues for it
 }
 
 // A Case is what budgets are held against. The forecast's figures hold what is
@@ -35,6 +37,10 @@ type Case struct {
 	HowToKnow func(unit string) string // what would make an unknown cost known
 	End       time.Time                // at the 90th percentile; zero when nothing runs
 	Rests     bool                     // nothing starts: there is nothing that a budget could stop
+	// Queued reports whether jobs that a budget counts wait in a queue that can
+	// hold them, and take some of a unit; "" is any.
+	Queued func(b lang.Budget, unit string) bool
+	Now    time.Time
 }
 
 // Work is what of one phase starts.
@@ -74,9 +80,15 @@ func (c Case) Check(b lang.Budget) Check {
 		c.checkUnit(&out, b, unit, spent, forecast.LineOf(lines, unit))
 	}
 	if !b.Deadline.IsZero() && c.End.After(b.Deadline) {
-		c.fails(&out, fmt.Sprintf("the p90 end is %s, after the deadline %s", c.End.UTC().Format(minute), b.Deadline.UTC().Format(minute)))
+		c.fails(&out, fmt.Sprintf("the p90 end is %s, after the deadline %s", units.FormatTime(c.End.UTC()), units.FormatTime(b.Deadline.UTC())))
 	}
+	out.Holds = out.Holds || !b.Deadline.IsZero() && c.Now.After(b.Deadline) && c.holds(b, "")
 	return out
+}
+
+// holds reports whether an apply holds queued jobs when this limit is passed.
+func (c Case) holds(b lang.Budget, unit string) bool {
+	return c.Rests && c.Queued != nil && c.Queued(b, unit)
 }
 
 // fails says that a budget does not hold. A plan that starts nothing is told so
@@ -89,8 +101,6 @@ func (c Case) fails(out *Check, text string) {
 	out.Broken = append(out.Broken, text)
 }
 
-const minute = "2006-01-02 15:04Z"
-
 func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.Decimal, l forecast.Line) {
 	limit := amount.Of(b.Limits[unit])
 	q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }
@@ -99,6 +109,7 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 		return
 	}
 	p90, most := spent.Add(amount.Of(l.P90.Text)), spent.Add(amount.Of(l.AtMost.Text))
+	out.Holds = out.Holds || amount.Exceeds(most, limit) && c.holds(b, unit)
 	switch {
 	case amount.Exceeds(p90, limit):
 		c.fails(out, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
@@ -150,7 +161,7 @@ func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Deci
 		if slices.Contains(e.Unpriced, unit) {
 			unpriced++
 		}
-		if text, ok := e.Spent[unit]; ok {
+		if text := e.Spent.Get(unit); text != "" {
 			sum.Add(text)
 		}
 	}

@@ -39,7 +39,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 				b.AppliesTo = []string{c.applies}
 			}
 			f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
-			at := Case{Forecast: &f, Ledger: []state.Entry{{Phase: "b", Backend: "x.y", Spent: state.Amounts{"usd": c.spent}}}, Works: func() []Work {
+			at := Case{Forecast: &f, Ledger: []state.Entry{{Phase: "b", Backend: "x.y", Spent: state.TextsOf(state.Amounts{"usd": c.spent})}}, Works: func() []Work {
 				return []Work{{Phase: "a", Smokes: usd(3), Jobs: []Jobs{{Backend: "local.local", N: 2, Each: usd(4)}}}, {Phase: "b", Jobs: []Jobs{{Backend: "x.y", N: 8, Each: usd(1)}}}}
 			}}
 			check := at.Check(b)
@@ -79,7 +79,7 @@ func TestPlanThatStartsNothingBreaksNoBudget(t *testing.T) {
 	end := time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC)
 	b := lang.Budget{Name: "b", Limits: map[string]string{"usd": "10"}, Deadline: end.Add(-time.Hour)}
 	for rests, broken := range map[bool]int{true: 0, false: 2} {
-		c := Case{Rests: rests, Forecast: &f, End: end, Ledger: []state.Entry{{Phase: "a", Spent: state.Amounts{"usd": "7"}}}}
+		c := Case{Rests: rests, Forecast: &f, End: end, Ledger: []state.Entry{{Phase: "a", Spent: state.TextsOf(state.Amounts{"usd": "7"})}}}
 		check := c.Check(b)
 		if len(check.Broken) != broken || len(check.Broken)+len(check.Warn) != 2 {
 			t.Errorf("nothing starts: %t: %+v", rests, check)

@@ -1,8 +1,9 @@
-// Package change is why something is done, as data: which field differs, from
-// what, to what.
+// Package change holds the reason for an action as data: the field that
+// differs, its old value and its new one.
 package change
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,13 +15,28 @@ type Reason struct {
 	Field string
 	Old   string
 	New   string
+	Files string `json:",omitempty"` // whose bytes differ: the first and how many more
 }
 
 // Of is the cause that a field went from old to now.
-func Of(field, old, now string) Reason { return Reason{field, old, now} }
+func Of(field, old, now string) Reason { return Reason{Field: field, Old: old, New: now} }
+
+// Names are the first of some files and how many more there are.
+func Names(files []string) string {
+	const most = 3
+	if len(files) > most+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(files[:most], ", "), len(files)-most)
+	}
+	return strings.Join(files, ", ")
+}
 
 // Text is the reason in words: "param.steps: 100 → 200".
 func (r Reason) Text() string {
+	if r.Files != "" {
+		files := r.Files
+		r.Files = ""
+		return r.Text() + ": " + files
+	}
 	switch {
 	case r.Old == "" && r.New == "":
 		return r.Field
@@ -43,12 +59,12 @@ func Fields(old, now []lang.Field) []Reason {
 	for _, f := range now {
 		is[f.Name] = true
 		if t, ok := was[f.Name]; !ok || t != f.Text {
-			out = append(out, Reason{f.Name, t, f.Text})
+			out = append(out, Of(f.Name, t, f.Text))
 		}
 	}
 	for _, f := range old {
 		if !is[f.Name] {
-			out = append(out, Reason{f.Name, f.Text, ""})
+			out = append(out, Of(f.Name, f.Text, ""))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Reason) int { return strings.Compare(a.Field, b.Field) })

@@ -1,14 +1,16 @@
-// Package checklist is the look before a submission: ten points of each phase
-// that goes to Slurm, each passed or failed, with the reason from the plan.
-// It decides nothing: a point that fails stops nothing that the plan allows.
+// Package checklist checks ten points of each phase before it goes to the queue
+// of a scheduler. Each point passes or fails, with a reason from the plan. It
+// decides nothing: a failed point stops nothing that the plan allows.
 package checklist
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A List is the ten points of one phase, in a fixed order.
@@ -52,13 +54,19 @@ var points = [...]struct {
 	{"failure plan", failurePlan},
 }
 
-// Of makes the list of every phase that starts something on Slurm, or would
-// but for a gate. The plan was made from in; store is where its state lives,
-// in words.
-func Of(p *planner.Plan, in planner.Input, store string) []List {
+// A Queue is a type of backend whose jobs wait in the queue of a scheduler.
+type Queue interface {
+	// Terms are what jobs ask of it by the settings of a backend and their own options.
+	Terms(config, options json.RawMessage) offer.Terms
+}
+
+// Of makes the list of every phase that starts something in one of the queues,
+// which are by type of backend, or would but for a gate. The plan was made from in;
+// store is where its state lives, in words.
+func Of(p *planner.Plan, in planner.Input, store string, queues map[string]Queue) []List {
 	var out []List
 	for _, pp := range p.Phases {
-		f := look(p, in, pp, store)
+		f := look(p, in, pp, store, queues)
 		if f == nil {
 			continue
 		}
@@ -75,21 +83,22 @@ func Of(p *planner.Plan, in planner.Input, store string) []List {
 // A phase is what the points look at.
 type phase struct {
 	*planner.PhasePlan
-	plan  *planner.Plan
-	in    planner.Input
-	store string
+	plan   *planner.Plan
+	in     planner.Input
+	store  string
+	queues map[string]Queue
 
 	starts   int
 	gated    int              // would start but for a gate, or for what they wait for
-	places   []place.Decision // on Slurm, of jobs that start or are gated; each once
+	places   []place.Decision // in queues, of jobs that start or are gated; each once
 	requests []int            // of those jobs; each once
 	nowhere  int              // jobs without a place
 	lost     place.Decision   // of the first of these
 }
 
-// look gathers what a phase does on Slurm; nil when that is nothing.
-func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string) *phase {
-	f := &phase{PhasePlan: pp, plan: p, in: in, store: store}
+// look gathers what a phase does in queues; nil when that is nothing.
+func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string, queues map[string]Queue) *phase {
+	f := &phase{PhasePlan: pp, plan: p, in: in, store: store, queues: queues}
 	placed, asked := map[uint16]bool{}, map[int]bool{}
 	for i, k := range pp.Kind {
 		starts := k.Starts()
@@ -98,11 +107,11 @@ func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string
 		}
 		d := pp.Decision(i)
 		switch {
-		case d.Backend == "" && wants(pp, d):
+		case d.Backend == "" && f.wants(d):
 			if f.nowhere++; f.nowhere == 1 {
 				f.lost = d
 			}
-		case !onSlurm(d.Backend):
+		case !f.queued(d.Backend):
 			continue
 		case !placed[pp.Place[i]]:
 			placed[pp.Place[i]] = true
@@ -124,20 +133,47 @@ func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string
 	return f
 }
 
-// wants reports whether jobs without a place were to go to Slurm.
-func wants(pp *planner.PhasePlan, d place.Decision) bool {
+// wants reports whether jobs without a place were to go to a queue.
+func (f *phase) wants(d place.Decision) bool {
 	for _, c := range d.Candidates {
-		if onSlurm(c.Backend) {
+		if f.queued(c.Backend) {
 			return true
 		}
 	}
-	for _, name := range pp.Phase.Candidates {
-		if onSlurm(name) {
+	for _, name := range f.Phase.Candidates {
+		if f.queued(name) {
 			return true
 		}
 	}
 	return false
 }
 
-// onSlurm reports whether a backend, by its address, submits scripts.
-func onSlurm(backend string) bool { return strings.HasPrefix(backend, "slurm.") }
+// queued reports whether a backend, by its address, has a queue.
+func (f *phase) queued(backend string) bool { return f.queues[typeOf(backend)] != nil }
+
+// typeOf is the type of a backend by its address: "slurm" of "slurm.alpine".
+func typeOf(backend string) string {
+	typ, _, _ := strings.Cut(backend, ".")
+	return typ
+}
+
+// words are what the queue that the phase goes to, or was to, calls things.
+func (f *phase) words() offer.Terms { return f.queues[typeOf(f.backend())].Terms(nil, nil) }
+
+// backend is the first one with a queue that the phase goes to, or was to.
+func (f *phase) backend() string {
+	for _, d := range f.places {
+		return d.Backend
+	}
+	for _, c := range f.lost.Candidates {
+		if f.queued(c.Backend) {
+			return c.Backend
+		}
+	}
+	for _, name := range f.Phase.Candidates {
+		if f.queued(name) {
+			return name
+		}
+	}
+	return ""
+}

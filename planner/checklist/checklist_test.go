@@ -1,6 +1,7 @@
 package checklist
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,23 @@ phase "train" {
 }
 `
 
+// slurm is a queue with Slurm's words.
+type slurm struct{}
+
+func (slurm) Terms(_, options json.RawMessage) offer.Terms {
+	var o struct {
+		QoS, Mail string
+		Extra     []string
+	}
+	_ = json.Unmarshal(options, &o)
+	for _, x := range o.Extra {
+		o.Mail = strings.TrimPrefix(x, "--mail-user=")
+	}
+	return offer.Terms{QoS: o.QoS, Mail: o.Mail, Pool: "partition", Submit: "sbatch"}
+}
+
+var queues = map[string]Queue{"slurm": slurm{}}
+
 // world is what the plan is made from, before a case changes it.
 type world struct {
 	source string
@@ -59,7 +77,7 @@ func list(t *testing.T, edit func(*world)) List {
 	t.Helper()
 	w := &world{source: campaign, in: planner.Input{Now: now, State: &state.State{Jobs: map[string]*state.Job{}}}}
 	w.in.Observed = planner.Observed{Refreshed: true, Unreachable: map[string]string{}}
-	w.in.Pools = []offer.Pool{{Backend: "slurm.alpine", Name: "aa100", Word: "partition", CPUs: 64, MaxTime: 24 * time.Hour, Idle: 4, Wait: -1, Verified: "2026-05", Price: offer.Price{Known: true}}}
+	w.in.Pools = []offer.Pool{{Backend: "slurm.alpine", Name: "aa100", Kind: offer.QueuePool, Word: "partition", CPUs: 64, MaxTime: 24 * time.Hour, Idle: 4, Wait: -1, Verified: "2026-05", Price: offer.Price{Known: true}}}
 	if edit != nil {
 		edit(w)
 	}
@@ -72,7 +90,7 @@ func list(t *testing.T, edit func(*world)) List {
 	}
 	w.in.Campaign = c
 	p, _ := planner.Make(w.in)
-	lists := Of(p, w.in, "/home/me")
+	lists := Of(p, w.in, "/home/me", queues)
 	if len(lists) != 1 || len(lists[0].Points) != 10 {
 		t.Fatalf("not one list of ten points: %+v\n%v", lists, p.Diags)
 	}
@@ -164,7 +182,7 @@ func TestPoints(t *testing.T) {
 		{9, "handed over without an id", func(w *world) {
 			handed(w)
 			w.in.Observed.Jobs = map[string]offer.Observation{"tok": {Token: "tok", Presence: offer.Unknown}}
-		}, false, "1 job handed over"},
+		}, false, "1 job submitted with an unknown id"},
 		{10, "retry", nil, true, "retry on node_failure, 2 launches at most; breaker at 3 equal errors in a row or 15% of a batch"},
 		{10, "only the defaults", func(w *world) {
 			w.replace("  retry {\n    on           = [\"node_failure\"]\n    max_attempts = 2\n  }\n", "")
@@ -204,7 +222,7 @@ func TestOnlySlurm(t *testing.T) {
 	}
 	in := planner.Input{Campaign: c, Now: now, Pools: []offer.Pool{{Backend: "local.local", CPUs: 4, Idle: 4, Total: 4, Price: offer.Price{Known: true}}}}
 	p, _ := planner.Make(in)
-	if lists := Of(p, in, "here"); len(lists) != 0 || p.Counts.Run != 1 {
+	if lists := Of(p, in, "here", queues); len(lists) != 0 || p.Counts.Run != 1 {
 		t.Errorf("%+v", lists)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -26,14 +26,14 @@ func dryRun(f *phase) (bool, string) {
 	}
 	var parts []string
 	if g := f.Smoke; g != nil && len(g.Run) > 0 {
-		parts = append(parts, plural(len(g.Run), "smoke"))
+		parts = append(parts, units.Count(len(g.Run), "smoke"))
 	}
 	if f.starts > 0 {
-		parts = append(parts, plural(f.starts, "job"))
+		parts = append(parts, units.Count(f.starts, "job"))
 	}
 	text := "this plan submits nothing; applied, it starts " + orElse(strings.Join(parts, ", then "), "nothing of the phase")
 	if f.gated > 0 {
-		text += fmt.Sprintf("; %s behind a gate", plural(f.gated, "job"))
+		text += fmt.Sprintf("; %s behind a gate", units.Count(f.gated, "job"))
 	}
 	return true, text
 }
@@ -41,7 +41,7 @@ func dryRun(f *phase) (bool, string) {
 // backendChosen says which rule or preference chose, as explain does.
 func backendChosen(f *phase) (bool, string) {
 	if f.nowhere > 0 {
-		return false, fmt.Sprintf("%s without a place: %s", plural(f.nowhere, "job"), orElse(f.lost.Away, "no candidate fits"))
+		return false, fmt.Sprintf("%s without a place: %s", units.Count(f.nowhere, "job"), orElse(f.lost.Away, "no candidate fits"))
 	}
 	return true, each(f.places, func(d place.Decision) string {
 		text := at(d) + ": " + d.Why
@@ -72,7 +72,7 @@ func factsCurrent(f *phase) (bool, string) {
 		}
 	}
 	if len(bad)+len(good) == 0 {
-		return false, "nothing is known of its partitions"
+		return false, "nothing is known of its " + f.words().Pool + "s"
 	}
 	if len(bad) > 0 {
 		return false, some(bad)
@@ -83,8 +83,8 @@ func factsCurrent(f *phase) (bool, string) {
 // pools are those that jobs and smokes go to, or were looked at in vain.
 func (f *phase) pools() (out []offer.Pool) {
 	add := func(backend, name string) {
-		p := launches.Pool(f.in.Pools, backend, name)
-		if onSlurm(p.Backend) && !slices.ContainsFunc(out, func(o offer.Pool) bool { return o.Backend == p.Backend && o.Name == p.Name }) {
+		p := ceiling.Pool(f.in.Pools, backend, name)
+		if f.queued(p.Backend) && !slices.ContainsFunc(out, func(o offer.Pool) bool { return o.Backend == p.Backend && o.Name == p.Name }) {
 			out = append(out, p)
 		}
 	}
@@ -114,7 +114,7 @@ func smokeDone(f *phase) (bool, string) {
 	case len(g.Failed) > 0:
 		return false, f.Hold
 	case len(g.Run) > 0:
-		return true, fmt.Sprintf("%s first, on %s", plural(len(g.Run), "smoke"), at(g.Place))
+		return true, fmt.Sprintf("%s first, on %s", units.Count(len(g.Run), "smoke"), at(g.Place))
 	case len(g.Waiting) > 0:
 		return true, "it is running, and nothing starts before it has passed"
 	case g.Override != "":
@@ -128,31 +128,31 @@ func smokeDone(f *phase) (bool, string) {
 // noDuplicate: what is submitted already is left to run, and no job has two
 // handles.
 func noDuplicate(f *phase) (bool, string) {
-	flight, unknown, twice := 0, 0, 0
+	inFlight, unknown, twice := 0, 0, 0
 	for _, k := range f.Kind {
 		switch k {
 		case planner.Duplicate:
 			twice++
 		case planner.Continue, planner.Adopt:
-			flight++
+			inFlight++
 		case planner.UnknownAt:
 			unknown++
 		}
 	}
 	if twice > 0 {
-		return false, fmt.Sprintf("%s in the queue twice, under one token: see muster explain", plural(twice, "job"))
+		return false, fmt.Sprintf("%s in the queue twice, under one token: see muster explain", units.Count(twice, "job"))
 	}
 	text := "nothing of the phase is in flight"
-	if flight > 0 {
-		text = plural(flight, "job") + " in flight already, left to run"
+	if inFlight > 0 {
+		text = units.Count(inFlight, "job") + " in flight already, left to run"
 	}
 	if unknown > 0 {
-		text += fmt.Sprintf("; %s unknown, and not submitted again", plural(unknown, "job"))
+		text += fmt.Sprintf("; %s unknown, and not submitted again", units.Count(unknown, "job"))
 	}
 	return true, text
 }
 
-// idLogged: no job of the phase was handed over without the id that it got.
+// idLogged: no job of the phase was submitted without the id that it got.
 func idLogged(f *phase) (bool, string) {
 	lacking := 0
 	for i, k := range f.Kind {
@@ -162,9 +162,9 @@ func idLogged(f *phase) (bool, string) {
 		}
 	}
 	if lacking > 0 {
-		return false, fmt.Sprintf("%s handed over, and the id is not known: it is looked for by token when the backend answers", plural(lacking, "job"))
+		return false, fmt.Sprintf("%s submitted with an unknown id: muster looks for the job by its token when the backend answers", units.Count(lacking, "job"))
 	}
-	return true, "the state in " + f.store + " holds each job's token before sbatch is called, and its id as sbatch answers"
+	return true, "the state in " + f.store + " holds each job's token before " + f.words().Submit + " is called, and its id as " + f.words().Submit + " answers"
 }
 
 // failurePlan says what follows a failure.
@@ -174,7 +174,7 @@ func failurePlan(f *phase) (bool, string) {
 		parts = append(parts, fmt.Sprintf("retry on %s, %d launches at most", orElse(strings.Join(r.On, ", "), "nothing"), r.Max))
 	}
 	if n := len(f.in.Campaign.Failures); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s (%s)", plural(n, "failure block"), f.catalogue()))
+		parts = append(parts, fmt.Sprintf("%s (%s)", units.Count(n, "failure block"), f.catalogue()))
 	}
 	own := len(parts) > 0
 	b := f.Phase.Breaker

@@ -33,13 +33,6 @@ func each(places []place.Decision, say func(place.Decision) string) string {
 // at is "slurm.alpine aa100".
 func at(d place.Decision) string { return strings.TrimSuffix(d.Backend+" "+d.Pool, " ") }
 
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func orElse(s, other string) string {
 	if s == "" {
 		return other

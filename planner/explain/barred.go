@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/budget"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/place"
 )
 
@@ -21,7 +22,7 @@ func fullVolumes(in planner.Input, x Job) (out []string) {
 	if in.State != nil {
 		for _, name := range []string{backend, backend + "/" + pool} {
 			if p, ok := in.State.Pauses[name]; ok {
-				out = append(out, fmt.Sprintf("nothing starts on %s since %s, until its workdir takes files: %s", name, p.At.UTC().Format("2006-01-02 15:04Z"), p.Reason))
+				out = append(out, fmt.Sprintf("nothing starts on %s since %s, until its workdir takes files: %s", name, units.FormatTime(p.At.UTC()), p.Reason))
 			}
 		}
 	}
@@ -38,7 +39,7 @@ func uncovered(in planner.Input, phase string, x Job) (out []string) {
 	if !x.Goes || in.State == nil {
 		return nil
 	}
-	each, _ := launches.Ceiling(x.Decision, lang.Retry{}, in.Pools)
+	each, _ := ceiling.Ceiling(x.Decision, lang.Retry{}, in.Pools)
 	for _, b := range in.Campaign.Budgets {
 		if b.Counts(phase, x.Decision.Backend) {
 			out = append(out, budget.Uncovered(in.State, b, amount.Texts(each))...)

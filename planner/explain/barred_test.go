@@ -57,7 +57,7 @@ func TestNamesWhatIsInTheWay(t *testing.T) {
 			in.State.Pauses = map[string]state.Pause{"ssh.other": {Backend: "ssh.other", Reason: "full"}}
 		}, ""},
 		"what is spent": {func(in *planner.Input) {
-			in.State.Ledger = []state.Entry{{Address: "phase.a", Phase: "a", Backend: on, Spent: state.Amounts{"cpu_hours": "4.5"}}}
+			in.State.Ledger = []state.Entry{{Address: "phase.a", Phase: "a", Backend: on, Spent: state.TextsOf(state.Amounts{"cpu_hours": "4.5"})}}
 		}, `budget "hours" does not cover it: 4.5 CPU-hours spent, 0 CPU-hours in flight at its ceiling, and `},
 		"what is in flight": {func(in *planner.Input) {
 			in.State.Jobs["phase.z"] = &state.Job{Address: "phase.z", Phase: "z", Status: state.Running, Attempts: []state.Attempt{{N: 1, Backend: on, Started: now, Ceiling: state.Amounts{"cpu_hours": "4.8"}}}}
@@ -144,7 +144,7 @@ func TestFiguresOfAJobThatStaysAreThoseOfItsPhase(t *testing.T) {
 	in.Pools[0].Price = offer.Price{Known: true, USDPerHour: "6"}
 	first, _ := planner.Make(in)
 	a := first.Phase("a")
-	in.State.Jobs[a.Phase.Address(0)] = &state.Job{Address: a.Phase.Address(0), Phase: "a", Axes: a.Phase.Axes(0), Scheme: planner.Scheme, Status: state.Completed, Result: a.Result[0].String(),
+	in.State.Jobs[a.Phase.Address(0)] = &state.Job{Address: a.Phase.Address(0), Phase: "a", Axes: state.TextsOf(a.Phase.Axes(0)), Scheme: planner.Scheme, Status: state.Completed, Result: a.Result[0].String(),
 		Attempts: []state.Attempt{{N: 1, Token: "t", Backend: "local.local", Started: now.Add(-time.Hour), Ended: now.Add(-time.Hour + 10*time.Minute)}}}
 	p, _ := planner.Make(in)
 	for cell, does := range []string{"is done", "starts"} {

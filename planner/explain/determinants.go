@@ -2,18 +2,24 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/change"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/state"
 )
 
 // determinants are all that a result hash is taken over: what the campaign says,
 // the source, and what the job reads, a field for each file.
-func determinants(p *planner.Plan, pp *planner.PhasePlan, cell int, st *state.State) []lang.Field {
+func determinants(p *planner.Plan, pp *planner.PhasePlan, cell int, st *state.State, contents result.Contents) []lang.Field {
 	out := pp.Phase.Fields(cell, lang.Run)
+	if digest := contents.Cell(pp.Phase, lang.Run, result.Image, cell); digest != "" {
+		at := slices.IndexFunc(out, func(f lang.Field) bool { return f.Name == "image" })
+		out = slices.Insert(out, at+1, lang.Field{Name: "image.bytes", Text: digest})
+	}
 	if s := pp.Source; pp.Phase.Source != nil {
 		text := fmt.Sprintf("%s, %s", s.Digest, units.Count(s.Files, "file"))
 		if s.Commit != "" {

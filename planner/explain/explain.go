@@ -1,4 +1,5 @@
-// Package explain says everything that a plan knows of one job.
+// Package explain reports everything that a plan knows about one job, and from
+// the state alone which jobs wait for something that will not happen by itself.
 package explain
 
 import (
@@ -8,9 +9,9 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/remarks"
+	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/state"
 )
 
@@ -57,16 +58,16 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	}
 	x := Job{
 		Address: pp.Phase.Address(cell), Phase: phase, Cell: cell, Label: pp.Phase.Label(cell), Kind: pp.Kind[cell], Detail: pp.Detail(cell),
-		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: determinants(p, pp, cell, in.State),
+		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: determinants(p, pp, cell, in.State, in.Observed.Contents),
 		Decision: pp.Decision(cell), Pilot: slices.Contains(pp.Pilot, cell),
 	}
 	x.Goes = x.Kind.Starts() || x.Kind == planner.Blocked
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
 		x.Decision = planner.WouldGo(in, pp, cell)
 	}
-	most, priced := launches.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
+	most, priced := ceiling.Ceiling(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Ceiling, x.Priced = amount.Texts(most), priced
-	x.Attempts = launches.MostOf(x.Decision, pp.Phase.Retry, in.Pools)
+	x.Attempts = ceiling.MostOf(x.Decision, pp.Phase.Retry, in.Pools)
 	x.Protected = pp.Phase.Lifecycle.PreventRerun || in.State != nil && in.State.Protected[phase]
 	for _, name := range pp.Phase.DependsOn {
 		if from := p.Phase(name); from != nil {
@@ -124,7 +125,7 @@ func gateText(pp *planner.PhasePlan) string {
 	case g == nil:
 		return ""
 	case len(g.Run) > 0:
-		return fmt.Sprintf("%s first, on %s", remarks.Smokes(len(g.Run)), g.Place.Backend)
+		return fmt.Sprintf("%s first, on %s", warnings.Smokes(len(g.Run)), g.Place.Backend)
 	case len(g.Waiting) > 0:
 		return "the smoke is running"
 	case g.Override != "":

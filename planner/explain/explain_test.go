@@ -47,8 +47,8 @@ func TestOf(t *testing.T) {
 	in.State = &state.State{Lineage: "l", Jobs: map[string]*state.Job{}, Definitions: map[string]json.RawMessage{}}
 	for _, pp := range first.Phases { // the jobs of seed 1 are done
 		address := pp.Phase.Address(0)
-		in.State.Jobs[address] = &state.Job{Address: address, Phase: pp.Phase.Name, Axes: pp.Phase.Axes(0), Scheme: planner.Scheme, Status: state.Completed,
-			Result: pp.Result[0].String(), Inputs: first.InputHashes(pp, 0), Attempts: []state.Attempt{{N: 1, Token: "t-" + address, Backend: "local.local"}}}
+		in.State.Jobs[address] = &state.Job{Address: address, Phase: pp.Phase.Name, Axes: state.TextsOf(pp.Phase.Axes(0)), Scheme: planner.Scheme, Status: state.Completed,
+			Result: pp.Result[0].String(), Inputs: state.TextsOf(first.InputHashes(pp, 0)), Attempts: []state.Attempt{{N: 1, Token: "t-" + address, Backend: "local.local"}}}
 	}
 	p, diags := planner.Make(in)
 	if diags.HasErrors() {

@@ -14,6 +14,7 @@ type data struct {
 	n      int
 	within float64 // sum of squares of log t around the means of the cells
 	total  float64 // around the mean of all
+	budget *Budget
 }
 
 // A cell is the points at one place.
@@ -85,7 +86,8 @@ func (d *data) varying() (out []int) {
 
 // only are the same points by some of their axes.
 func (d *data) only(axes []int) data {
-	out := data{n: d.n, total: d.total}
+	out := data{n: d.n, total: d.total, budget: d.budget}
+	d.budget.spend(len(d.cells) * (1 + len(axes)))
 	cells := make([]cell, len(d.cells))
 	for i, c := range d.cells {
 		x := make([]float64, len(axes))
@@ -123,9 +125,12 @@ func (d *data) worthwhile(axes []int) []int {
 		}
 		return least
 	}
-	for best := by(axes); len(axes) > 1; {
+	for best := by(axes); len(axes) > 1 && !d.budget.Spent(); {
 		drop, least := -1, best
 		for k := range axes {
+			if d.budget.Spent() {
+				break
+			}
 			if v := by(slices.Delete(slices.Clone(axes), k, k+1)); v < least || math.IsInf(least, 1) {
 				drop, least = k, v
 			}

@@ -1,6 +1,6 @@
-// Package fit explains runtimes by numeric axes: of a few laws, a constant part
-// beside what grows or not, it takes the one that the runs speak for, and says
-// how far off it may be, more so beyond what ran.
+// Package fit explains runtimes by numeric axes. It compares a few laws, such
+// as a constant plus a power, selects the one that the runs support, and
+// estimates its error, which grows beyond the observed values.
 package fit
 
 import (
@@ -47,12 +47,14 @@ const decided = 4.0
 const lessLikely = 2.0
 
 // Fit finds the law that points follow, or reports false where none explains
-// them better than their mean does. names are those of the axes.
-func Fit(names []string, points []Point) (Model, bool) {
-	if len(names) == 0 || slices.ContainsFunc(points, func(p Point) bool { return !(p.Seconds > 0) }) {
+// them better than their mean does, or the budget is spent. names are those of
+// the axes.
+func Fit(names []string, points []Point, b *Budget) (Model, bool) {
+	if len(names) == 0 || b.Spent() || slices.ContainsFunc(points, func(p Point) bool { return !(p.Seconds > 0) }) {
 		return Model{}, false
 	}
 	d := gather(points)
+	d.budget = b
 	none, ok := d.criterion(d.total, 1)
 	if !ok || d.total < tiny {
 		return Model{}, false
@@ -69,7 +71,7 @@ func Fit(names []string, points []Point) (Model, bool) {
 		}
 	}
 	best, ok := choose(all)
-	if !ok || best.aicc > none-decided {
+	if !ok || best.aicc > none-decided || b.Spent() {
 		return Model{}, false
 	}
 	m := Model{Points: d.n, Freedom: d.n - len(best.theta), Spread: math.Sqrt(best.rss / float64(d.n-len(best.theta))), law: best, rivals: rivals(all), used: axes}
@@ -201,7 +203,7 @@ func (m *Model) Typical() float64 {
 	return m.Spread * math.Sqrt(float64(len(m.law.theta))/float64(m.Points))
 }
 
-// A Reach is a value of an axis that lies outside what ran.
+// A Reach is a value of an axis that is outside what ran.
 type Reach struct {
 	Name   string
 	At     float64
@@ -211,7 +213,7 @@ type Reach struct {
 // About reports whether the law is about an axis of the points.
 func (m *Model) About(axis int) bool { return slices.Contains(m.used, axis) }
 
-// Beyond are the axes on which a value lies outside what ran.
+// Beyond are the axes on which a value is outside what ran.
 func (m *Model) Beyond(axes []float64) (out []Reach) {
 	for i, a := range m.used {
 		if axes[a] < m.lo[i] || axes[a] > m.hi[i] {

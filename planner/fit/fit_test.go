@@ -56,7 +56,7 @@ func TestLaws(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			m, ok := Fit([]string{"n", "m"}[:len(c.axes)], runs(rand.New(rand.NewPCG(1, 2)), c.takes, 1e-4, 6, c.axes...))
+			m, ok := Fit([]string{"n", "m"}[:len(c.axes)], runs(rand.New(rand.NewPCG(1, 2)), c.takes, 1e-4, 6, c.axes...), nil)
 			if !ok {
 				t.Fatal("no law")
 			}
@@ -91,11 +91,11 @@ func TestNoLaw(t *testing.T) {
 		"nothing to do with it":        six(func(i int) Point { return at(float64(i+1), float64(1+i%2*9)) }),
 		"less as the axis grows, some": six(func(i int) Point { return at(float64(i+1), []float64{3, 9, 2, 7, 2, 6}[i]) }),
 	} {
-		if m, ok := Fit([]string{"n"}, points); ok {
+		if m, ok := Fit([]string{"n"}, points, nil); ok {
 			t.Errorf("%s: %s", name, m.Text())
 		}
 	}
-	if _, ok := Fit(nil, six(func(i int) Point { return Point{nil, 1} })); ok {
+	if _, ok := Fit(nil, six(func(i int) Point { return Point{nil, 1} }), nil); ok {
 		t.Error("no axis, and a law")
 	}
 }
@@ -108,7 +108,7 @@ func TestSeldomFooled(t *testing.T) {
 		const rounds = 400
 		for i := range rounds {
 			rnd := rand.New(rand.NewPCG(uint64(i), uint64(each)))
-			if _, ok := Fit([]string{"n"}, runs(rnd, func([]float64) float64 { return 10 }, 0.3, each, doubled)); ok {
+			if _, ok := Fit([]string{"n"}, runs(rnd, func([]float64) float64 { return 10 }, 0.3, each, doubled), nil); ok {
 				fooled++
 			}
 		}
@@ -138,7 +138,7 @@ func TestCovers(t *testing.T) {
 		held, n, off := make([]int, len(places)), 0, make([][]float64, len(places))
 		for i := range rounds {
 			rnd := rand.New(rand.NewPCG(uint64(i), 7))
-			m, ok := Fit([]string{"n"}, runs(rnd, func(x []float64) float64 { return c.takes(x[0]) }, 0.1, 4, doubled))
+			m, ok := Fit([]string{"n"}, runs(rnd, func(x []float64) float64 { return c.takes(x[0]) }, 0.1, 4, doubled), nil)
 			if !ok {
 				continue
 			}
@@ -168,7 +168,7 @@ func TestCovers(t *testing.T) {
 // TestUnsure: the further from what ran, the less sure.
 func TestUnsure(t *testing.T) {
 	t.Parallel()
-	m, ok := Fit([]string{"n"}, runs(rand.New(rand.NewPCG(1, 1)), func(x []float64) float64 { return 5 + x[0] }, 0.1, 4, doubled))
+	m, ok := Fit([]string{"n"}, runs(rand.New(rand.NewPCG(1, 1)), func(x []float64) float64 { return 5 + x[0] }, 0.1, 4, doubled), nil)
 	if !ok {
 		t.Fatal("no law")
 	}
@@ -192,7 +192,7 @@ func BenchmarkFit(b *testing.B) {
 	}
 	points := runs(rand.New(rand.NewPCG(1, 1)), func(x []float64) float64 { return 50 + x[0]*math.Sqrt(x[1]) }, 0.2, 1, values, values)
 	for b.Loop() {
-		if _, ok := Fit([]string{"n", "m"}, points); !ok {
+		if _, ok := Fit([]string{"n", "m"}, points, nil); !ok {
 			b.Fatal("no law")
 		}
 	}
@@ -214,7 +214,7 @@ func TestTwiceAsLarge(t *testing.T) {
 		var off []float64
 		below := 0
 		for range 300 {
-			m, ok := Fit([]string{"n"}, runs(rnd, c.takes, 0.06, 4, doubled[:3]))
+			m, ok := Fit([]string{"n"}, runs(rnd, c.takes, 0.06, 4, doubled[:3]), nil)
 			if !ok {
 				t.Fatalf("%s: no law", name)
 			}
@@ -262,12 +262,12 @@ func TestOneSlowRun(t *testing.T) {
 			each = 3
 		}
 		points := runs(rand.New(rand.NewPCG(4, 5)), c.takes, 0.1, each, c.axis)
-		if _, ok := Fit([]string{"n"}, points); ok != c.law {
+		if _, ok := Fit([]string{"n"}, points, nil); ok != c.law {
 			t.Errorf("%s: %v", name, ok)
 		}
 	}
 	for _, power := range []float64{5, 7.2, 12, -1, -3} {
-		m, ok := Fit([]string{"n"}, runs(rand.New(rand.NewPCG(4, 5)), func(x []float64) float64 { return 2 + 1e-6*math.Pow(x[0], power) }, 0.1, 3, []float64{1, 2, 3, 4, 6, 8, 12, 16}))
+		m, ok := Fit([]string{"n"}, runs(rand.New(rand.NewPCG(4, 5)), func(x []float64) float64 { return 2 + 1e-6*math.Pow(x[0], power) }, 0.1, 3, []float64{1, 2, 3, 4, 6, 8, 12, 16}), nil)
 		if !ok {
 			continue
 		}
@@ -285,7 +285,7 @@ func TestOneSlowRun(t *testing.T) {
 			}
 			return 1
 		}, 0.3, 1, index)
-		if m, ok := Fit([]string{"n"}, points); ok {
+		if m, ok := Fit([]string{"n"}, points, nil); ok {
 			if log, _ := m.At([]float64{40}); log > math.Log(100) {
 				far++
 			}
@@ -310,7 +310,7 @@ func TestIndexOfQuickJobs(t *testing.T) {
 			}
 			points = append(points, Point{[]float64{float64(k)}, 2.8 * busy * math.Exp(0.02*rnd.NormFloat64())})
 		}
-		m, ok := Fit([]string{"k"}, points)
+		m, ok := Fit([]string{"k"}, points, nil)
 		if !ok {
 			continue
 		}

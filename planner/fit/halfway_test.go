@@ -28,7 +28,7 @@ func TestBetweenItemsAndPairs(t *testing.T) {
 		far, held := []float64{32}, 0
 		var off []float64
 		for range 100 {
-			m, ok := Fit([]string{"n"}, runs(rnd, takes, c.noise, 1, sizes))
+			m, ok := Fit([]string{"n"}, runs(rnd, takes, c.noise, 1, sizes), nil)
 			if !ok {
 				continue
 			}

@@ -21,11 +21,11 @@ type law struct {
 	axes  int
 	power bool // exponents are fitted
 	// given is what they are where they are not, 1 where it is 0: 2 is what is done
-	// for each pair, 1.5 what lies between.
+	// for each pair, 1.5 what is between.
 	given float64
 }
 
-// halfway lies between what is done for each item and what for each pair: sorting,
+// halfway is between what is done for each item and what for each pair: sorting,
 // sparse products, and jobs of which a part is either.
 const halfway = 1.5
 

@@ -45,7 +45,7 @@ func (d *data) fit(l law) (fitted, bool) {
 	return best, ok
 }
 
-// zero reports whether a cell lies at nought of an axis.
+// zero reports whether a cell is at nought of an axis.
 func (d *data) zero() bool {
 	return slices.ContainsFunc(d.cells, func(c cell) bool { return slices.Contains(c.x, 0) })
 }
@@ -100,6 +100,9 @@ func (d *data) descend(l law, theta []float64) (at []float64, rss float64, hessi
 	lambda := damping
 	rss, hessian, slope := d.squares(l, theta)
 	for range mostSteps {
+		if d.budget.Spent() {
+			break
+		}
 		damped := make([][]float64, len(theta))
 		for i := range damped {
 			damped[i] = append(slices.Clone(hessian[i]), slope[i])
@@ -133,6 +136,7 @@ func (d *data) descend(l law, theta []float64) (at []float64, rss float64, hessi
 // is left.
 func (d *data) squares(l law, theta []float64) (rss float64, hessian [][]float64, slope []float64) {
 	p := len(theta)
+	d.budget.spend(len(d.cells) * p)
 	hessian, slope = make([][]float64, p), make([]float64, p)
 	for i := range hessian {
 		hessian[i] = make([]float64, p)

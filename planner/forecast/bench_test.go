@@ -54,11 +54,11 @@ func bench(b *testing.B, in Input) {
 	}
 }
 
-// BenchmarkHauls1M: each of half a million outputs is moved to where it is read.
-func BenchmarkHauls1M(b *testing.B) {
+// BenchmarkTransfers1M: each of half a million outputs is moved to where it is read.
+func BenchmarkTransfers1M(b *testing.B) {
 	const n = 500_000
 	q := phase("b", n, 10, from("a", newOneToOne(n)), leg(0, 0))
 	q.Groups[1] = elsewhere(10)
-	bench(b, Input{Phases: []Phase{phase("a", n, 10), q}, Pools: []offer.Pool{machine(16), {Backend: "ssh.lab", Word: "machine", CPUs: 16, Idle: 16, Total: 16}},
-		Hauls: []Haul{{Name: "w", Phase: "a", Cells: toInt32(newOneToOne(n).cells), Link: "ssh.lab", Each: minutes(0.1), Late: minutes(0.2)}}})
+	bench(b, Input{Phases: []Phase{phase("a", n, 10), q}, Pools: []offer.Pool{machine(16), {Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 16, Idle: 16, Total: 16}},
+		Transfers: []Transfer{{Name: "w", Phase: "a", Cells: toInt32(newOneToOne(n).cells), Link: "ssh.lab", Each: minutes(0.1), Late: minutes(0.2)}}})
 }

@@ -12,17 +12,17 @@ import (
 // A builder makes the nodes of a simulation at one quantile.
 type builder struct {
 	*sim
-	in     *Input
-	deal   deal           // of chance
-	runs   map[string]int // phase → its run node
-	offers map[string]offer.Pool
-	submit map[string]*int64 // pool → jobs that may be handed to it still
-	slots  map[string]*int64 // of jobs with a limit of their own → those that may run still
-	hauls  map[int]int       // of the input → its node
+	in        *Input
+	deal      deal           // of chance
+	runs      map[string]int // phase → its run node
+	offers    map[string]offer.Pool
+	submit    map[string]*int64 // pool → jobs that may be handed to it still
+	slots     map[string]*int64 // of jobs with a limit of their own → those that may run still
+	transfers map[int]int       // of the input → its node
 }
 
 func build(in *Input, d deal) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, handOverAt: d.handOver(in.HandOver)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}, slots: map[string]*int64{}, hauls: map[int]int{}}
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, submitAt: d.submitAt(in.SubmitDelay)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}, slots: map[string]*int64{}, transfers: map[int]int{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {
@@ -34,7 +34,7 @@ func build(in *Input, d deal) *sim {
 		key := poolKey(p.Backend, p.Name)
 		c := poolCapacity(p, ours[key])
 		b.pools[key], b.offers[key] = &c, p
-		if n := handedOver(p, in.Driven[p.Backend]); n > 0 {
+		if n := takenAtOnce(p, in.Driven[p.Backend]); n > 0 {
 			b.submit[key] = limit(n)
 		}
 	}
@@ -60,8 +60,8 @@ func inFlight(in *Input) map[string]int64 {
 	return out
 }
 
-// handedOver is how many of our jobs a pool takes at a time, 0 = any number.
-func handedOver(p offer.Pool, driven bool) int {
+// takenAtOnce is how many of our jobs a pool takes at a time, 0 = any number.
+func takenAtOnce(p offer.Pool, driven bool) int {
 	if p.MaxSubmit == 0 && driven {
 		return p.MaxJobs
 	}
@@ -83,8 +83,8 @@ func (b *builder) own(key string, d place.Decision) (slots, submit *int64) {
 		slots = shared(b.slots, "jobs", d.Limits.MaxJobs)
 	}
 	if p := d.Limits.On(b.offers[key]); d.Limits.MaxJobs != 0 || d.Limits.MaxSubmit != 0 {
-		if submit = nil; handedOver(p, b.in.Driven[d.Backend]) > 0 {
-			submit = shared(b.submit, "submit", handedOver(p, b.in.Driven[d.Backend]))
+		if submit = nil; takenAtOnce(p, b.in.Driven[d.Backend]) > 0 {
+			submit = shared(b.submit, "submit", takenAtOnce(p, b.in.Driven[d.Backend]))
 		}
 	}
 	return slots, submit
@@ -112,7 +112,7 @@ func (b *builder) addPhase(p *Phase) {
 	if len(groups) == 0 {
 		groups = []Group{{}}
 	}
-	b.haul(p)
+	b.transfer(p)
 	run := b.add(n, groups)
 	b.runs[p.Name] = run
 	b.connect(p, run, nil)
@@ -135,7 +135,7 @@ func (b *builder) smokeNode(p *Phase) int {
 
 func (b *builder) add(n *node, groups []Group) int {
 	n.pending, n.cause = make([]int32, len(n.of)), make([]ref, len(n.of))
-	groups = b.waitAnew(groups)
+	groups = b.countWaitsOnce(groups)
 	lines := map[lineKey]int{}
 	at := make([]int, len(groups))
 	for i, g := range groups {
@@ -146,7 +146,7 @@ func (b *builder) add(n *node, groups []Group) int {
 	n.of, n.groups = b.deal.divide(n.phase, n.of, groups)
 	for i := range n.groups {
 		r := &n.groups[i]
-		r.line, r.inFlight, r.foretold = at[r.group], groups[r.group].InFlight, groups[r.group].Runtime.Expected
+		r.line, r.inFlight, r.expected = at[r.group], groups[r.group].InFlight, groups[r.group].Runtime.Expected
 	}
 	n.fresh = make([][]int32, len(n.groups))
 	n.mixed = len(n.groups) > len(groups) && len(n.of) <= inOrder
@@ -163,10 +163,10 @@ type lineKey struct {
 	slots, submit *int64
 }
 
-// waitAnew takes out of the turns between jobs what is counted by itself: where
+// countWaitsOnce takes out of the turns between jobs what is counted by itself: where
 // a pool takes only so many jobs at a time, whoever comes next waits and boots
-// while the place before it stands empty.
-func (b *builder) waitAnew(groups []Group) []Group {
+// while the place before it is empty.
+func (b *builder) countWaitsOnce(groups []Group) []Group {
 	out := groups
 	for i := range groups {
 		d := &groups[i].Decision
@@ -185,7 +185,7 @@ func (b *builder) waitAnew(groups []Group) []Group {
 // however they are divided; of more, those of one class start together.
 const inOrder = 20_000
 
-// line is the line of a node that a group stands in.
+// line is the line of a node to which a group belongs.
 func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 	d := g.Decision
 	key := lineKey{pool: poolKey(d.Backend, d.Pool), wait: g.queueWait()}
@@ -221,14 +221,16 @@ func (b *builder) connect(p *Phase, to int, cells []int32) {
 	n := b.nodes[to]
 	for k, in := range p.Inputs {
 		from, ok := b.runs[in.From]
-		if !ok {
+		if !ok && in.From != "" {
 			continue
 		}
-		if e := newEdge(in.Join, to, cells, b.nodes[from].of, n.pending, nil); e != nil {
-			b.nodes[from].edges = append(b.nodes[from].edges, e)
+		if ok {
+			if e := newEdge(in.Join, to, cells, b.nodes[from].of, n.pending, nil); e != nil {
+				b.nodes[from].edges = append(b.nodes[from].edges, e)
+			}
 		}
 		for _, leg := range p.legs(k) {
-			at, ok := b.hauls[leg.Haul]
+			at, ok := b.transfers[leg.Transfer]
 			if !ok {
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// unlimited stands for a resource nobody has stated a limit of.
+// unlimited represents a resource nobody has stated a limit of.
 const unlimited = math.MaxInt64 / 4
 
 // A capacity is what a pool can run at once.

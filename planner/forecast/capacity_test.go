@@ -17,22 +17,22 @@ func TestPoolCapacity(t *testing.T) {
 		want capacity
 	}{
 		{"nothing known", offer.Pool{Idle: -1}, 0, capacity{u, u, u, u}},
-		{"a machine's cores and memory", offer.Pool{Word: "machine", CPUs: 4, Memory: 8, Idle: 4, Total: 4}, 0, capacity{u, u, 4, 8}},
-		{"a machine's slots", offer.Pool{Word: "machine", CPUs: 4, MaxJobs: 2}, 0, capacity{2, u, 4, u}},
-		{"a partition of which no cores are told", offer.Pool{Word: "partition", CPUs: 64, Memory: 8, Idle: -1}, 0, capacity{u, u, u, u}},
-		{"a partition's cores, and the memory beside them", offer.Pool{Word: "partition", CPUs: 64, Memory: 128, Idle: -1, Total: 256}, 0, capacity{u, u, 256, 512}},
-		{"those that are free, and those that are ours", offer.Pool{Word: "partition", CPUs: 64, Memory: 128, Idle: 96, Total: 256}, 32, capacity{u, u, 128, 256}},
-		{"6 of 8 GPUs free", offer.Pool{Word: "machine", GPUs: 8, Idle: 6, Total: 8, Others: 2}, 0, capacity{u, 6, u, u}},
-		{"4 free, 2 ours, 2 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 4, Total: 8, Others: 2}, 2, capacity{u, 6, u, u}},
-		{"all ours", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8}, 8, capacity{u, 8, u, u}},
-		{"none free, 5 others'", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 5}, 3, capacity{u, 3, u, u}},
-		{"all others': they leave some day", offer.Pool{Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 8}, 0, capacity{u, 8, u, u}},
-		{"12 idle of a partition's 33", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, u, u}},
-		{"and the cores beside them", offer.Pool{Word: "partition", CPUs: 64, GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, 256, u}},
-		{"all free, of which some were ours a moment ago", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 6, Total: 6}, 4, capacity{u, 6, u, u}},
-		{"idle unknown", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1, Total: 33}, 0, capacity{u, 33, u, u}},
-		{"nothing known of GPUs", offer.Pool{Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1}, 0, capacity{u, u, u, u}},
-		{"idle counts cores on a machine with one GPU", offer.Pool{Word: "machine", CPUs: 4, GPUs: 1, Idle: 4, Total: 4}, 0, capacity{u, 1, 4, u}},
+		{"a machine's cores and memory", offer.Pool{Kind: offer.MachinePool, Word: "machine", CPUs: 4, Memory: 8, Idle: 4, Total: 4}, 0, capacity{u, u, 4, 8}},
+		{"a machine's slots", offer.Pool{Kind: offer.MachinePool, Word: "machine", CPUs: 4, MaxJobs: 2}, 0, capacity{2, u, 4, u}},
+		{"a partition of which no cores are told", offer.Pool{Kind: offer.QueuePool, Word: "partition", CPUs: 64, Memory: 8, Idle: -1}, 0, capacity{u, u, u, u}},
+		{"a partition's cores, and the memory beside them", offer.Pool{Kind: offer.QueuePool, Word: "partition", CPUs: 64, Memory: 128, Idle: -1, Total: 256}, 0, capacity{u, u, 256, 512}},
+		{"those that are free, and those that are ours", offer.Pool{Kind: offer.QueuePool, Word: "partition", CPUs: 64, Memory: 128, Idle: 96, Total: 256}, 32, capacity{u, u, 128, 256}},
+		{"6 of 8 GPUs free", offer.Pool{Kind: offer.MachinePool, Word: "machine", GPUs: 8, Idle: 6, Total: 8, Others: 2}, 0, capacity{u, 6, u, u}},
+		{"4 free, 2 ours, 2 others'", offer.Pool{Kind: offer.MachinePool, Word: "machine", GPUs: 8, Idle: 4, Total: 8, Others: 2}, 2, capacity{u, 6, u, u}},
+		{"all ours", offer.Pool{Kind: offer.MachinePool, Word: "machine", GPUs: 8, Idle: 0, Total: 8}, 8, capacity{u, 8, u, u}},
+		{"none free, 5 others'", offer.Pool{Kind: offer.MachinePool, Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 5}, 3, capacity{u, 3, u, u}},
+		{"all others': they leave some day", offer.Pool{Kind: offer.MachinePool, Word: "machine", GPUs: 8, Idle: 0, Total: 8, Others: 8}, 0, capacity{u, 8, u, u}},
+		{"12 idle of a partition's 33", offer.Pool{Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, u, u}},
+		{"and the cores beside them", offer.Pool{Kind: offer.QueuePool, Word: "partition", CPUs: 64, GPUs: 3, GPUModel: "A100", Idle: 12, Total: 33}, 0, capacity{u, 12, 256, u}},
+		{"all free, of which some were ours a moment ago", offer.Pool{Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", Idle: 6, Total: 6}, 4, capacity{u, 6, u, u}},
+		{"idle unknown", offer.Pool{Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1, Total: 33}, 0, capacity{u, 33, u, u}},
+		{"nothing known of GPUs", offer.Pool{Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", Idle: -1}, 0, capacity{u, u, u, u}},
+		{"idle counts cores on a machine with one GPU", offer.Pool{Kind: offer.MachinePool, Word: "machine", CPUs: 4, GPUs: 1, Idle: 4, Total: 4}, 0, capacity{u, 1, 4, u}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +52,7 @@ func TestNarrowPool(t *testing.T) {
 		g.Decision = place.Decision{Backend: "ssh.lab", Shape: offer.Shape{GPUs: n, CPUs: cpus, Memory: mem, Nodes: 1}, Price: offer.Price{Known: true}}
 		return g
 	}
-	lab := offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 16, Memory: 64, GPUs: 8, Idle: 6, Total: 8, Others: 2}
+	lab := offer.Pool{Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 16, Memory: 64, GPUs: 8, Idle: 6, Total: 8, Others: 2}
 	for _, c := range []struct {
 		name   string
 		pool   offer.Pool
@@ -74,7 +74,7 @@ func TestNarrowPool(t *testing.T) {
 		{"both threads of each core", partition(0, 64, 128), []Group{{}, given(64, gpu(0, 32, 1))}, []uint16{1, 1, 1}, 20},
 		{"memory keeps a node from a second", partition(0, 64, 128), []Group{{}, gpu(0, 1, 40)}, []uint16{1, 1, 1}, 20},
 		{"over two nodes each", partition(0, 64, 128), []Group{{}, over(2, gpu(0, 80, 1))}, []uint16{1, 1}, 20},
-		{"whole nodes", offer.Pool{Backend: "ssh.lab", Word: "partition", GPUs: 4, GPUModel: "A100", Idle: 8, Total: 8}, []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1, 1}, 20},
+		{"whole nodes", offer.Pool{Backend: "ssh.lab", Kind: offer.QueuePool, Word: "partition", GPUs: 4, GPUModel: "A100", Idle: 8, Total: 8}, []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1, 1}, 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +89,7 @@ func TestNarrowPool(t *testing.T) {
 // partition has nodes of so many GPUs and cores, and 64 bytes, of which so many
 // devices, or cores without any, are free.
 func partition(gpus, cores, free int) offer.Pool {
-	p := offer.Pool{Backend: "ssh.lab", Word: "partition", CPUs: cores, Memory: 64, GPUs: gpus, Idle: free, Total: free}
+	p := offer.Pool{Backend: "ssh.lab", Kind: offer.QueuePool, Word: "partition", CPUs: cores, Memory: 64, GPUs: gpus, Idle: free, Total: free}
 	if gpus > 0 {
 		p.GPUModel = "A100"
 	}
@@ -117,10 +117,10 @@ func given(cpus int, g Group) Group {
 func TestHeldAsGiven(t *testing.T) {
 	t.Parallel()
 	s := offer.Shape{CPUs: 4, GPUs: 2, Nodes: 3}
-	if got := Held(offer.Pool{Word: "partition", GPUs: 1, Total: 6}, s); got != 3 {
+	if got := Held(offer.Pool{Kind: offer.QueuePool, Word: "partition", GPUs: 1, Total: 6}, s); got != 3 {
 		t.Errorf("%d GPUs are held, not 3", got)
 	}
-	if got := Held(offer.Pool{Word: "partition", CPUs: 4, Total: 24}, s); got != 6 {
+	if got := Held(offer.Pool{Kind: offer.QueuePool, Word: "partition", CPUs: 4, Total: 24}, s); got != 6 {
 		t.Errorf("%d cores are held, not 6", got)
 	}
 }

@@ -3,7 +3,7 @@ package forecast
 import "time"
 
 // Work that is longer than one launch may last is done in several: each leaves
-// its place at its end, waits anew, and goes on from the checkpoint of the one
+// its place at its end, waits again, and goes on from the checkpoint of the one
 // before.
 
 // between is what passes from the end of a launch to the turn of the next.

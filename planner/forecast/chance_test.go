@@ -111,7 +111,7 @@ func TestTheDay(t *testing.T) {
 	}
 	p := phase("a", 1, 1)
 	p.Groups[1].Runtime = Runtime{Expected: time.Second, Median: time.Second, P90: time.Second, Seen: 9}
-	if w := Make(Input{Phases: []Phase{p}, HandOver: time.Second}).Walltime; w.P50 != 2*time.Second || w.P90 < 2900*time.Millisecond || w.P90 > 3100*time.Millisecond {
+	if w := Make(Input{Phases: []Phase{p}, SubmitDelay: time.Second}).Walltime; w.P50 != 2*time.Second || w.P90 < 2900*time.Millisecond || w.P90 > 3100*time.Millisecond {
 		t.Errorf("a second of work after a second of muster's own ends between %v and %v", w.P50, w.P90)
 	}
 	if same := seenOf(99, 1); same.Average(1000) != time.Hour {

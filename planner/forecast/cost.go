@@ -118,7 +118,7 @@ func (s sums) add(other sums) {
 	}
 }
 
-// bound keeps what is foretold below what is set aside: no launch is begun that may
+// bound keeps what is expected below what is set aside: no launch is begun that may
 // take more, however long those before took under another walltime.
 func (s sums) bound() {
 	for _, v := range s {
@@ -256,7 +256,7 @@ func (g Group) longest(t time.Duration) time.Duration {
 
 // level adds launches of a duration to one of the three columns.
 func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
-	cost, priced := place.Charged(d.Shape, d.Price, d.WholeNode, t, d.Around(), d.Hold)
+	cost, priced := place.Charged(d.Shape, d.Price, t, d.Around(), d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
 			v = amount.Counted(v)

@@ -13,7 +13,7 @@ import (
 // same. Few are simulated so often that the quantiles are those of the ends;
 // more have their quantiles dealt to them in a few ways.
 const (
-	mostDrawn = 500 // cells, each of which is drawn anew each time
+	mostDrawn = 500 // cells, each of which is drawn again each time
 	draws     = 64  // simulations of these, at the least
 	mostDraws = 128
 	mostDealt = 8000 // cells over all deals
@@ -83,14 +83,14 @@ func (d deal) day() float64 {
 	return 0
 }
 
-// handOverSpread is the standard deviation of the logarithm of what muster's own
+// submitSpread is the standard deviation of the logarithm of what muster's own
 // start takes: twice as long one time in ten, as measured where the machine had
 // become busier (docs/accuracy.md).
-const handOverSpread = 0.54
+const submitSpread = 0.54
 
-// handOver is when the first jobs go to their backends in a deal.
-func (d deal) handOver(expected time.Duration) time.Duration {
-	return time.Duration(float64(expected) * math.Exp(handOverSpread*d.day()))
+// submitAt is when the first jobs go to their backends in a deal.
+func (d deal) submitAt(expected time.Duration) time.Duration {
+	return time.Duration(float64(expected) * math.Exp(submitSpread*d.day()))
 }
 
 // draw gives every cell a group of its own, as long as it is drawn.

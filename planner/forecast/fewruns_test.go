@@ -61,7 +61,7 @@ func heldBackOf(draw func() time.Duration, runs, jobs, gpus int) (p50, p90, took
 		Decision: place.Decision{Backend: "slurm.c", Shape: offer.Shape{CPUs: 1, GPUs: 1, Nodes: 1, Walltime: 24 * time.Hour}, Price: offer.Price{Known: true}}}
 	f := Make(Input{
 		Phases: []Phase{{Name: "a", Of: slices.Repeat([]uint16{1}, jobs), Groups: []Group{{}, g}}},
-		Pools:  []offer.Pool{{Backend: "slurm.c", Word: "partition", GPUs: gpus, GPUModel: "A100", Idle: gpus, Total: gpus}},
+		Pools:  []offer.Pool{{Backend: "slurm.c", Kind: offer.QueuePool, Word: "partition", GPUs: gpus, GPUModel: "A100", Idle: gpus, Total: gpus}},
 	})
 	free := make([]time.Duration, gpus)
 	for range jobs {
@@ -72,7 +72,7 @@ func heldBackOf(draw func() time.Duration, runs, jobs, gpus int) (p50, p90, took
 }
 
 // TestShapes: jobs of two kinds, and a few that take many times as long, are
-// foretold as they lie, and not as if they were spread around one mean: when the
+// expected as they are, and not as if they were spread around one mean: when the
 // last of many at once ends is decided by those.
 func TestShapes(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func Lawful(l Law, walltime time.Duration, basis string) Runtime {
 		bound = student90(l.Freedom) * off
 	}
 	r := Runtime{Expected: seconds(math.Exp(l.Log + l.Spread*l.Spread/2)), Median: seconds(math.Exp(l.Log)), P90: seconds(math.Exp(l.Log + bound)),
-		Ceiling: walltime, Mark: Estimated, Seen: l.Points, Unsure: l.Unsure, Basis: basis}
+		Ceiling: walltime, Mark: Estimated, Seen: l.Points, Basis: basis}
 	return r.bounded()
 }
 

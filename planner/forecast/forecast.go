@@ -1,4 +1,4 @@
-// Package forecast says what a plan will cost and when it will end: money in
+// Package forecast estimates what a plan costs and when it ends: money in
 // decimals, walltime by discrete-event simulation.
 package forecast
 
@@ -88,7 +88,7 @@ func (f *Forecast) LeaveOut(jobs int) {
 	f.Walltime.Mark = Unknown
 }
 
-// UnknownLine is the line of a unit of which nothing is known.
+// UnknownLine is the line of a unit without any figure.
 func UnknownLine(unit string) Line {
 	nothing := Figure{Mark: Unknown}
 	return Line{Unit: unit, Expected: nothing, P90: nothing, AtMost: nothing}

@@ -13,15 +13,15 @@ import (
 type Input struct {
 	Phases      []Phase // producers before consumers
 	Pools       []offer.Pool
-	HandOver    time.Duration  // from the yes to the first hand-over
+	SubmitDelay time.Duration  // from the yes to the first submission
 	CampaignCap int            // most jobs queued or running at once; 0 = no cap
 	BackendCaps map[string]int // the same by backend
 	// Driven are backends that are handed no more jobs of a pool than it runs at
 	// once: they have no queue that goes on alone, and no arrays.
-	Driven map[string]bool
-	Scopes []Scope // what budgets want summed
-	Moves  []Move  // files that leave a backend which bills them
-	Hauls  []Haul  // what is moved to where it is read
+	Driven    map[string]bool
+	Scopes    []Scope    // what budgets want summed
+	Moves     []Move     // files that leave a backend which bills them
+	Transfers []Transfer // what is moved to where it is read
 }
 
 // Never is the group of a cell that waits for something held: whoever waits
@@ -47,7 +47,7 @@ type Phase struct {
 
 // An Edge is an input: groups of the phase's cells read the same producers.
 type Edge struct {
-	From string // producer phase
+	From string // producer phase; "" = none, and the edge is there for its legs
 	Join Join
 }
 
@@ -125,10 +125,7 @@ type Runtime struct {
 	Ceiling  time.Duration // the walltime; 0 = not stated
 	Mark     Mark
 	Seen     int // runs that it is from; 0 = none was seen, and all are off together
-	// Unsure is the standard deviation of log t by which a law that this is from
-	// may be off: all jobs are off by it together.
-	Unsure float64
-	Basis  string
+	Basis    string
 
 	shape *shape // nil: lognormal
 }

@@ -66,7 +66,7 @@ func basis(in Input) []string {
 	if len(guessed) > 0 {
 		out = append(out, "what "+strings.Join(guessed, " and ")+" charges is estimated: its rates are the provider's guess, and not stated by who bills")
 	}
-	for _, h := range in.Hauls {
+	for _, h := range in.Transfers {
 		if h.Basis != "" {
 			out = append(out, h.Basis)
 		}

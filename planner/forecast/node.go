@@ -4,22 +4,22 @@ import "time"
 
 // A node is the runs or the smokes of one phase.
 type node struct {
-	phase   string // or what a haul is called
-	haul    bool
-	groups  []run
-	lines   []line // one for each way of starting
-	of      []uint16
-	pending []int32 // what each cell still waits for
-	cause   []ref   // what released each cell
-	fresh   [][]int32
-	touched []uint16 // groups with fresh cells
-	mixed   bool     // cells start in their own order, whatever their group
-	waiting int      // cells in lines
-	cap     *int64
-	edges   []*edge    // to consumers, by cell
-	ends    []*barrier // counted down at each end
-	active  int        // cells queued or running
-	busy    []Interval
+	phase    string // or what a transfer is called
+	transfer bool
+	groups   []run
+	lines    []line // one for each way of starting
+	of       []uint16
+	pending  []int32 // what each cell still waits for
+	cause    []ref   // what released each cell
+	fresh    [][]int32
+	touched  []uint16 // groups with fresh cells
+	mixed    bool     // cells start in their own order, whatever their group
+	waiting  int      // cells in lines
+	cap      *int64
+	edges    []*edge    // to consumers, by cell
+	ends     []*barrier // counted down at each end
+	active   int        // cells queued or running
+	busy     []Interval
 }
 
 // A ref is a cell of a node; node -1 is none.
@@ -30,7 +30,7 @@ var nobody = ref{-1, -1}
 // A run is one launch of the cells of one group, or of a class of it.
 type run struct {
 	group    int           // as the forecast has it
-	foretold time.Duration // of the group: the longest start first
+	expected time.Duration // of the group: the longest start first
 	line     int
 	dur      time.Duration
 	inFlight bool
@@ -51,7 +51,7 @@ type line struct {
 	slots  *int64 // of jobs that have a limit of their own; nil = they have none
 	caps   []*int64
 	wait   time.Duration
-	idle   fifo // to be handed over
+	idle   fifo // to be submitted
 	queued fifo // whose queue wait is over
 }
 
@@ -112,7 +112,7 @@ func (l *line) take(n int64) {
 	}
 }
 
-// room is how many cells the caps let be handed over.
+// room is how many cells the caps let be submitted.
 func (l *line) room() int64 {
 	k := int64(unlimited)
 	for _, c := range l.caps {

@@ -19,7 +19,7 @@ func Declared(walltime time.Duration) Runtime {
 	return Runtime{Expected: walltime / 2, Median: walltime / 2, P90: walltime, Ceiling: walltime, Mark: Estimated, Basis: NoHistory}
 }
 
-// Incomparable is the runtime of jobs of a phase whose history is of other work, by
+// Incomparable is the runtime of jobs of a phase that did other work before, by
 // what it differs: "epochs 400 → 40,000".
 func Incomparable(phase, by string, walltime time.Duration) Runtime {
 	r := Declared(walltime)
@@ -30,7 +30,7 @@ func Incomparable(phase, by string, walltime time.Duration) Runtime {
 	return r
 }
 
-// Whole is the runtime of a job of which nobody can say how far it is: all of
+// Whole is the runtime of a job whose progress is unknown: all of
 // its walltime.
 func Whole(walltime time.Duration) Runtime {
 	r := Declared(walltime)
@@ -49,23 +49,23 @@ func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Dura
 
 // Observed is the runtime of a phase some of whose jobs have run: their mean,
 // for sums and queues of jobs follow the mean and not the median, and what nine
-// in ten of the next are foretold to stay below.
+// in ten of the next are expected to stay below.
 func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtime {
 	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated, Seen: len(seen),
 		Basis: fmt.Sprintf("%s: mean of %d runs, and what nine in ten of the next stay below", phase, len(seen))}
 	r.shape = shapeOf(seen, r.Expected)
-	if off := meanOff(seen); off >= toldOff {
+	if off := meanOff(seen); off >= shownOff {
 		r.Basis = fmt.Sprintf("%s: mean of %d runs, which may be off by ±%.0f %%, and what nine in ten of the next stay below", phase, len(seen), 100*off)
 	}
 	if len(seen) == 1 {
-		r.Basis = phase + ": as long as the one run that is known, and a quarter more"
+		r.Basis = phase + ": as long as the one known run, plus a quarter"
 	}
 	return r.bounded()
 }
 
-// toldOff is from what share of it on it is told how far a mean may be off: so
+// shownOff is from what share of it on it is told how far a mean may be off: so
 // few runs, or so unlike ones, that the next ten may well have another.
-const toldOff = 0.15
+const shownOff = 0.15
 
 // meanOff is the standard error of a mean, as a share of it.
 func meanOff(seen []time.Duration) float64 {
@@ -211,7 +211,7 @@ func (g Group) again() float64 {
 	return min(f/(1-f), float64(g.Launches-1))
 }
 
-// queueWait is how long a job waits from its hand-over to its start: for its
+// queueWait is how long a job waits from its submission to its start: for its
 // turn, and for a rented machine to boot. What is with its backend has waited.
 func (g Group) queueWait() time.Duration {
 	if g.InFlight {
@@ -249,7 +249,7 @@ func (g Group) pause(late bool) time.Duration {
 
 // duration is how long a job keeps its place, one of so many alike, from its
 // start, or from now if it runs, to its end: retries, their delays and their
-// waits included, and the turn before it, for which the place stands empty.
+// waits included, and the turn before it, while the place is empty.
 func (g Group) duration(late bool, alike int) time.Duration {
 	return g.work(late, alike) + g.turn(late) + g.retries(late)
 }

@@ -120,7 +120,7 @@ func TestWhatIsLeft(t *testing.T) {
 		t.Errorf("after an hour: %+v", got)
 	}
 	if got := r.After(minutes(110)); got.Expected != minutes(5) || got.Ceiling < got.Expected {
-		t.Errorf("after longer than foretold: %+v", got)
+		t.Errorf("after longer than expected: %+v", got)
 	}
 	if got := r.After(0); got.Expected != r.Expected || got.Ceiling != r.Ceiling {
 		t.Errorf("after nothing: %+v", got)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A shape is how the runtimes of a phase lie around their mean, as enough of
+// A shape is how the runtimes of a phase spread around their mean, as enough of
 // them were seen to say: two kinds of jobs, or a few that take ten times as
 // long, are nothing that a mean and a spread tell.
 type shape struct {
@@ -43,7 +43,7 @@ func shapeOf(seen []time.Duration, expected time.Duration) *shape {
 	return s
 }
 
-// spreadOf is the standard deviation of log t, or that which a sum of such
+// spreadOf is the standard deviation of log t, or the one that a sum of such
 // values has, where a few large ones make it more.
 func spreadOf(v []time.Duration) float64 {
 	var logs, squares, mean, square float64

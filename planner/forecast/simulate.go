@@ -10,7 +10,7 @@ import (
 // The simulation is discrete-event over nodes: a phase's runs are one node,
 // its smokes another.
 //
-//	waits for others ──ready──▶ idle ──caps──▶ handed over ──wait──▶ queued ──room──▶ running ──end──▶ releases others
+//	waits for others ──ready──▶ idle ──caps──▶ submitted ──wait──▶ queued ──room──▶ running ──end──▶ releases others
 //
 // Like cells that start together end together, so an event is a batch and the
 // cost is linear in jobs and edges.
@@ -18,16 +18,16 @@ import (
 // A cell takes 4 bytes (what it waits for) + 8 (what released it) + 4 (its
 // place in a line), and an edge 12.
 type sim struct {
-	now        time.Duration
-	handOverAt time.Duration // when the first jobs go to their backends
-	events     eventHeap
-	seq        int
-	nodes      []*node
-	pools      map[string]*capacity
-	caps       map[string]*int64 // by backend; "" is the campaign's
-	dirty      []int             // nodes with fresh cells
-	end        time.Duration
-	last       ref // cell that ended last
+	now      time.Duration
+	submitAt time.Duration // when the first jobs go to their backends
+	events   eventHeap
+	seq      int
+	nodes    []*node
+	pools    map[string]*capacity
+	caps     map[string]*int64 // by backend; "" is the campaign's
+	dirty    []int             // nodes with fresh cells
+	end      time.Duration
+	last     ref // cell that ended last
 }
 
 // A barrier opens when as many cells have ended as it counts.
@@ -73,7 +73,7 @@ func (s *sim) play() {
 // begin starts what can start at once, after what runs already.
 func (s *sim) begin() {
 	s.resume()
-	s.now = s.handOverAt
+	s.now = s.submitAt
 	for i, n := range s.nodes {
 		for c := range n.pending {
 			if n.pending[c] == 0 {
@@ -163,7 +163,7 @@ func (s *sim) lineUp() {
 
 // longestFirst is the order in which the engine starts what is ready.
 func (n *node) longestFirst(a, b uint16) int {
-	return cmp.Compare(n.groups[b].foretold, n.groups[a].foretold)
+	return cmp.Compare(n.groups[b].expected, n.groups[a].expected)
 }
 
 // lineUpInOrder does so in the order of the cells.

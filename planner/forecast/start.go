@@ -11,7 +11,7 @@ func (s *sim) start() {
 		for k := range n.lines {
 			l := &n.lines[k]
 			s.fill(i, l)
-			s.handOver(i, l)
+			s.submit(i, l)
 		}
 	}
 }
@@ -29,9 +29,9 @@ func (s *sim) fill(i int, l *line) {
 	}
 }
 
-// handOver gives jobs to their backend while the caps allow. Without a queue
-// to wait in, a job is not handed over before it can start.
-func (s *sim) handOver(i int, l *line) {
+// submit gives jobs to their backend while the caps allow. Without a queue
+// to wait in, a job is not submitted before it can start.
+func (s *sim) submit(i int, l *line) {
 	if l.idle.empty() {
 		return
 	}

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Waits in a queue differ more than runtimes do, and a campaign that may hand over
+// Waits in a queue differ more than runtimes do, and a campaign that may submit
 // only so many jobs at a time waits for the mean of them over and over.
 
 const (
 	// waitsAlike is the share of the variance of log wait that all have in common: a
-	// queue is long or short for whoever stands in it at the same time. A judgement
+	// queue is long or short for all jobs in it at the same time. A judgement
 	// of ours.
 	waitsAlike = 0.25
 	// waitClasses is into how many classes jobs are divided by their wait.

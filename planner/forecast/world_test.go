@@ -41,7 +41,7 @@ func newEverything(n int) everything   { return everything(newOneToOne(n)) }
 func minutes(n float64) time.Duration  { return time.Duration(n * float64(time.Minute)) }
 func known(d time.Duration) Runtime    { return Runtime{Expected: d, P90: 2 * d, Ceiling: 2 * d} }
 func machine(slots int) offer.Pool {
-	return offer.Pool{Backend: "local.local", Word: "machine", CPUs: slots, Idle: slots, Total: slots, Wait: 0, Price: offer.Price{Known: true}}
+	return offer.Pool{Backend: "local.local", Kind: offer.MachinePool, Word: "machine", CPUs: slots, Idle: slots, Total: slots, Wait: 0, Price: offer.Price{Known: true}}
 }
 
 // submits is a pool that takes so many of our jobs at a time, queued or running.

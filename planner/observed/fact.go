@@ -45,8 +45,8 @@ func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 	}
 	o, asked := r.Observation(job)
 	if at := job.Last(); at != nil {
-		if why, away := r.Unreachable[at.Backend]; away && (r.Refreshed || !r.Unasked[at.Backend]) {
-			f.Unknown = at.Backend + " cannot be asked: " + why
+		if _, away := r.Unreachable[at.Backend]; away && (r.Refreshed || !r.Unasked[at.Backend]) {
+			f.Unknown = at.Backend + " cannot be asked: " + r.Away(at.Backend)
 		}
 	}
 	if job.Status == state.Submitting {
@@ -74,7 +74,7 @@ func (r *Refresh) observeIntent(f *Fact, o offer.Observation, asked bool, now ti
 	case asked && o.Presence == offer.Absent:
 		f.Absent = true
 	default:
-		f.Unknown = cmp.Or(o.Reason, "it was being submitted, and whether it arrived is not known yet")
+		f.Unknown = cmp.Or(o.Reason, "it was being submitted; muster does not know yet whether it arrived")
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *Refresh) fold(f *Fact, o offer.Observation, now time.Time) {
 	case offer.Lost:
 		f.Status, f.Class = state.Failed, classNodeFailure
 	}
-	if f.Status == state.Cancelled && o.Reason == offer.Blocked {
+	if o.GivenUp() {
 		f.Class = offer.Blocked
 		return
 	}

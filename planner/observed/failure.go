@@ -36,7 +36,7 @@ func (f Fact) Failure() string {
 }
 
 // refused is what a verifier said of the outputs of a job that ended well; it
-// stands at the end of its log.
+// is at the end of its log.
 func (f Fact) refused() string {
 	at := f.Job.Last()
 	if at == nil || at.Exit == nil || *at.Exit != 0 || at.Signal != "" || f.Reason != "" || len(f.Tail) == 0 {

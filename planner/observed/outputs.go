@@ -12,7 +12,7 @@ import (
 )
 
 // Broken names the recorded outputs that are not there or not whole, unless a
-// verified copy lies elsewhere. Nil in the common case.
+// verified copy is elsewhere. Nil in the common case.
 func (r *Refresh) Broken(f Fact) []string {
 	seen := f.Outputs
 	if seen == nil {
@@ -56,7 +56,7 @@ func (r *Refresh) Altered(job *state.Job) (texts []string, now []state.Output) {
 	return texts, now
 }
 
-// altered reports whether something other lies where an output was recorded.
+// altered reports whether something other is where an output was recorded.
 // What cannot be read just now is no other.
 func altered(rec *state.Output, o *offer.Output) bool {
 	if rec == nil || rec.Digest == "" || !o.Present {
@@ -95,7 +95,7 @@ func (r *Refresh) Asked(backend string) bool {
 	return r.Refreshed && !away
 }
 
-// copied reports whether a copy of an output lies elsewhere, as far as anybody
+// copied reports whether a copy of an output is elsewhere, as far as anybody
 // looked.
 func (r *Refresh) copied(job *state.Job, name string) bool {
 	if slices.Contains(r.Uncopied[job.Address], name) {

@@ -1,6 +1,6 @@
-// Package observed joins the state's records with what a refresh saw. What was
-// not seen is unknown, never gone: a job counts as lost only when a backend
-// that answers does not list it a second time.
+// Package observed joins the state's records with the observations of a refresh.
+// A job that was not observed is unknown, never gone: it counts as lost only
+// when a backend that answers does not list it twice.
 package observed
 
 import (
@@ -20,6 +20,9 @@ type Refresh struct {
 	Gone map[string]time.Time
 	// Unreachable backends, with the reason.
 	Unreachable map[string]string
+	// Logins are those of them that wait for somebody to log in. Their reason says
+	// how; it is said once, with the backend.
+	Logins map[string]bool
 	// Unasked are those of them that nobody tried to ask: this user has not
 	// allowed it, or did not want it.
 	Unasked map[string]bool
@@ -37,8 +40,14 @@ type Refresh struct {
 	Uncopied map[string][]string
 	// Sources are the content digests of source trees by lang.Source.Key.
 	Sources map[string]result.Source
+	// Versions are the files of sources, by the digest of the source and then by
+	// path: those of now and those that jobs ran with, where this machine knows them.
+	Versions map[string]map[string]string
 	// Undigested are files of inputs that jobs read whose bytes nobody has read yet.
 	Undigested []result.File
+	// Copied are copies of such files that backends have from before, by where and
+	// by result.File.Copy: their sizes.
+	Copied map[string]map[string]int64
 	// Contents are files that jobs read and that no phase makes.
 	Contents result.Contents
 	// Secrets names the secrets that could not be read, with the reason.
@@ -70,6 +79,30 @@ type Orphan struct {
 type Ground struct {
 	Workdir string
 	There   map[string][]offer.Output // by job address
+	// Verified are, by address of a job that adopts files, all its outputs in the order
+	// of its phase, each with a verdict.
+	Verified map[string][]offer.Output
 	// Campaigns are others that write to the workdir, in words.
 	Campaigns []string
+}
+
+// Away is why a backend cannot be asked, in short where the line about the
+// backend says more; "" if it can.
+func (r *Refresh) Away(backend string) string {
+	if r.Logins[backend] {
+		return "nobody is logged in"
+	}
+	return r.Unreachable[backend]
+}
+
+// AllAway is Away of all backends.
+func (r *Refresh) AllAway() map[string]string {
+	if len(r.Logins) == 0 {
+		return r.Unreachable
+	}
+	out := make(map[string]string, len(r.Unreachable))
+	for name := range r.Unreachable {
+		out[name] = r.Away(name)
+	}
+	return out
 }

@@ -65,7 +65,7 @@ func TestShut(t *testing.T) {
 // when it starts jobs does not come before one that has room, or a known wait.
 func TestFreePoolFirst(t *testing.T) {
 	pool := func(name string, idle int, wait time.Duration) offer.Pool {
-		return offer.Pool{Backend: "slurm.alpine", Name: name, Word: "partition", CPUs: 64, MaxNodes: 9, Idle: idle, Total: 128, Wait: wait, Price: offer.Price{Known: true}}
+		return offer.Pool{Backend: "slurm.alpine", Name: name, Kind: offer.QueuePool, Word: "partition", CPUs: 64, MaxNodes: 9, Idle: idle, Total: 128, Wait: wait, Price: offer.Price{Known: true}}
 	}
 	for name, c := range map[string]struct {
 		pools []offer.Pool

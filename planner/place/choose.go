@@ -23,13 +23,13 @@ var (
 	cheapest  = criterion{byCost, dearer}
 	soonest   = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
 	free      = criterion{func(a, b option) int { return cmp.Compare(b2i(crowded(a)), b2i(crowded(b))) }, saying("nothing is free there now, and when it would start is not known")}
-	asWritten = criterion{func(a, b option) int { return cmp.Compare(a.order, b.order) }, saying("stands later in candidates")}
+	asWritten = criterion{func(a, b option) int { return cmp.Compare(a.order, b.order) }, saying("is later in candidates")}
 	sparing   = criterion{func(a, b option) int { return cmp.Compare(idles(a), idles(b)) }, saying("would idle its GPUs")}
-	standing  = criterion{func(a, b option) int { return cmp.Compare(b2i(a.rental), b2i(b.rental)) }, saying("is rented; the production pool comes first")}
+	owned     = criterion{func(a, b option) int { return cmp.Compare(b2i(a.rental), b2i(b.rental)) }, saying("is rented; the production pool comes first")}
 	rented    = criterion{func(a, b option) int { return cmp.Compare(b2i(b.rental), b2i(a.rental)) }, saying("is not rented, and the work is urgent or the queue long")}
 	forTests  = criterion{func(a, b option) int { return cmp.Compare(b2i(b.pool.Testing), b2i(a.pool.Testing)) }, saying("is a production pool; there is one for tests")}
 	surest    = criterion{func(a, b option) int { return cmp.Compare(b2i(a.wait < 0), b2i(b.wait < 0)) }, saying("when it would start there is not known")}
-	asTold    = criterion{func(a, b option) int {
+	byRank    = criterion{func(a, b option) int {
 		if a.pool.Backend != b.pool.Backend {
 			return 0
 		}
@@ -48,20 +48,20 @@ func saying(s string) func(o, best option) string { return func(o, best option) 
 func (in Input) order(use string, pressed bool) ranking {
 	switch use {
 	case useOrder:
-		return ranking{asWritten, sparing, cheapest, free, soonest, forTests, surest, asTold, byName}
+		return ranking{asWritten, sparing, cheapest, free, soonest, forTests, surest, byRank, byName}
 	case useSoonest:
-		return ranking{sparing, free, soonest, cheapest, asWritten, forTests, surest, asTold, byName}
+		return ranking{sparing, free, soonest, cheapest, asWritten, forTests, surest, byRank, byName}
 	case useRentalIfPressed:
 		if pressed {
-			return ranking{rented, sparing, free, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, asTold, byName}
+			return ranking{rented, sparing, free, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, byRank, byName}
 		}
-		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
+		return ranking{owned, sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
 	case useProduction:
-		return ranking{standing, sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
+		return ranking{owned, sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
 	case useCheapest, useCheapestSoonest:
-		return ranking{sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
+		return ranking{sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
 	}
-	return ranking{named(use), sparing, cheapest, free, soonest, asWritten, forTests, surest, asTold, byName}
+	return ranking{named(use), sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
 }
 
 // soonestUnlessRented ranks pools with a queue by their wait: rentals start
@@ -107,7 +107,7 @@ func (r ranking) lost(o, best option) string {
 // idles ranks pools that would idle GPUs beside CPU work last. On a machine
 // of one's own the GPUs stay free for other jobs.
 func idles(o option) int {
-	return b2i(o.cpuOnly && o.pool.GPUs > 0 && o.pool.Word != "machine" && o.pool.Word != "host")
+	return b2i(o.cpuOnly && o.pool.GPUs > 0 && !o.pool.OneMachine())
 }
 
 // byCost ranks by money first, and then by service units: in each, what is known

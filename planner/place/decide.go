@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// manyJobs is from how many independent jobs on they are handed over as an
+// manyJobs is from how many independent jobs on they are submitted as an
 // array, where the pool runs arrays (planner.md, Placement).
 const manyJobs = 50
 
@@ -48,7 +48,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 		diags.Append(forTestsOnly(g, p))
 	}
 	d := Decision{
-		Backend: p.Backend, Pool: p.Name, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
+		Backend: p.Backend, Pool: p.Name, Kind: p.Kind, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
 		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Waited: best.waited, Boot: best.boot, Hold: best.hold, Segments: best.segments, Limits: best.limits, Array: p.Arrays && g.Jobs >= manyJobs,
 		Rule: use, Why: why, Fallback: in.fallback(g, names, best, order, options), Candidates: list(options, &best, order),
 	}

@@ -16,13 +16,13 @@ const gib = int64(1) << 30
 
 // The pools of the tests: this machine, a lab's, a cluster's and a market's.
 var (
-	here     = offer.Pool{Backend: "local.local", Word: "machine", CPUs: 4, Memory: 16 * gib, MaxNodes: 1, MinNodes: 1, Price: offer.Price{Known: true}}
-	lab      = offer.Pool{Backend: "ssh.lab", Word: "machine", CPUs: 32, Memory: 256 * gib, GPUs: 8, GPUModel: "NVIDIA A100-SXM4-40GB", GPUClass: "A100", GPUMem: 40 * gib, MaxNodes: 1, Price: offer.Price{Known: true}}
-	aa100    = offer.Pool{Backend: "slurm.alpine", Name: "aa100", Word: "partition", GPUs: 3, GPUModel: "A100", GPUClass: "A100", GPUMem: 40 * gib, MaxTime: 24 * time.Hour, MaxNodes: 11, Wait: 25 * time.Minute, Arrays: true, Price: su("108.2")}
-	testing_ = offer.Pool{Backend: "slurm.alpine", Name: "atesting_a100", Word: "partition", CPUs: 10, GPUs: 1, GPUModel: "A100", GPUMem: 20e9, MaxTime: time.Hour, MaxNodes: 1, Testing: true, StandsFor: []string{"aa100"}, Price: su("108.2")}
-	al40     = offer.Pool{Backend: "slurm.alpine", Name: "al40", Word: "partition", GPUs: 3, GPUModel: "L40", GPUClass: "L40", GPUMem: 48 * gib, MaxTime: 24 * time.Hour, Price: su("50")}
-	amilan   = offer.Pool{Backend: "slurm.alpine", Name: "amilan", Word: "partition", CPUs: 64, Memory: 256 * gib, MaxTime: 24 * time.Hour, Arrays: true, Wait: time.Minute, Price: offer.Price{Known: true, SUPerCPUHour: "1"}}
-	cloud    = offer.Pool{Backend: "vastai.cloud", Name: "7", Word: "offer", CPUs: 16, Memory: 64 * gib, GPUs: 1, GPUModel: "A100", GPUMem: 80 * gib, Wait: 2 * time.Minute, Price: offer.Price{Known: true, USDPerGPUHour: "1.10"}}
+	here     = offer.Pool{Backend: "local.local", Kind: offer.MachinePool, Word: "machine", CPUs: 4, Memory: 16 * gib, MaxNodes: 1, MinNodes: 1, Price: offer.Price{Known: true}}
+	lab      = offer.Pool{Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 32, Memory: 256 * gib, GPUs: 8, GPUModel: "NVIDIA A100-SXM4-40GB", GPUClass: "A100", GPUMem: 40 * gib, MaxNodes: 1, Price: offer.Price{Known: true}}
+	aa100    = offer.Pool{Backend: "slurm.alpine", Name: "aa100", Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", GPUClass: "A100", GPUMem: 40 * gib, MaxTime: 24 * time.Hour, MaxNodes: 11, Wait: 25 * time.Minute, Arrays: true, Price: su("108.2")}
+	testing_ = offer.Pool{Backend: "slurm.alpine", Name: "atesting_a100", Kind: offer.QueuePool, Word: "partition", CPUs: 10, GPUs: 1, GPUModel: "A100", GPUMem: 20e9, MaxTime: time.Hour, MaxNodes: 1, Testing: true, StandsFor: []string{"aa100"}, Price: su("108.2")}
+	al40     = offer.Pool{Backend: "slurm.alpine", Name: "al40", Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "L40", GPUClass: "L40", GPUMem: 48 * gib, MaxTime: 24 * time.Hour, Price: su("50")}
+	amilan   = offer.Pool{Backend: "slurm.alpine", Name: "amilan", Kind: offer.QueuePool, Word: "partition", CPUs: 64, Memory: 256 * gib, MaxTime: 24 * time.Hour, Arrays: true, Wait: time.Minute, Price: offer.Price{Known: true, SUPerCPUHour: "1"}}
+	cloud    = offer.Pool{Backend: "vastai.cloud", Name: "7", Kind: offer.RentalPool, Word: "offer", CPUs: 16, Memory: 64 * gib, GPUs: 1, GPUModel: "A100", GPUMem: 80 * gib, Wait: 2 * time.Minute, Price: offer.Price{Known: true, USDPerGPUHour: "1.10"}}
 	everyone = []offer.Pool{here, lab, aa100, testing_, al40, amilan, cloud}
 )
 

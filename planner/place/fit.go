@@ -17,7 +17,7 @@ const segmentMargin = 10 * time.Minute
 // A misfit is why a pool cannot take a shape, and what could be done.
 type misfit struct {
 	why, would string
-	of         string // the resource of which too much is asked, "" for none
+	of         string // the resource that exceeds the pool's, "" for none
 	// limit and short are set when the walltime alone is too long: the most
 	// the pool allows, and that in words.
 	limit time.Duration
@@ -25,9 +25,9 @@ type misfit struct {
 	// passing says that it is over one day by itself; beside, that it says nothing
 	// of the pool: the job names another one.
 	passing, beside bool
-	// said is set where a backend knows better than its pool why the walltime is
+	// quote is set where a backend knows better than its pool why the walltime is
 	// too long.
-	said string
+	quote string
 }
 
 // either are two ways out.
@@ -42,7 +42,7 @@ func either(a, b string) string {
 // and else all that does not fit, so that what is said to fit does.
 func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {
 	segments, bad = fitFirst(p, s, checkpoint)
-	if bad == nil || bad.would == "" || !mend(&s, p, bad.of) {
+	if bad == nil || bad.would == "" || !adjust(&s, p, bad.of) {
 		return segments, bad
 	}
 	if _, next := fit(p, s, checkpoint); next != nil {
@@ -54,9 +54,9 @@ func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfi
 	return 0, bad
 }
 
-// mend asks of a pool what it has of a resource; false where nothing that is
+// adjust asks of a pool what it has of a resource; false where nothing that is
 // asked for would do.
-func mend(s *offer.Shape, p offer.Pool, of string) bool {
+func adjust(s *offer.Shape, p offer.Pool, of string) bool {
 	nodes := max(s.Nodes, 1)
 	switch of {
 	case "nodes":
@@ -88,11 +88,11 @@ func fitFirst(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *
 	case p.Testing && !s.Smoke:
 		return 0, &misfit{why: name + " is for tests only"}
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
-		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes), of: "nodes"}
+		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, units.Count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes), of: "nodes"}
 	case p.MinNodes > 1 && p.MinNodes > nodes:
 		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %d are asked for", name, p.MinNodes, nodes), would: fmt.Sprintf("nodes = %d", p.MinNodes), of: "nodes"}
 	case p.CPUs > 0 && ceilDiv(s.CPUs, nodes) > p.CPUs:
-		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes), of: "cpus"}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, units.Count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes), of: "cpus"}
 	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
 		return 0, &misfit{why: fmt.Sprintf("%s has %s of memory, %s are asked for", node, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), would: fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes))), of: "memory"}
 	}
@@ -111,7 +111,7 @@ func fitGPU(p offer.Pool, s offer.Shape, nodes int) *misfit {
 	case p.GPUs == 0:
 		return &misfit{why: name + " has no GPUs", of: "gpus"}
 	case ceilDiv(s.GPUs, nodes) > p.GPUs:
-		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
+		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, units.Count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
 	case !modelFits(p, s.GPU.Models):
 		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: "models = [" + inQuotes(strings.Split(orElse(p.GPUClass, p.GPUModel), " or ")) + "]", of: "gpu.models"}
 	case s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory:
@@ -168,17 +168,10 @@ func poolName(p offer.Pool) string {
 
 // nodeOf names what a job's share of one node must fit in.
 func nodeOf(p offer.Pool) string {
-	if p.Word == "machine" {
+	if p.Kind == offer.MachinePool {
 		return poolName(p)
 	}
 	return "a node of " + poolName(p)
-}
-
-func count(n int, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return fmt.Sprintf("%d %s", n, of)
 }
 
 func orUnknown(s string) string {

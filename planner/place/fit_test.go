@@ -193,7 +193,7 @@ func TestNothingFits(t *testing.T) {
 		{"one away and one too small", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, []func(*Input){away("ssh.lab")}, []string{
 			"ssh.lab cannot be asked, and no other place fits: Whether it fits is not known:", "The others do not fit:\n  local.local: local.local has no GPUs"}},
 		{"away, with pools that would not do", Group{Shape: gpus(1, time.Hour), Candidates: []string{"slurm.alpine", "local.local"}}, []func(*Input){away("slurm.alpine"), func(in *Input) {
-			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.alpine", Name: "amilan", Word: "partition", CPUs: 64})
+			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.alpine", Name: "amilan", Kind: offer.QueuePool, Word: "partition", CPUs: 64})
 		}}, []string{"slurm.alpine cannot be asked, and no other place fits: Whether it fits is not known:", "The others do not fit:\n  local.local: local.local has no GPUs"}},
 		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: nothing is known of what it has"}},
 		{"no place named, and too large for this machine", Group{Shape: cpu(32, 2*time.Hour)}, nil, []string{
@@ -219,7 +219,7 @@ func TestNothingFits(t *testing.T) {
 // next thing then.
 func TestAllThatDoesNotFitIsTold(t *testing.T) {
 	t.Parallel()
-	p := offer.Pool{Name: "a", Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", MaxNodes: 1, MaxTime: 24 * time.Hour}
+	p := offer.Pool{Name: "a", Kind: offer.QueuePool, Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", MaxNodes: 1, MaxTime: 24 * time.Hour}
 	_, bad := fit(p, offer.Shape{CPUs: 16, GPUs: 2, Walltime: 30 * time.Hour}, false)
 	if bad == nil || bad.limit != 0 || bad.of != "cpus" ||
 		bad.why != "a node of partition a has 8 cores, 16 are asked for; a node of partition a has 1 GPU, 2 are asked for; partition a ends jobs at 24h, 30h are asked for" ||

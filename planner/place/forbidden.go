@@ -35,7 +35,7 @@ func (in Input) forbiddenFits(g Group, quotes map[string]offer.Quote) string {
 // OverflowTakes says of a phase's overflow which of its jobs go there.
 const OverflowTakes = "overflow: takes jobs that would wait, where that ends the phase sooner (with a deadline, where that would be missed) and the budgets cover it"
 
-// Unlisted are the candidates of which a decision says nothing, since no pool
+// Unlisted are the candidates that a decision does not mention, since no pool
 // of theirs was compared, each with the reason. over are those of the phase's
 // overflow.
 func (in Input) Unlisted(g Group, over []string, d Decision) (out []Candidate) {

@@ -23,9 +23,8 @@ type Input struct {
 	Urgent bool // the p90 end is less than policy.urgent_within before a deadline
 	// Can is what each type of backend can do; rentals are told by it.
 	Can map[string]offer.Capabilities
-	Now time.Time
 	// Waited is how long this campaign's jobs stood in the queue of a pool, where
-	// that is known; it stands in for a wait that is not quoted. May be nil.
+	// that is known; it belongs in for a wait that is not quoted. May be nil.
 	Waited func(backend, pool string) (time.Duration, bool)
 	Risen  map[PoolAt]Rise // pools that billed more than they quote
 }

@@ -10,7 +10,7 @@ import (
 
 // modelFits reports whether a pool's devices are of one of the models asked
 // for. Names are compared as people write them: case, hyphens and the vendor
-// do not matter, and a part of a name stands for all that bear it, so that
+// do not matter, and a part of a name represents all that bear it, so that
 // "A100" is met by "NVIDIA A100-SXM4-80GB" and by a slice of one, but never by
 // "A10", and "RTX 4080" not by "RTX 4080 SUPER".
 func modelFits(p offer.Pool, models []string) bool {

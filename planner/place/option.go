@@ -42,7 +42,7 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 		typ, _, _ := strings.Cut(name, ".")
 		asked := g.Shape
 		asked.Options = string(g.Options[typ]) // as its backend was asked for it
-		key := ShapeKey(asked)
+		key := asked.Key()
 		first := len(out)
 		var said []offer.Quote
 		for _, p := range in.Pools {
@@ -75,7 +75,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	chained := g.Checkpoint && q.MaxTime > 0 // cut to what it may be there, it fits
 	cut := q.MaxTime > 0 && (p.MaxTime == 0 || q.MaxTime < p.MaxTime)
 	lifted := q.Fits && q.MaxTime > p.MaxTime // longer than the pool is for others
-	o.limits.MaxJobs, o.limits.MaxSubmit = q.MaxJobs, q.MaxSubmit
+	o.limits.MaxJobs, o.limits.MaxSubmit, o.limits.SubmitBy = q.MaxJobs, q.MaxSubmit, q.SubmitBy
 	if chained || cut || lifted {
 		p.MaxTime, o.limits.MaxTime = q.MaxTime, q.MaxTime
 	}
@@ -94,12 +94,12 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 		}
 		o.boot = q.Boot
 		if !q.Fits && !chained {
-			o.bad = o.bad.told(q)
+			o.bad = o.bad.quoted(q)
 		}
 	}
 	if o.wait < 0 && in.Waited != nil {
 		if d, ok := in.Waited(p.Backend, p.Name); ok {
-			o.wait, o.waited = max(d-o.boot, 0), true // from the hand-over to the start, which has the boot
+			o.wait, o.waited = max(d-o.boot, 0), true // from the submission to the start, which has the boot
 		}
 	}
 	if o.bad == nil && g.Smoke {
@@ -111,21 +111,21 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	if o.rental {
 		o.hold = in.hold(p.Backend)
 	}
-	o.price = in.Risen[PoolAt{p.Backend, p.Name}].Of(Told(p, o.price, o.wait))
-	o.cost, o.known = Charged(g.Shape, o.price, p.WholeNode, g.expected(), around(o.price, o.boot, o.wait), o.hold)
+	o.price = in.Risen[PoolAt{p.Backend, p.Name}].Of(Payable(p, o.price, o.wait))
+	o.cost, o.known = Charged(g.Shape, o.price, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
 }
 
-// told adds what a backend says of a shape that does not fit: it knows limits
+// quoted adds what a backend says of a shape that does not fit: it knows limits
 // that a pool does not show, and which of its pools would do.
-func (bad *misfit) told(q offer.Quote) *misfit {
+func (bad *misfit) quoted(q offer.Quote) *misfit {
 	switch {
 	case bad == nil, q.Shut:
 		return &misfit{why: q.Why, would: q.Would, passing: q.Passing}
 	case bad.beside:
 		bad.why = q.Why
 	case bad.limit > 0 && bad.limit == q.MaxTime:
-		bad.said = q.Why
+		bad.quote = q.Why
 	}
 	bad.would = either(bad.would, q.Would)
 	return bad
@@ -143,10 +143,10 @@ func (g Group) expected() time.Duration {
 	return time.Hour
 }
 
-// rents reports whether a pool is of machines that are created for the job.
+// rents reports whether a pool's machines are created for the job.
 func (in Input) rents(p offer.Pool) bool {
 	typ, _, _ := strings.Cut(p.Backend, ".")
-	return in.Can[typ].Rents || p.Word == "offer"
+	return in.Can[typ].Rents || p.Kind == offer.RentalPool
 }
 
 // hold is how long a backend keeps its machines after their last job.
@@ -203,14 +203,9 @@ func (in Input) wrongEnvironment(g Group, p offer.Pool) *misfit {
 func indexQuotes(quoted []Quoted) map[string]offer.Quote {
 	out := make(map[string]offer.Quote, len(quoted))
 	for _, q := range quoted {
-		out[quoteKey(q.Quote.Backend, q.Quote.Pool, ShapeKey(q.Shape))] = q.Quote
+		out[quoteKey(q.Quote.Backend, q.Quote.Pool, q.Shape.Key())] = q.Quote
 	}
 	return out
 }
 
 func quoteKey(backend, pool, shape string) string { return backend + "\x00" + pool + "\x00" + shape }
-
-// ShapeKey is a text that is equal for equal shapes.
-func ShapeKey(s offer.Shape) string {
-	return fmt.Sprintf("%d/%d/%d/%q/%d/%d/%d/%d/%s/%t", s.CPUs, s.Memory, s.GPUs, s.GPU.Models, s.GPU.Memory, s.Disk, s.Nodes, s.Walltime, s.Options, s.Smoke)
-}

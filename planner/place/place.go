@@ -1,6 +1,6 @@
-// Package place decides where like jobs go: candidates that fit, then the
-// preference, then the policy table, then cheapest and soonest. It keeps
-// every reason.
+// Package place decides where alike jobs go: it takes the candidates that fit
+// and applies the preference, then the policy table, then the lowest cost and
+// the earliest start. It records every reason.
 package place
 
 import (
@@ -20,6 +20,7 @@ type Quoted struct {
 type Decision struct {
 	Backend   string
 	Pool      string
+	Kind      offer.PoolKind
 	Word      string // what the site calls a pool: "partition"
 	GPUClass  string // family of the pool's devices, "" when any will do
 	Shape     offer.Shape
@@ -32,7 +33,7 @@ type Decision struct {
 	Segments  int           // chained by checkpoint; 1 otherwise
 	// Limits are what the jobs are held to where it is not what their pool is.
 	Limits     offer.Limits `json:",omitzero"`
-	Array      bool         // so many like jobs that they are handed over as an array
+	Array      bool         // so many like jobs that they are submitted as an array
 	Rule       string       // which rule decided
 	Why        string
 	Fallback   string // why the first choice was not taken, "" if it was
@@ -101,7 +102,7 @@ func (c Candidate) Unknown(s offer.Shape) (units []string) {
 	if c.Cost == nil {
 		return nil
 	}
-	_, known := Cost(s, c.Price, c.WholeNode, time.Hour)
+	_, known := Cost(s, c.Price, time.Hour)
 	for _, unit := range []string{USD, ServiceUnits} {
 		if !known.Of(unit) {
 			units = append(units, unit)

@@ -35,7 +35,7 @@ func (k Known) And(o Known) Known { return Known{k.USD && o.USD, k.ServiceUnits 
 // Cost is what one launch of a shape takes for a duration, by unit. Units that
 // are not charged are absent, and so is one in which the price is not known; it
 // is the least that it may be where only the wait that is billed is not known.
-func Cost(s offer.Shape, p offer.Price, wholeNode bool, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
+func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
 	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, precision) }
@@ -89,12 +89,12 @@ var hour = decimal.NewFromInt(int64(time.Hour))
 // machine boots, while it waits where the site bills that, and while its machine
 // is kept after it. All of that is one bill, rounded once. Hours are of work; only
 // money and service units are charged for the rest.
-func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
-	amounts, known = Cost(s, p, wholeNode, run)
+func Charged(s offer.Shape, p offer.Price, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
+	amounts, known = Cost(s, p, run)
 	if around <= 0 && hold <= 0 {
 		return amounts, known
 	}
-	all, _ := Cost(s, p, wholeNode, run+max(around, 0)+max(hold, 0))
+	all, _ := Cost(s, p, run+max(around, 0)+max(hold, 0))
 	for _, unit := range []string{USD, ServiceUnits} {
 		if v, ok := all[unit]; ok {
 			amounts[unit] = v
@@ -105,8 +105,8 @@ func Charged(s offer.Shape, p offer.Price, wholeNode bool, run, around, hold tim
 
 // AtMost is the most that one launch may be charged: its whole walltime, what
 // is billed around it, and the machine that is kept after it.
-func AtMost(s offer.Shape, p offer.Price, wholeNode bool, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
-	return Charged(s, p, wholeNode, s.Walltime, around, hold)
+func AtMost(s offer.Shape, p offer.Price, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
+	return Charged(s, p, s.Walltime, around, hold)
 }
 
 // Guessed reports whether what a price charges in a unit is an estimate: its rates
@@ -124,10 +124,10 @@ func Charges(p offer.Price) bool {
 // mostRate is the highest rate that is believed, for an hour or a month.
 var mostRate = decimal.New(1, 9)
 
-// Told is a price as a pool's jobs pay it, as far as it is known: one rate that
+// Payable is a price as a pool's jobs pay it, as far as it is known: one rate that
 // cannot be read makes all of it unknown, and so does a wait of which nobody can
 // tell how long it will be, where waits are billed.
-func Told(p offer.Pool, price offer.Price, wait time.Duration) offer.Price {
+func Payable(p offer.Pool, price offer.Price, wait time.Duration) offer.Price {
 	return Unwaited(NodePrice(p, sound(price)), wait)
 }
 

@@ -16,35 +16,34 @@ func TestCost(t *testing.T) {
 		name  string
 		shape offer.Shape
 		price offer.Price
-		whole bool
 		d     time.Duration
 		want  map[string]string
 	}{
-		{"nothing is charged", cpu(4, 0), offer.Price{Known: true}, false, 90 * time.Minute, map[string]string{NodeHours: "1.5", CPUHours: "6"}},
-		{"service units per GPU", gpus(2, 0), su("108.2"), false, 4 * h, map[string]string{NodeHours: "4", CPUHours: "4", GPUHours: "8", ServiceUnits: "865.6"}},
-		{"service units per GPU, no GPU", cpu(1, 0), su("108.2"), false, 4 * h, map[string]string{NodeHours: "4", CPUHours: "4"}},
-		{"service units per core", cpu(4, 0), offer.Price{Known: true, SUPerCPUHour: "0.3"}, false, h, map[string]string{NodeHours: "1", CPUHours: "4", ServiceUnits: "1.2"}},
-		{"service units per node", offer.Shape{CPUs: 4, Nodes: 3}, offer.Price{Known: true, SUPerNodeHour: "64"}, true, h, map[string]string{CPUHours: "6", NodeHours: "3", ServiceUnits: "192"}},
-		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, false, h, map[string]string{CPUHours: "2", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
-		{"three GPUs over two nodes are two of each", offer.Shape{CPUs: 5, GPUs: 3, Nodes: 2}, offer.Price{Known: true, SUPerGPUHour: "10", SUPerCPUHour: "1"}, false, h, map[string]string{CPUHours: "6", GPUHours: "4", NodeHours: "2", ServiceUnits: "46"}},
-		{"money per core", cpu(4, 0), offer.Price{Known: true, USDPerCPUHour: "0.05"}, false, 90 * time.Minute, map[string]string{NodeHours: "1.5", CPUHours: "6", USD: "0.3"}},
-		{"money per core of all that a job is given", cpu(3, 0), offer.Price{Known: true, USDPerCPUHour: "1", USDPerHour: "1", CPUs: 8}, false, h, map[string]string{NodeHours: "1", CPUHours: "8", USD: "9"}},
-		{"billed by the hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, 61 * time.Minute, map[string]string{NodeHours: "2", CPUHours: "2", USD: "4"}},
-		{"billed by the hour, an hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, false, h, map[string]string{NodeHours: "1", CPUHours: "1", USD: "2"}},
-		{"three minutes of an hour at least", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: h}, false, 3 * time.Minute, map[string]string{NodeHours: "1", CPUHours: "1", USD: "2"}},
-		{"an hour at least, and then by the minute", cpu(1, 0), offer.Price{Known: true, USDPerHour: "6", Minimum: h, Granularity: time.Minute}, false, 65*time.Minute + time.Second, map[string]string{NodeHours: "1.1", CPUHours: "1.1", USD: "6.6"}},
-		{"a minimum that is rounded up, too", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: 90 * time.Minute, Granularity: h}, false, 3 * time.Minute, map[string]string{NodeHours: "2", CPUHours: "2", USD: "4"}},
-		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, false, 1500 * time.Millisecond, map[string]string{NodeHours: "0.000555555555555556", CPUHours: "0.000555555555555556", USD: "0.002"}},
-		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, false, h, map[string]string{NodeHours: "1", CPUHours: "1"}},
-		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, false, 73 * h, map[string]string{NodeHours: "73", CPUHours: "73", USD: "1"}},
-		{"given more than was asked for", offer.Shape{CPUs: 3, GPUs: 1}, offer.Price{Known: true, SUPerCPUHour: "1", CPUs: 64, GPUs: 4}, false, h, map[string]string{NodeHours: "1", CPUHours: "64", GPUHours: "4", ServiceUnits: "64"}},
-		{"grown beyond what was given", cpu(8, 0), offer.Price{Known: true, CPUs: 4}, false, h, map[string]string{NodeHours: "1", CPUHours: "8"}},
-		{"a tenth of a cent", cpu(1, 0), offer.Price{Known: true, USDPerHour: "0.001"}, false, h, map[string]string{NodeHours: "1", CPUHours: "1", USD: "0.001"}},
+		{"nothing is charged", cpu(4, 0), offer.Price{Known: true}, 90 * time.Minute, map[string]string{NodeHours: "1.5", CPUHours: "6"}},
+		{"service units per GPU", gpus(2, 0), su("108.2"), 4 * h, map[string]string{NodeHours: "4", CPUHours: "4", GPUHours: "8", ServiceUnits: "865.6"}},
+		{"service units per GPU, no GPU", cpu(1, 0), su("108.2"), 4 * h, map[string]string{NodeHours: "4", CPUHours: "4"}},
+		{"service units per core", cpu(4, 0), offer.Price{Known: true, SUPerCPUHour: "0.3"}, h, map[string]string{NodeHours: "1", CPUHours: "4", ServiceUnits: "1.2"}},
+		{"service units per node", offer.Shape{CPUs: 4, Nodes: 3}, offer.Price{Known: true, SUPerNodeHour: "64"}, h, map[string]string{CPUHours: "6", NodeHours: "3", ServiceUnits: "192"}},
+		{"money per GPU and per node", offer.Shape{CPUs: 1, GPUs: 4, Nodes: 2}, offer.Price{Known: true, USDPerGPUHour: "1.10", USDPerHour: "0.25"}, h, map[string]string{CPUHours: "2", GPUHours: "4", NodeHours: "2", USD: "4.9"}},
+		{"three GPUs over two nodes are two of each", offer.Shape{CPUs: 5, GPUs: 3, Nodes: 2}, offer.Price{Known: true, SUPerGPUHour: "10", SUPerCPUHour: "1"}, h, map[string]string{CPUHours: "6", GPUHours: "4", NodeHours: "2", ServiceUnits: "46"}},
+		{"money per core", cpu(4, 0), offer.Price{Known: true, USDPerCPUHour: "0.05"}, 90 * time.Minute, map[string]string{NodeHours: "1.5", CPUHours: "6", USD: "0.3"}},
+		{"money per core of all that a job is given", cpu(3, 0), offer.Price{Known: true, USDPerCPUHour: "1", USDPerHour: "1", CPUs: 8}, h, map[string]string{NodeHours: "1", CPUHours: "8", USD: "9"}},
+		{"billed by the hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, 61 * time.Minute, map[string]string{NodeHours: "2", CPUHours: "2", USD: "4"}},
+		{"billed by the hour, an hour", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Granularity: h}, h, map[string]string{NodeHours: "1", CPUHours: "1", USD: "2"}},
+		{"three minutes of an hour at least", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: h}, 3 * time.Minute, map[string]string{NodeHours: "1", CPUHours: "1", USD: "2"}},
+		{"an hour at least, and then by the minute", cpu(1, 0), offer.Price{Known: true, USDPerHour: "6", Minimum: h, Granularity: time.Minute}, 65*time.Minute + time.Second, map[string]string{NodeHours: "1.1", CPUHours: "1.1", USD: "6.6"}},
+		{"a minimum that is rounded up, too", cpu(1, 0), offer.Price{Known: true, USDPerHour: "2", Minimum: 90 * time.Minute, Granularity: h}, 3 * time.Minute, map[string]string{NodeHours: "2", CPUHours: "2", USD: "4"}},
+		{"billed by the second", cpu(1, 0), offer.Price{Known: true, USDPerHour: "3.6", Granularity: time.Second}, 1500 * time.Millisecond, map[string]string{NodeHours: "0.000555555555555556", CPUHours: "0.000555555555555556", USD: "0.002"}},
+		{"a job of no cores stated takes one", offer.Shape{}, offer.Price{Known: true}, h, map[string]string{NodeHours: "1", CPUHours: "1"}},
+		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, 73 * h, map[string]string{NodeHours: "73", CPUHours: "73", USD: "1"}},
+		{"given more than was asked for", offer.Shape{CPUs: 3, GPUs: 1}, offer.Price{Known: true, SUPerCPUHour: "1", CPUs: 64, GPUs: 4}, h, map[string]string{NodeHours: "1", CPUHours: "64", GPUHours: "4", ServiceUnits: "64"}},
+		{"grown beyond what was given", cpu(8, 0), offer.Price{Known: true, CPUs: 4}, h, map[string]string{NodeHours: "1", CPUHours: "8"}},
+		{"a tenth of a cent", cpu(1, 0), offer.Price{Known: true, USDPerHour: "0.001"}, h, map[string]string{NodeHours: "1", CPUHours: "1", USD: "0.001"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := map[string]string{}
-			cost, known := Cost(c.shape, c.price, c.whole, c.d)
+			cost, known := Cost(c.shape, c.price, c.d)
 			for unit, v := range cost {
 				got[unit] = v.String()
 			}
@@ -57,7 +56,7 @@ func TestCost(t *testing.T) {
 
 func TestUnknownPrice(t *testing.T) {
 	t.Parallel()
-	cost, known := Cost(gpus(1, 0), offer.Price{}, false, time.Hour)
+	cost, known := Cost(gpus(1, 0), offer.Price{}, time.Hour)
 	if _, priced := cost[USD]; known.USD || priced {
 		t.Errorf("known %v: %v", known, cost)
 	}
@@ -84,9 +83,9 @@ func TestKnownByUnit(t *testing.T) {
 		"a wait with a disk":                    {queued(offer.Price{USDPerGBMonth: "1"}), offer.Shape{CPUs: 1, Disk: 1e9}, Known{false, true}},
 		"a wait at a rate of nothing":           {queued(offer.Price{SUPerNodeHour: "0"}), cpu(1, 0), Known{true, true}},
 		"a wait in money, and no rate in units": {queued(offer.Price{USDPerHour: "1", UnknownSU: true}), cpu(1, 0), Known{false, false}},
-		"a rate that is no price":               {Told(offer.Pool{}, offer.Price{Known: true, SUPerGPUHour: "cheap"}, 0), cpu(1, 0), Known{false, false}},
+		"a rate that is no price":               {Payable(offer.Pool{}, offer.Price{Known: true, SUPerGPUHour: "cheap"}, 0), cpu(1, 0), Known{false, false}},
 	} {
-		if _, got := AtMost(c.shape, c.price, false, time.Minute, time.Hour); got != c.want || got.Of(USD) != c.want.USD || got.Of(ServiceUnits) != c.want.ServiceUnits || !got.Of(GPUHours) || got.All() != (c.want == Known{true, true}) {
+		if _, got := AtMost(c.shape, c.price, time.Minute, time.Hour); got != c.want || got.Of(USD) != c.want.USD || got.Of(ServiceUnits) != c.want.ServiceUnits || !got.Of(GPUHours) || got.All() != (c.want == Known{true, true}) {
 			t.Errorf("%s: %+v, not %+v", name, got, c.want)
 		}
 	}
@@ -98,7 +97,7 @@ func TestWholeNodes(t *testing.T) {
 	whole := aa100
 	whole.CPUs, whole.WholeNode = 64, true
 	d, said := decide(t, Group{Shape: a100(9 * time.Hour), Candidates: []string{"slurm.alpine"}}, func(in *Input) { in.Pools = []offer.Pool{whole} })
-	cost, _ := Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
+	cost, _ := Cost(d.Shape, d.Price, time.Hour)
 	if got := cost[ServiceUnits].String(); got != "324.6" {
 		t.Errorf("an hour costs %s SU; %s", got, said)
 	}
@@ -146,7 +145,7 @@ func TestABilledWaitOfWhichNobodyKnows(t *testing.T) {
 func TestHourlyBillsAreRoundedOnce(t *testing.T) {
 	t.Parallel()
 	m := time.Minute
-	cost, _ := Charged(cpu(1, 0), offer.Price{Known: true, USDPerHour: "1", Granularity: time.Hour}, false, 90*m, 10*m, 15*m)
+	cost, _ := Charged(cpu(1, 0), offer.Price{Known: true, USDPerHour: "1", Granularity: time.Hour}, 90*m, 10*m, 15*m)
 	if got := cost[USD].String(); got != "2" {
 		t.Errorf("$%s", got)
 	}
@@ -170,7 +169,7 @@ func TestAMinimumIsBilledOnce(t *testing.T) {
 		{60*m + time.Second, 0, 10*m + time.Second, "7.1", "71"},
 		{60*m + 20*time.Second, 20 * time.Second, 20 * time.Second, "6.1", "61"},
 	} {
-		cost, known := Charged(cpu(1, 0), p, false, c.run, c.around, c.hold)
+		cost, known := Charged(cpu(1, 0), p, c.run, c.around, c.hold)
 		if got := cost[USD].Round(9).String() + " " + cost[ServiceUnits].Round(9).String(); !known.All() || got != c.usd+" "+c.su {
 			t.Errorf("%v, %v before it and %v after: %s, not %s %s", c.run, c.around, c.hold, got, c.usd, c.su)
 		}

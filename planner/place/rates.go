@@ -149,8 +149,8 @@ func (d Decision) Yields(now Decision, s offer.Shape, held bool) bool {
 	if !now.Price.Known || now.Price.UnknownSU {
 		return false
 	}
-	was, _ := AtMost(s, d.Price, d.WholeNode, d.Around(), d.Hold)
-	is, _ := AtMost(s, now.Price, now.WholeNode, now.Around(), now.Hold)
+	was, _ := AtMost(s, d.Price, d.Around(), d.Hold)
+	is, _ := AtMost(s, now.Price, now.Around(), now.Hold)
 	for _, unit := range []string{USD, ServiceUnits, NodeHours} {
 		if is[unit].GreaterThan(was[unit]) || held && is[unit].LessThan(was[unit]) {
 			return true

@@ -86,7 +86,7 @@ func riseOf(a *state.Attempt) (r Rise, ok bool) {
 		elapsed = a.Ended.Sub(a.Started)
 	}
 	shape, ok := Launched(a)
-	rated, _ := Charged(shape, d.Price, d.WholeNode, max(elapsed, 0), d.Around(), d.Hold)
+	rated, _ := Charged(shape, d.Price, max(elapsed, 0), d.Around(), d.Hold)
 	if !ok || !rated[unit].IsPositive() {
 		return r, false
 	}

@@ -62,15 +62,15 @@ func table(g Group, s lang.RuleScope, here bool) (use, why string) {
 	case g.Smoke:
 		return useCheapestSoonest, "a smoke goes to the cheapest pool of its environment that starts soonest"
 	case g.Shape.GPUs == 0 && w > 0 && w < tinyCPU && here:
-		return useLocal, "CPU work under 30 min runs on this machine where it may"
+		return useLocal, "CPU work under 30 min runs on this machine if allowed"
 	case g.Shape.GPUs == 0:
 		return useCheapestSoonest, "CPU work goes to the cheapest place that starts soonest"
 	case w > 0 && w < shortGPU:
 		return useCheapestSoonest, "GPU work under 1 h goes to the cheapest GPU that starts soonest"
 	case w > 0 && w <= midGPU && s.Urgent:
-		return useRentalIfPressed, "GPU work of 1 to 8 h that is urgent is rented where it may be"
+		return useRentalIfPressed, "urgent GPU work of 1 to 8 h is rented if allowed"
 	case w > 0 && w <= midGPU && s.Long:
-		return useRentalIfPressed, "GPU work of 1 to 8 h is rented where it may be, for the queue is long"
+		return useRentalIfPressed, "GPU work of 1 to 8 h is rented if allowed, because the queue is long"
 	}
 	return useProduction, "GPU work goes to the production pool"
 }

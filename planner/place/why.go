@@ -178,7 +178,7 @@ func onlyAway(d diag.Diagnostic, names []string, options []option, away map[stri
 		d.Summary = strings.Join(silent, " and ") + " cannot be asked, and no other place is named"
 	}
 	d.Detail = "Whether it fits is not known:\n" + strings.Join(lines, "\n") +
-		"\n\nSee what is wrong with muster backends, mend it and plan again; or name another backend in place."
+		"\n\nRun muster backends to see what is wrong, fix it and plan again; or name another backend in place."
 	if len(rest) > 0 {
 		d.Detail += "\n\nThe others do not fit:\n" + strings.Join(rest, "\n")
 	}
@@ -212,7 +212,7 @@ func before(a, b option) bool {
 	if x, y := idles(a), idles(b); x != y {
 		return x < y
 	}
-	return a.bad.said > b.bad.said
+	return a.bad.quote > b.bad.quote
 }
 
 // onlyTooLong tells the case in which a job would fit if only it were shorter:
@@ -230,15 +230,15 @@ func onlyTooLong(options []option) (detail string, longest *option) {
 	if longest.pool.Name != "" {
 		where = capital(strings.TrimSpace(longest.pool.Word+" "+longest.pool.Name)) + " of " + where
 	}
-	if longest.bad.said != "" && !strings.HasPrefix(longest.bad.said, poolName(longest.pool)) {
-		return fmt.Sprintf("%s: %s. %s.", where, longest.bad.said, capital(longest.bad.would)), longest
+	if longest.bad.quote != "" && !strings.HasPrefix(longest.bad.quote, poolName(longest.pool)) {
+		return fmt.Sprintf("%s: %s. %s.", where, longest.bad.quote, capital(longest.bad.would)), longest
 	}
 	return fmt.Sprintf("%s %s. %s.", where, longest.bad.short, capital(longest.bad.would)), longest
 }
 
 // limiter is who ends jobs too early: the pool, or what its backend names instead.
 func limiter(o *option) string {
-	if who, _, ok := strings.Cut(o.bad.said, " ends jobs at "); ok && !strings.HasPrefix(o.bad.said, poolName(o.pool)) {
+	if who, _, ok := strings.Cut(o.bad.quote, " ends jobs at "); ok && !strings.HasPrefix(o.bad.quote, poolName(o.pool)) {
 		return who
 	}
 	return "the " + orElse(o.pool.Word, "pool")

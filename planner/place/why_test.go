@@ -13,7 +13,7 @@ import (
 func TestWhatWouldFitIsTheLeastToGiveUp(t *testing.T) {
 	t.Parallel()
 	pool := func(name string, gib int64, model string) offer.Pool {
-		return offer.Pool{Backend: "slurm.alpine", Name: name, Word: "partition", CPUs: 64, Memory: gib << 30, GPUs: 3, GPUModel: model, MaxNodes: 4, Idle: 3, Total: 3, Price: offer.Price{Known: true}}
+		return offer.Pool{Backend: "slurm.alpine", Name: name, Kind: offer.QueuePool, Word: "partition", CPUs: 64, Memory: gib << 30, GPUs: 3, GPUModel: model, MaxNodes: 4, Idle: 3, Total: 3, Price: offer.Price{Known: true}}
 	}
 	pools := []offer.Pool{pool("a", 256, "A100"), pool("mixed", 64, "A100 or V100"), pool("big", 1024, "L40")}
 	for want, s := range map[string]offer.Shape{
@@ -36,7 +36,7 @@ func TestWhoEndsJobs(t *testing.T) {
 		"qos normal ends jobs at 12h":       "walltime is longer than qos normal allows: ",
 		"partition amilan ends jobs at 12h": "walltime is longer than the partition allows: ",
 	} {
-		p := offer.Pool{Backend: "slurm.alpine", Name: "amilan", Word: "partition", CPUs: 64, MaxNodes: 4, MaxTime: 12 * time.Hour, Price: offer.Price{Known: true}}
+		p := offer.Pool{Backend: "slurm.alpine", Name: "amilan", Kind: offer.QueuePool, Word: "partition", CPUs: 64, MaxNodes: 4, MaxTime: 12 * time.Hour, Price: offer.Price{Known: true}}
 		_, got := decide(t, Group{Shape: s, Candidates: []string{"slurm.alpine"}}, func(in *Input) { in.Pools = []offer.Pool{p} },
 			quoted(s, map[string]offer.Quote{"amilan": {Why: said, MaxTime: 12 * time.Hour, Wait: -1}}))
 		if !strings.HasPrefix(got, want) {

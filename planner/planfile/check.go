@@ -10,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
@@ -48,7 +49,7 @@ func (f *File) Check(c *lang.Campaign, st *state.State, quotes []place.Quoted, n
 	return l
 }
 
-func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }
+func day(t time.Time) string { return units.FormatTime(t.UTC()) }
 
 // checkCampaign names the files that changed.
 func (f *File) checkCampaign(l *diag.List, c *lang.Campaign) {
@@ -116,7 +117,7 @@ func (f *File) checkJobs(l *diag.List, st *state.State, begun bool) {
 	if n > mostNamed {
 		moved = append(moved, fmt.Sprintf("and %d more", n-mostNamed))
 	}
-	l.Errorf("The state moved since the plan was made", "The state was at serial %d and is at %d:\n  %s\n\nPlan again to see what is left to do.", f.Head.Serial, st.Serial, strings.Join(moved, "\n  "))
+	l.Errorf("The state changed since the plan was made", "The state was at serial %d and is at %d:\n  %s\n\nPlan again to see the remaining work.", f.Head.Serial, st.Serial, strings.Join(moved, "\n  "))
 }
 
 func (c *columns) anyRecord() bool {
@@ -186,8 +187,8 @@ func (f *File) checkPrices(l *diag.List, c *lang.Campaign, quotes []place.Quoted
 	}
 }
 
-// checkExpiry refuses placements at a price that no longer stands and that
-// nobody has offered anew.
+// checkExpiry refuses placements at a price that expired and that
+// nobody has offered again.
 func (f *File) checkExpiry(l *diag.List, quotes []place.Quoted, now time.Time) {
 	said := map[string]bool{}
 	for _, p := range f.Head.Phases {
@@ -209,7 +210,7 @@ func (f *File) checkExpiry(l *diag.List, quotes []place.Quoted, now time.Time) {
 func quoteFor(quotes []place.Quoted, d place.Decision) (offer.Quote, bool) {
 	for _, q := range quotes {
 		q.Shape.Options = d.Shape.Options // which change no price
-		if q.Quote.Backend == d.Backend && q.Quote.Pool == d.Pool && place.ShapeKey(q.Shape) == place.ShapeKey(d.Shape) {
+		if q.Quote.Backend == d.Backend && q.Quote.Pool == d.Pool && q.Shape.Key() == d.Shape.Key() {
 			return q.Quote, true
 		}
 	}
@@ -218,8 +219,8 @@ func quoteFor(quotes []place.Quoted, d place.Decision) (offer.Quote, bool) {
 
 // rose compares what an hour costs then and now.
 func rose(d place.Decision, now offer.Price, tolerance decimal.Decimal) string {
-	then, before := place.Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
-	today, known := place.Cost(d.Shape, now, d.WholeNode, time.Hour)
+	then, before := place.Cost(d.Shape, d.Price, time.Hour)
+	today, known := place.Cost(d.Shape, now, time.Hour)
 	if text := lost(before, known); text != "" {
 		return text
 	}

@@ -43,6 +43,8 @@ type Document struct {
 	Critical  []string       `json:"critical_path,omitempty"`
 	Faster    []Faster       `json:"faster,omitempty"`
 	Budgets   []Budget       `json:"budgets,omitempty"`
+	Inside    string         `json:"inside_budgets,omitempty"` // in one sentence
+	Risks     []planner.Risk `json:"risks,omitempty"`
 	Ceiling   state.Amounts  `json:"ceiling,omitempty"`
 	Asks      []string       `json:"needs_saved_plan,omitempty"`
 	Basis     []string       `json:"basis,omitempty"`
@@ -79,13 +81,15 @@ type Counts struct {
 	// OutputBytes are jobs that were done and whose outputs hold other bytes now.
 	OutputBytes int `json:"output_changed"`
 	// Restore are jobs whose earlier result is put back, and that do not run.
-	Restore  int `json:"restore"`
-	Forget   int `json:"forget"`
-	Release  int `json:"release"`
-	Record   int `json:"record"`
-	Delete   int `json:"delete,omitempty"` // recorded outputs
-	Selected int `json:"selected"`
-	Total    int `json:"total"`
+	Restore int `json:"restore"`
+	// AdoptFiles are jobs that take files that are there for their result, and that do not run.
+	AdoptFiles int `json:"adopt_files"`
+	Forget     int `json:"forget"`
+	Release    int `json:"release"`
+	Record     int `json:"record"`
+	Delete     int `json:"delete,omitempty"` // recorded outputs
+	Selected   int `json:"selected"`
+	Total      int `json:"total"`
 }
 
 // Backend is a line about a backend.
@@ -170,6 +174,7 @@ type Reason struct {
 	Field string `json:"field"`
 	Old   string `json:"old,omitempty"`
 	New   string `json:"new,omitempty"`
+	Files string `json:"files,omitempty"` // whose bytes differ: the first and how many more
 }
 
 // Other is a row outside the wanted jobs.
@@ -245,7 +250,7 @@ type Walltime struct {
 	Mark string  `json:"mark"`
 }
 
-// Budget is how a budget stands.
+// Budget is a budget, its use and whether it holds.
 type Budget struct {
 	Name     string        `json:"name"`
 	Limits   state.Amounts `json:"limits"`
@@ -265,7 +270,7 @@ func (h Head) document() Document {
 	d := Document{
 		FormatVersion: FormatVersion, Type: "plan", Muster: h.Muster, ID: h.ID, Campaign: h.Campaign, Digest: h.Digest, Lineage: h.Lineage, Serial: h.Serial,
 		Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy, RefreshOnly: h.Options.RefreshOnly, Counts: countsOf(h.Counts), Critical: h.Forecast.Critical, Ceiling: h.Ceiling, Asks: h.Asks,
-		Basis: h.Forecast.Basis, Notes: h.Notes, Phases: []PhaseSummary{}, Cost: []Cost{},
+		Basis: h.Forecast.Basis, Notes: h.Notes, Risks: h.Risks, Inside: h.Inside, Phases: []PhaseSummary{}, Cost: []Cost{},
 		Walltime: Walltime{h.Forecast.Walltime.P50.Seconds(), h.Forecast.Walltime.P90.Seconds(), marks[h.Forecast.Walltime.Mark]},
 	}
 	for _, b := range h.Backends {

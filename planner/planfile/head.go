@@ -1,7 +1,7 @@
-// Package planfile keeps plans in files: what was reviewed is what is done,
-// or the file says what moved since. A file is a JSON head, binary rows and a
-// checksum, mode 0600, and is printed without starting any provider. Sensitive
-// values are not in it: neither commands nor environments are.
+// Package planfile saves plans in files, and applies a file only if the
+// campaign and its state are as reviewed. A file is a JSON head, binary rows
+// and a checksum, mode 0600. Printing it starts no provider. It contains no
+// commands, environments or other sensitive values.
 package planfile
 
 import (
@@ -55,6 +55,8 @@ type Head struct {
 	Counts    planner.Counts        `json:"counts"`
 	Quotes    []place.Quoted        `json:"quotes,omitempty"`
 	Faster    []planner.Faster      `json:"faster,omitempty"`
+	Risks     []planner.Risk        `json:"risks,omitempty"`
+	Inside    string                `json:"inside,omitempty"`
 
 	// Variables are the values it was made with, as JSON, by name. Of a
 	// sensitive one there is only the name, in Sensitive.
@@ -67,14 +69,16 @@ type Head struct {
 
 // A Phase is the part of a phase's plan that is not by cell.
 type Phase struct {
-	Name       string               `json:"name"`
-	Cells      int                  `json:"cells"`
-	Placements []place.Decision     `json:"placements,omitempty"`
-	Smoke      *planner.Gate        `json:"smoke,omitempty"`
-	Pilot      []int                `json:"pilot,omitempty"`
-	Hold       string               `json:"hold,omitempty"`
-	Source     planner.SourceDigest `json:"source"`
-	Images     []string             `json:"images,omitempty"`
+	Name        string               `json:"name"`
+	Cells       int                  `json:"cells"`
+	Placements  []place.Decision     `json:"placements,omitempty"`
+	Smoke       *planner.Gate        `json:"smoke,omitempty"`
+	Pilot       []int                `json:"pilot,omitempty"`
+	Hold        string               `json:"hold,omitempty"`
+	Source      planner.SourceDigest `json:"source"`
+	Images      []string             `json:"images,omitempty"`
+	SmokeImages []string             `json:"smoke_images,omitempty"`
+	ImageStamps map[string]uint64    `json:"image_stamps,omitempty"`
 	// Raw are the files of inputs that no phase makes, as in planner.PhasePlan.
 	Raw map[string][][]result.File `json:"raw,omitempty"`
 }
@@ -102,6 +106,7 @@ type Detail struct {
 	Seen     []state.Output   `json:"seen,omitempty"`
 	Foreign  []offer.Output   `json:"foreign,omitempty"`
 	Whose    string           `json:"whose,omitempty"`
+	At       string           `json:"at,omitempty"`
 }
 
 // A Before is an action's precondition: the record as the plan saw it.
@@ -131,7 +136,7 @@ func before(job *state.Job) Before {
 }
 
 func detail(d planner.Detail) Detail {
-	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose}
+	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose, At: d.At}
 	if !d.Computed.IsZero() {
 		out.Computed = d.Computed.String()
 	}
@@ -139,7 +144,7 @@ func detail(d planner.Detail) Detail {
 }
 
 func (d Detail) plan() planner.Detail {
-	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose}
+	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose, At: d.At}
 	out.Computed, _ = result.ParseHash(d.Computed)
 	return out
 }

@@ -13,7 +13,7 @@ func sortedNames(m map[string]any) []string { return slices.Sorted(maps.Keys(m))
 func countsOf(c planner.Counts) Counts {
 	return Counts{
 		Run: c.Run, Rerun: c.Rerun, Cancel: c.Cancel, Unchanged: c.Unchanged, Smoke: c.Smoke, Retry: c.Retry, Resubmit: c.Resubmit, Continue: c.Continue,
-		Adopt: c.Adopt, Move: c.Move, Accept: c.Accept, Held: c.Held, Blocked: c.Blocked, Unknown: c.Unknown, Missing: c.Missing, InputBytes: c.Bytes, OutputBytes: c.Altered, Restore: c.Restore,
+		Adopt: c.Adopt, Move: c.Move, Accept: c.Accept, Held: c.Held, Blocked: c.Blocked, Unknown: c.Unknown, Missing: c.Missing, InputBytes: c.Bytes, OutputBytes: c.Altered, Restore: c.Restore, AdoptFiles: c.AdoptFiles,
 		Forget: c.Forget, Release: c.Release, Record: c.Record, Delete: c.Delete, Selected: c.Selected, Total: c.Total,
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -63,7 +63,7 @@ func load(t *testing.T, text string) *lang.Campaign {
 }
 
 func pool() offer.Pool {
-	return offer.Pool{Backend: "local.local", Word: "machine", CPUs: 4, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "1"}}
+	return offer.Pool{Backend: "local.local", Kind: offer.MachinePool, Word: "machine", CPUs: 4, GPUs: 2, GPUModel: "A100", Idle: 2, Total: 2, Price: offer.Price{Known: true, USDPerGPUHour: "1"}}
 }
 
 // saved plans a campaign, saves the plan and reads it back.
@@ -90,7 +90,7 @@ func completed(p *planner.Plan, cells ...int) *state.State {
 	pp := p.Phases[0]
 	for _, i := range cells {
 		a := pp.Phase.Address(i)
-		st.Jobs[a] = &state.Job{Address: a, Phase: "a", Axes: pp.Phase.Axes(i), Scheme: planner.Scheme, Result: pp.Result[i].String(), Status: state.Completed,
+		st.Jobs[a] = &state.Job{Address: a, Phase: "a", Axes: state.TextsOf(pp.Phase.Axes(i)), Scheme: planner.Scheme, Result: pp.Result[i].String(), Status: state.Completed,
 			Attempts: []state.Attempt{{N: 1, Token: "t", Backend: "local.local"}}}
 	}
 	return st
@@ -116,7 +116,7 @@ func TestReadGivesBackWhatWasWritten(t *testing.T) {
 	if got.ID != p.ID || got.Counts != p.Counts || !reflect.DeepEqual(got.Ceiling, p.Ceiling) || f.Options().Reason != "why not" {
 		t.Errorf("head %+v", f.Head)
 	}
-	if a, k := launches.Ceiling(got.Phases[0].Decision(0), got.Phases[0].Phase.Retry, nil); !k.All() || a["usd"].String() != "1" {
+	if a, k := ceiling.Ceiling(got.Phases[0].Decision(0), got.Phases[0].Phase.Retry, nil); !k.All() || a["usd"].String() != "1" {
 		t.Errorf("ceiling of a bound plan: %v", a)
 	}
 	info, err := os.Stat(path)

@@ -19,7 +19,7 @@ func (f *File) Progress(p *planner.Plan, st *state.State) {
 		c := &f.phases[i]
 		pp.Kind = slices.Clone(pp.Kind)
 		for cell, k := range pp.Kind {
-			if !k.Starts() && k != planner.Blocked && k != planner.Restore {
+			if !k.Starts() && k != planner.Blocked && k != planner.Restore && k != planner.AdoptFiles {
 				continue
 			}
 			job := st.Jobs[pp.Phase.Address(cell)]

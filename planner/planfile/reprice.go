@@ -75,7 +75,7 @@ func asked(pp *planner.PhasePlan, unasked map[string]bool) map[string]place.Cand
 }
 
 func site(d *place.Decision, backend, pool string) string {
-	return place.ShapeKey(d.Shape) + "\x00" + backend + "\x00" + pool
+	return d.Shape.Key() + "\x00" + backend + "\x00" + pool
 }
 
 // reprice gives a decision and its candidates what is charged today; what is
@@ -109,8 +109,8 @@ func lost(then, now place.Known) string {
 // rise. The wait is no price, and is not compared.
 func dearer(was, is place.Decision, tolerance decimal.Decimal) string {
 	was.Price.Known, is.Price.Known = was.Price.Known || was.Price.BillsWhileQueued, is.Price.Known || is.Price.BillsWhileQueued
-	then, before := place.AtMost(was.Shape, was.Price, was.WholeNode, was.Boot, was.Hold)
-	now, today := place.AtMost(is.Shape, is.Price, is.WholeNode, is.Boot, is.Hold)
+	then, before := place.AtMost(was.Shape, was.Price, was.Boot, was.Hold)
+	now, today := place.AtMost(is.Shape, is.Price, is.Boot, is.Hold)
 	if text := lost(before, today); text != "" {
 		return text
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/heads"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -62,7 +61,7 @@ func TestReprice(t *testing.T) {
 			before := p.Phases[0].Placements
 			today := plan(tc.is)
 			if name == "not asked" {
-				today.Backends = []heads.View{{Name: "ssh.x"}, {Name: "local.local", Problem: "no route to host"}}
+				today.Backends = []planner.BackendView{{Name: "ssh.x"}, {Name: "local.local", Problem: "no route to host"}}
 			}
 			l := Reprice(p, today, lang.Policy{PriceTolerance: 0.1})
 			if got := l.HasErrors(); got != (tc.want != "") || got && !strings.Contains(l.Err().Error(), tc.want) {

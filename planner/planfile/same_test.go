@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// TestSamePlanSameBytes: a plan made anew, from the campaign read anew, is the same
+// TestSamePlanSameBytes: a plan made again, from the campaign read again, is the same
 // bytes, with history that runtimes, turns and failures are from, many phases,
 // pools and budgets, and several made beside one another.
 func TestSamePlanSameBytes(t *testing.T) {
@@ -58,8 +58,8 @@ phase "p%d" {
 `, k, after, k, 1+k)
 	}
 	pools := []offer.Pool{
-		{Backend: "ssh.lab", Word: "machine", CPUs: 64, GPUs: 3, Idle: 3, Total: 3, Price: offer.Price{Known: true}},
-		{Backend: "ssh.paid", Word: "machine", CPUs: 64, GPUs: 8, Idle: 8, Total: 8, Price: offer.Price{Known: true, USDPerGPUHour: "1.5"}},
+		{Backend: "ssh.lab", Kind: offer.MachinePool, Word: "machine", CPUs: 64, GPUs: 3, Idle: 3, Total: 3, Price: offer.Price{Known: true}},
+		{Backend: "ssh.paid", Kind: offer.MachinePool, Word: "machine", CPUs: 64, GPUs: 8, Idle: 8, Total: 8, Price: offer.Price{Known: true, USDPerGPUHour: "1.5"}},
 	}
 	bytesOf := func(c *lang.Campaign) (string, error) {
 		in := planner.Input{Campaign: c, Pools: pools, Now: now}
@@ -119,7 +119,7 @@ func past(p *planner.Plan) *state.State {
 			n := int(pp.Phase.Grid.Coord(i, 0))
 			took := time.Duration(1+n)*20*time.Minute + time.Duration(i)*time.Minute
 			began := now.Add(-100 * time.Hour).Add(time.Duration(i) * time.Hour)
-			job := &state.Job{Address: pp.Phase.Address(i), Phase: pp.Phase.Name, Axes: pp.Phase.Axes(i), Scheme: planner.Scheme, Result: pp.Result[i].String(), Status: state.Completed}
+			job := &state.Job{Address: pp.Phase.Address(i), Phase: pp.Phase.Name, Axes: state.TextsOf(pp.Phase.Axes(i)), Scheme: planner.Scheme, Result: pp.Result[i].String(), Status: state.Completed}
 			if i%8 == 0 {
 				job.Attempts = append(job.Attempts, state.Attempt{N: 1, Backend: "ssh.lab", Queued: began.Add(-time.Hour), Started: began.Add(-time.Hour), Ended: began, Class: "node_failure"})
 			}

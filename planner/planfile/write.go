@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -22,13 +22,16 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// magic begins every plan file; the format's number stands in the head.
+// magic begins every plan file; the head has the format's number.
 const magic = "muster plan\n"
 
 // Write saves a plan: to a temporary file beside it, synced, then renamed, so
 // that a reader never sees half of one.
 func Write(path string, p *planner.Plan, m Meta) error {
-	return save(path, func(w io.Writer) error { return encode(w, p, m) })
+	if err := atomicfile.Fill(path, 0o600, func(w io.Writer) error { return encode(w, p, m) }); err != nil {
+		return fmt.Errorf("save plan %s: %w", path, err)
+	}
+	return nil
 }
 
 // Encode gives what Write would write.
@@ -36,28 +39,6 @@ func Encode(p *planner.Plan, m Meta) ([]byte, error) {
 	var b bytes.Buffer
 	err := encode(&b, p, m)
 	return b.Bytes(), err
-}
-
-func save(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".muster-plan-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("save plan %s: %w", path, err)
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("save plan %s: %w", path, err)
-	}
-	return nil
 }
 
 func encode(w io.Writer, p *planner.Plan, m Meta) error {
@@ -78,7 +59,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 	h := Head{
 		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Body: p.Body, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
 		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
-		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Faster: p.Faster(),
+		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Faster: p.Faster(), Risks: p.Risks(), Inside: p.Inside(),
 	}
 	if p.Counts.Changes() {
 		h.Quotes = m.Input.Quotes // they are what is approved, and here something is
@@ -89,7 +70,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 		h.Variables, h.Sensitive = variables(c)
 	}
 	for _, pp := range p.Phases {
-		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Source: pp.Source, Images: pp.Images, Raw: pp.Raw})
+		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Source: pp.Source, Images: pp.Images, SmokeImages: pp.SmokeImages, ImageStamps: pp.ImageStamps, Raw: pp.Raw})
 	}
 	for _, r := range p.Loose {
 		h.Loose = append(h.Loose, Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, PerHour: r.PerHour, Detail: detail(r.Detail), Before: before(r.Detail.State)})

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/grid"
@@ -20,16 +22,27 @@ type Content struct {
 	Name    string // Image, or that of an input
 	Variant lang.Variant
 	Of      grid.Projection
-	Digests []string // by combination of Of; "" = not known
-	Files   [][]File // of an input, by combination of Of
+	Digests []string          // by combination of Of; "" = not known
+	Files   [][]File          // of an input, by combination of Of
+	Stamps  map[string]uint64 // of an image, by ImageAt: offer.Stamp of the file, taken with its digest
 }
 
 // A File is one of an input that no phase makes.
 type File struct {
-	Path   string `json:"path"`             // below the campaign's folder, or absolute
+	Path   string `json:"path"`             // below the campaign's folder, or its backend's workdir; or absolute
 	Digest string `json:"digest,omitempty"` // "" = not taken yet
-	Stamp  uint64 `json:"stamp,omitempty"`  // offer.Stamp on muster's machine, taken with the digest
+	Stamp  uint64 `json:"stamp,omitempty"`  // offer.Stamp where it is, taken with the digest
 	Size   int64  `json:"size"`             // bytes
+}
+
+// CopiesDir is the folder, below the workdir of a backend, of copies of files that
+// no phase makes.
+const CopiesDir = ".muster/inputs"
+
+// Copy is the path of the file's copies below CopiesDir: its name in a folder named
+// by its bytes.
+func (f *File) Copy() string {
+	return path.Join(strings.TrimPrefix(f.Digest, "sha256:"), path.Base(f.Path))
 }
 
 // listing is the form in which the files of a list are hashed and kept.
@@ -96,15 +109,32 @@ func (cs Contents) Cell(p *lang.Phase, v lang.Variant, name string, cell int) st
 	return cs[p.Name][i].of(cell)
 }
 
-// Digests are those of a content of a phase's runs, by combination; nil where
-// there is none.
-func (cs Contents) Digests(p *lang.Phase, name string) []string {
+// Digests are those of the images of a phase's runs or smokes, by combination; nil
+// where there is none.
+func (cs Contents) Digests(p *lang.Phase, v lang.Variant) []string {
 	for _, c := range cs[p.Name] {
-		if c.Name == name && c.Variant == lang.Run {
+		if c.Name == Image && c.Variant == v {
 			return c.Digests
 		}
 	}
 	return nil
+}
+
+// ImageAt names the file of an image that has a digest on a backend.
+func ImageAt(backend, digest string) string { return backend + " " + digest }
+
+// Stamps are those of the images of a phase, by ImageAt.
+func (cs Contents) Stamps(p *lang.Phase) map[string]uint64 {
+	var out map[string]uint64
+	for _, c := range cs[p.Name] {
+		for at, stamp := range c.Stamps {
+			if out == nil {
+				out = map[string]uint64{}
+			}
+			out[at] = stamp
+		}
+	}
+	return out
 }
 
 // Files are those of the inputs of a phase that no phase makes, by name and then

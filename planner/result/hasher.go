@@ -1,6 +1,6 @@
-// Package result computes result hashes: the same job has the same hash on
-// every machine and under every name, and whatever changes what it would make
-// changes the hash. It knows nothing of plans or records.
+// Package result computes result hashes. A job has the same hash on every
+// machine and under every name, and the hash changes with everything that
+// determines the job's outputs. The package knows nothing of plans or records.
 package result
 
 import (
@@ -55,8 +55,7 @@ func (h *Hasher) Read(contents Contents) *Hasher {
 
 // Phase hashes every cell of a phase whose producers are hashed already.
 func (h *Hasher) Phase(p *lang.Phase) []Hash {
-	// By name: the order of blocks in the file means nothing.
-	h.inputs[p] = slices.SortedFunc(slices.Values(p.Inputs), func(a, b *lang.Input) int { return strings.Compare(a.Name, b.Name) })
+	h.takeInputs(p)
 	for _, in := range p.Inputs {
 		h.groups[in] = h.inputGroups(in)
 	}
@@ -69,8 +68,30 @@ func (h *Hasher) Phase(p *lang.Phase) []Hash {
 	return out
 }
 
-// Known takes the hashes of a phase that were computed earlier.
-func (h *Hasher) Known(p *lang.Phase, results []Hash) { h.results[p] = results }
+// takeInputs keeps the inputs of a phase by name: the order of blocks in the file
+// means nothing.
+func (h *Hasher) takeInputs(p *lang.Phase) {
+	h.inputs[p] = slices.SortedFunc(slices.Values(p.Inputs), func(a, b *lang.Input) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Known takes the hashes of a phase that were computed earlier. The slice may
+// change later, which Settle sees.
+func (h *Hasher) Known(p *lang.Phase, results []Hash) {
+	h.results[p] = results
+	h.takeInputs(p)
+}
+
+// Settle reads again what the producers of a cell have come to, so that With and
+// Fingerprint hash the cell by that.
+func (h *Hasher) Settle(p *lang.Phase, i int) {
+	for _, in := range h.inputs[p] {
+		if h.groups[in] == nil {
+			h.groups[in] = make([]Hash, in.Groups())
+		}
+		g := in.GroupOf(i)
+		h.groups[in][g] = h.group(in, g)
+	}
+}
 
 // Inputs are the inputs of a hashed phase by name.
 func (h *Hasher) Inputs(p *lang.Phase) []*lang.Input { return h.inputs[p] }
@@ -106,26 +127,43 @@ func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string, conte
 	return sum(buf)
 }
 
-// inputGroups is what each group of an input's consumers depends on: the one
-// producer's hash, or for a list a hash over all of them in key order.
+// Reading is a cell's hash together with the outputs that the phase's inputs read, by
+// input. A hash alone covers the producers, and not which of their outputs is read.
+func (h *Hasher) Reading(cell Hash, p *lang.Phase, outputs map[string]string) Hash {
+	buf := append(h.buf[:0], "muster outputs\n"...)
+	buf = append(buf, cell[:]...)
+	for _, in := range h.inputs[p] {
+		buf = append(append(buf, 0), in.Name...)
+		buf = append(append(buf, '='), outputs[in.Name]...)
+	}
+	h.buf = buf
+	return sum(buf)
+}
+
+// inputGroups is what each group of an input's consumers depends on.
 func (h *Hasher) inputGroups(in *lang.Input) []Hash {
-	producers := h.results[in.From]
 	out := make([]Hash, in.Groups())
 	for g := range out {
-		members := in.Members(g)
-		if !in.All && len(members) == 1 {
-			out[g] = producers[members[0]]
-			continue
-		}
-		d := sha256.New()
-		d.Write([]byte(h.prefix))
-		for _, m := range members {
-			h.buf = append(in.From.AppendKey(h.buf[:0], m), 0)
-			h.buf = append(h.buf, producers[m][:]...)
-			d.Write(h.buf)
-		}
-		copy(out[g][:], d.Sum(h.buf[:0]))
+		out[g] = h.group(in, g)
 	}
+	return out
+}
+
+// group is what one group of an input's consumers depends on: the one producer's
+// hash, or for a list a hash over all of them in key order.
+func (h *Hasher) group(in *lang.Input, g int) (out Hash) {
+	producers, members := h.results[in.From], in.Members(g)
+	if !in.All && len(members) == 1 {
+		return producers[members[0]]
+	}
+	d := sha256.New()
+	d.Write([]byte(h.prefix))
+	for _, m := range members {
+		h.buf = append(in.From.AppendKey(h.buf[:0], m), 0)
+		h.buf = append(h.buf, producers[m][:]...)
+		d.Write(h.buf)
+	}
+	copy(out[:], d.Sum(h.buf[:0]))
 	return out
 }
 
@@ -137,9 +175,10 @@ func sourceDigest(p *lang.Phase, sources map[string]Source) string {
 	return sources[p.Source.Key()].Digest
 }
 
-// Fingerprint is a smoke's hash in an environment class.
-func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string) Hash {
-	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources), nil)
+// Fingerprint is a smoke's hash in an environment class, by given digests of its
+// contents; nil is for those that are known.
+func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string, digest func(name string) string) Hash {
+	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources), digest)
 	buf := append(h.buf[:0], "muster smoke\n"...)
 	buf = append(append(buf, r[:]...), class...)
 	h.buf = buf

@@ -13,10 +13,13 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// AssumedBandwidth is what a link to another machine carries of which nobody
+// AssumedBandwidth is what a link to another machine carries where nobody
 // measured or stated it, bytes a second: a judgement of ours, of ssh between
 // sites.
 const AssumedBandwidth = 10 << 20
+
+// Assumed is how a speed is known that nobody measured.
+const Assumed = "as assumed: none was measured"
 
 // small is a file of which the time to move it tells nothing of the link: most
 // of it is spent on finding, opening and checking it.
@@ -50,7 +53,7 @@ func LinkOf(b *lang.Backend, st *state.State) Link {
 		_ = json.Unmarshal(b.Config, &says) // checked against its schema
 		return Link{Bytes: max(says.Bandwidth, 0), How: "as it says", Doubt: 1}
 	}
-	l := Link{Bytes: AssumedBandwidth, How: "as assumed: none was measured", Doubt: assumedDoubt}
+	l := Link{Bytes: AssumedBandwidth, How: Assumed, Doubt: assumedDoubt}
 	var large, little []moved
 	for _, m := range movedBy(st, b.Address()) {
 		if m.bytes < small {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/forecast"
-	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -54,13 +53,13 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLoad: each way is one haul however many inputs read what goes it, and what
+// TestLoad: each way is one transfer however many inputs read what goes it, and what
 // is counted of it is told.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		edit func(phases map[string]*Phase)
-		want string // hauls and what is told of them
+		want string // transfers and what is told of them
 	}{
 		"two that read the same": {func(phases map[string]*Phase) { phases["a"].done("slurm.x") },
 			"a.o to ssh.lab 0,1,2 1µs: a.o to ssh.lab: 3 outputs of 10B, at 10MiB a second (slurm.x, as assumed: none was measured)"},
@@ -82,19 +81,19 @@ func TestLoad(t *testing.T) {
 			phases["b"].goes("ssh.lab")
 			phases["c"].goes("ssh.lab")
 			c.edit(phases)
-			carrier := &Carrier{Spots: hosts.NewSpots([]offer.Pool{{Backend: "ssh.lab"}, {Backend: "slurm.x"}}, nil), State: &state.State{}, Backends: []*lang.Backend{{Type: "ssh", Name: "lab"}, {Type: "slurm", Name: "x"}},
+			carrier := &Carrier{Filesystems: NewFilesystems([]offer.Pool{{Backend: "ssh.lab"}, {Backend: "slurm.x"}}, nil), State: &state.State{}, Backends: []*lang.Backend{{Type: "ssh", Name: "lab"}, {Type: "slurm", Name: "x"}},
 				Phase: func(name string) *Phase { return phases[name] }}
 			in := forecast.Input{}
 			var rows []Transfer
 			for _, p := range []string{"a", "b", "c"} {
 				in.Phases = append(in.Phases, forecast.NewPhase(phases[p].Phase))
 				for _, i := range phases[p].Inputs {
-					rows = append(rows, Of(carrier.Spots, phases[p], phases["a"], i)...)
+					rows = append(rows, Of(carrier.Filesystems, phases[p], phases["a"], i)...)
 				}
 			}
 			carrier.Load(&in, rows)
 			var got []string
-			for _, h := range in.Hauls {
+			for _, h := range in.Transfers {
 				var cells []string
 				for _, cell := range h.Cells {
 					cells = append(cells, string(rune('0'+cell)))

@@ -1,6 +1,6 @@
-// Package transfers lists the files that the jobs of a plan read on another
-// backend, or another host, than where they lie: one row for each input and
-// each way, each producer once however many consumers read it there.
+// Package transfers lists the files that a plan moves because their readers run
+// on another backend or host: one row for each input and pair of hosts, with
+// each producer once for all its readers. It knows which hosts share files.
 package transfers
 
 import (
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
@@ -30,12 +29,14 @@ type Transfer struct {
 	Cells    []int32 // producer cells
 	Push     bool
 	Output   string
-	Cost     *Cost `json:",omitempty"` // nil: nothing is billed
+	// Raw says that no phase makes the files; Cells are classes of lang.RawInput then.
+	Raw  bool  `json:",omitempty"`
+	Cost *Cost `json:",omitempty"` // nil: nothing is billed
 }
 
 // Ends are the two places of a transfer as they are shown.
 func (t Transfer) Ends() (from, to string) {
-	return hosts.Spot{Backend: t.From, Pool: t.FromHost}.Name(), hosts.Spot{Backend: t.To, Pool: t.ToHost}.Name()
+	return Filesystem{Backend: t.From, Pool: t.FromHost}.Name(), Filesystem{Backend: t.To, Pool: t.ToHost}.Name()
 }
 
 // A Phase is what is asked of one phase of a plan: which cells start, and
@@ -55,28 +56,28 @@ func (p *Phase) decision(cell int) place.Decision {
 	return place.Decision{}
 }
 
-// A haul is one input's files on one way, in the making.
-type haul struct {
+// A draft is a row in the making: one input's files on one way.
+type draft struct {
 	t       Transfer
 	unknown bool
 }
 
-// Of lists the transfers of one input of a phase of which something starts,
+// Of lists the transfers of one input of a phase with jobs that start,
 // in order of their ways.
-func Of(spots *hosts.Spots, p, from *Phase, in *lang.Input) []Transfer {
-	if onePlace(spots, p, from) {
+func Of(filesystems *Filesystems, p, from *Phase, in *lang.Input) []Transfer {
+	if onePlace(filesystems, p, from) {
 		return nil
 	}
-	to := make([]hosts.Spot, len(p.Placements))
+	to := make([]Filesystem, len(p.Placements))
 	for i, d := range p.Placements {
-		to[i] = spots.Of(d.Backend, d.Pool)
+		to[i] = filesystems.Of(d.Backend, d.Pool)
 	}
 	type need struct {
 		group int
-		to    hosts.Spot
+		to    Filesystem
 	}
 	done := map[need]bool{}
-	hauls := map[[2]hosts.Spot]*haul{}
+	drafts := map[[2]Filesystem]*draft{}
 	for i, at := range p.Place {
 		if int(at) >= len(to) || !p.Starts(i) {
 			continue
@@ -87,17 +88,17 @@ func Of(spots *hosts.Spots, p, from *Phase, in *lang.Input) []Transfer {
 		}
 		done[n] = true
 		for _, producer := range in.Members(n.group) {
-			add(hauls, spots, p, from, in, producer, n.to)
+			add(drafts, filesystems, p, from, in, producer, n.to)
 		}
 	}
-	return rows(hauls, from.Name)
+	return rows(drafts, from.Name)
 }
 
 // onePlace is the common case: everything on one machine.
-func onePlace(spots *hosts.Spots, p, from *Phase) bool {
-	var only hosts.Spot
+func onePlace(filesystems *Filesystems, p, from *Phase) bool {
+	var only Filesystem
 	for _, d := range slices.Concat(p.Placements, from.Placements) {
-		switch s := spots.Of(d.Backend, d.Pool); {
+		switch s := filesystems.Of(d.Backend, d.Pool); {
 		case s.Files == "":
 		case only.Files == "":
 			only = s
@@ -105,37 +106,37 @@ func onePlace(spots *hosts.Spots, p, from *Phase) bool {
 			return false
 		}
 	}
-	var last lie
+	var last location
 	for _, job := range from.Records {
 		if job == nil || only.Files == "" {
 			continue
 		}
 		for k := range job.Outputs {
-			if at := lieOf(job, &job.Outputs[k]); at != last {
-				if last = at; !only.Sees(spots.Of(at.backend, at.pool)) {
+			if at := locationOf(job, &job.Outputs[k]); at != last {
+				if last = at; !only.Sees(filesystems.Of(at.backend, at.pool)) {
 					return false
 				}
 			}
 		}
-		if at := job.Last(); at != nil && job.Status.Active() && !only.Sees(spots.Of(at.Backend, at.Pool)) {
+		if at := job.Last(); at != nil && job.Status.Active() && !only.Sees(filesystems.Of(at.Backend, at.Pool)) {
 			return false
 		}
 	}
 	return true
 }
 
-// add counts what a producer's output adds to the way from where it lies.
-func add(hauls map[[2]hosts.Spot]*haul, spots *hosts.Spots, p, from *Phase, in *lang.Input, producer int, to hosts.Spot) {
-	lies, output, known := Lies(spots, from, producer, in.Output)
-	if lies.Files == "" || lies.Sees(to) || output != nil && slices.ContainsFunc(Copies(spots, output), to.Sees) {
+// add counts what a producer's output adds to the way from where it is.
+func add(drafts map[[2]Filesystem]*draft, filesystems *Filesystems, p, from *Phase, in *lang.Input, producer int, to Filesystem) {
+	lies, output, known := Location(filesystems, from, producer, in.Output)
+	if lies.Files == "" || lies.Sees(to) || output != nil && slices.ContainsFunc(Copies(filesystems, output), to.Sees) {
 		return
 	}
-	key := [2]hosts.Spot{lies, to}
-	h := hauls[key]
+	key := [2]Filesystem{lies, to}
+	h := drafts[key]
 	if h == nil {
-		h = &haul{t: Transfer{Phase: p.Name, Input: in.Name, From: lies.Backend, FromHost: lies.Pool, To: to.Backend, ToHost: to.Pool,
+		h = &draft{t: Transfer{Phase: p.Name, Input: in.Name, From: lies.Backend, FromHost: lies.Pool, To: to.Backend, ToHost: to.Pool,
 			Output: in.Output, Push: !strings.HasPrefix(to.Backend, "local.")}}
-		hauls[key] = h
+		drafts[key] = h
 	}
 	h.t.Cells = append(h.t.Cells, int32(producer))
 	if !known {
@@ -147,9 +148,9 @@ func add(hauls map[[2]hosts.Spot]*haul, spots *hosts.Spots, p, from *Phase, in *
 	h.t.Bytes += output.Size
 }
 
-func rows(hauls map[[2]hosts.Spot]*haul, producer string) []Transfer {
+func rows(drafts map[[2]Filesystem]*draft, producer string) []Transfer {
 	var out []Transfer
-	for _, h := range hauls {
+	for _, h := range drafts {
 		if h.unknown {
 			h.t.Bytes, h.t.After = -1, producer
 		}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/hosts"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -111,12 +110,12 @@ func TestTransfers(t *testing.T) {
 			phases := fed(t)
 			a, to := phases["a"], phases[c.to]
 			c.edit(a, to)
-			spots := hosts.NewSpots([]offer.Pool{
+			filesystems := NewFilesystems([]offer.Pool{
 				{Backend: "ssh.lab", Name: "h", Filesystem: "h"}, {Backend: "ssh.lab", Name: "k", Filesystem: "k"},
 				{Backend: "slurm.x", Name: "p"}, {Backend: "local.local"},
 			}, nil)
 			var got []string
-			for _, row := range Of(spots, to, a, to.Inputs[0]) {
+			for _, row := range Of(filesystems, to, a, to.Inputs[0]) {
 				from, where := row.Ends()
 				text := fmt.Sprintf("%s → %s %d files %d bytes", from, where, row.Files, row.Bytes)
 				if row.After != "" {

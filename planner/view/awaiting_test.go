@@ -29,7 +29,7 @@ func TestAwaiting(t *testing.T) {
 		"1 job is held: `":   plan(planner.HeldKind, planner.HeldKind),
 		"2 jobs are held: `": plan(planner.None, planner.HeldKind, planner.HeldKind),
 	} {
-		if got := (Human{}).notes(p); (got == "") != (want == "") || !strings.Contains(got, want) {
+		if got := (Human{}).risks(p); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 )
 
@@ -21,21 +22,21 @@ func brief(p *planner.Plan) []line {
 			hidden++
 			jobsHidden += len(pp.Kind)
 		default:
-			lines = append(lines, line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), shape: text, note: where(pp), phase: true})
+			lines = append(lines, line{label: "phase." + pp.Phase.Name, amount: units.Count(len(pp.Kind), "job"), shape: text, note: where(pp), phase: true})
 		}
 	}
 	if hidden > 0 {
-		lines = append(lines, line{label: "… " + plural(hidden, "more phase"), amount: plural(jobsHidden, "job"), shape: "-verbose shows every one", phase: true})
+		lines = append(lines, line{label: "… " + units.Count(hidden, "more phase"), amount: units.Count(jobsHidden, "job"), shape: "-verbose shows every one", phase: true})
 	}
 	if n := len(p.Transfers); n > 0 {
 		files := 0
 		for _, t := range p.Transfers {
 			files += t.Files
 		}
-		lines = append(lines, line{label: "⇡⇣ transfers", amount: plural(files, "file"), shape: plural(n, "input") + " that move between backends", phase: true})
+		lines = append(lines, line{label: "⇡⇣ transfers", amount: units.Count(files, "file"), shape: units.Count(n, "input") + " that move between backends", phase: true})
 	}
 	if same > 0 {
-		lines = append(lines, line{label: plural(same, "phase") + " more", amount: plural(jobsSame, "job"), shape: "unchanged", phase: true})
+		lines = append(lines, line{label: units.Count(same, "phase") + " more", amount: units.Count(jobsSame, "job"), shape: "unchanged", phase: true})
 	}
 	return lines
 }
@@ -49,11 +50,11 @@ func kinds(pp *planner.PhasePlan) string {
 	}
 	var parts []string
 	if g := pp.Smoke; g != nil && len(g.Run) > 0 && pp.Hold == "" {
-		parts = append(parts, "+ smoke "+count(len(g.Launches())))
+		parts = append(parts, "+ smoke "+commas(len(g.Launches())))
 	}
 	for k := range n {
 		if kind := planner.Kind(k); n[k] > 0 && kind != planner.None && kind != planner.Skipped {
-			parts = append(parts, Word(kind)+" "+count(n[k]))
+			parts = append(parts, Word(kind)+" "+commas(n[k]))
 		}
 	}
 	if pp.Hold != "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Checklists prints the look before a submission: the ten points of every
-// phase that goes to Slurm, each passed or failed, and why.
+// phase that goes to a scheduler, each passed or failed, and why.
 func (h Human) Checklists(w io.Writer, lists []checklist.List) error {
 	lw := &term.LineWriter{W: w}
 	for _, l := range lists {

@@ -27,9 +27,9 @@ var costWidths = [3]int{8, 8, 9}
 // limitWidth is the least width in which a budget's limits end.
 const limitWidth = 7
 
-// foretold reports whether the plan has figures to show: something runs or
+// hasForecast reports whether the plan has figures to show: something runs or
 // waits, and it takes time or costs.
-func foretold(p *planner.Plan) bool {
+func hasForecast(p *planner.Plan) bool {
 	c := p.Counts
 	runs := c.Run + c.Retry + c.Rerun + c.Smoke + c.Resubmit + c.Continue + c.Adopt + c.Unknown
 	return c.Changes() && runs > 0 && !p.RefreshOnly && !p.Destroy
@@ -92,7 +92,7 @@ func (h Human) budgetsBelow(budgets []planner.BudgetCheck) string {
 	var out string
 	for i, c := range budgets {
 		if i == listedBudgets && !h.Verbose {
-			return out + fmt.Sprintf("  … and %s, in -json\n", plural(len(budgets)-i, "more budget"))
+			return out + fmt.Sprintf("  … and %s, in -json\n", units.Count(len(budgets)-i, "more budget"))
 		}
 		out += h.fit("  budget \"" + budgetName(c) + "\": " + limits(c))
 	}
@@ -210,11 +210,10 @@ func deadline(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	layout := "2006-01-02"
-	if !t.Equal(t.Truncate(24 * time.Hour)) {
-		layout = "2006-01-02 15:04"
+	if t.Equal(t.Truncate(24 * time.Hour)) {
+		return "done by " + t.UTC().Format(time.DateOnly)
 	}
-	return "done by " + t.Format(layout)
+	return "done by " + units.FormatTime(t)
 }
 
 // ganttWidth is the length of the time axis in columns, ganttRows how many
@@ -261,7 +260,7 @@ func (h Human) ganttOf(p *planner.Plan, figures bool) string {
 		b.WriteString(h.some([]string{path}, "  ", "    ", ""))
 	}
 	if n := len(spans) - len(shown); n > 0 {
-		b.WriteString("  … and " + plural(n, "more phase") + "\n")
+		b.WriteString("  … and " + units.Count(n, "more phase") + "\n")
 	}
 	return b.String()
 }

@@ -29,10 +29,10 @@ func (h Human) deletions(p *planner.Plan) string {
 	}
 	for i, k := range order {
 		if i == tableLines {
-			lines = append(lines, line{label: "…", shape: plural(len(order)-i, "more phase") + "; -verbose names every file"})
+			lines = append(lines, line{label: "…", shape: units.Count(len(order)-i, "more phase") + "; -verbose names every file"})
 			break
 		}
-		lines = append(lines, line{label: "- delete", amount: plural(outputs[k], "output"), shape: "of phase." + k.phase, note: "on " + k.backend + ", " + units.FormatSize(bytes[k])})
+		lines = append(lines, line{label: "- delete", amount: units.Count(outputs[k], "output"), shape: "of phase." + k.phase, note: "on " + k.backend + ", " + units.FormatSize(bytes[k])})
 	}
 	return h.layout(lines)
 }
@@ -40,7 +40,7 @@ func (h Human) deletions(p *planner.Plan) string {
 // refreshSummary is the last word of a plan that plans nothing.
 func refreshSummary(c planner.Counts) string {
 	if c.Record+c.Missing+c.Altered+c.Unknown == 0 {
-		return "Nothing happened that the state does not say. Nothing is planned."
+		return "Nothing has happened since the state was written. Nothing is planned."
 	}
 	s := "Since the state was written: " + jobs(c.Record, "has", "have") + " moved on"
 	if c.Missing > 0 {

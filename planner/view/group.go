@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A cluster is cells of one phase that the plan treats alike, for one reason.
@@ -81,8 +81,8 @@ func alike(pp *planner.PhasePlan) []uint16 {
 	first := map[key]uint16{}
 	for at, d := range pp.Placements {
 		out[at] = uint16(at)
-		k := key{d.Backend, d.Pool, d.GPUClass, place.ShapeKey(d.Shape), d.Segments}
-		if d.Word == "host" {
+		k := key{d.Backend, d.Pool, d.GPUClass, d.Shape.Key(), d.Segments}
+		if d.Kind == offer.HostPool {
 			k.pool = ""
 		}
 		if same, ok := first[k]; ok {

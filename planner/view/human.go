@@ -1,6 +1,6 @@
-// Package view prints plans: for people in at most a screenful however large
-// the campaign, as Markdown for a merge request, and for machines as JSON. It
-// decides nothing; every word it prints is in the plan.
+// Package view prints plans: for people on at most one screen, however large
+// the campaign; for merge requests as Markdown; for machines as JSON. It
+// decides nothing; every word that it prints is in the plan.
 package view
 
 import (
@@ -47,7 +47,7 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 	h.section(lw, h.loose(p))
 	h.section(lw, h.deletions(p))
 	h.section(lw, summary(p)+"\n")
-	if foretold(p) {
+	if hasForecast(p) {
 		h.section(lw, h.cost(p))
 		h.section(lw, h.basis(p))
 		h.section(lw, h.gantt(p))
@@ -56,10 +56,20 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 			h.section(lw, h.faster(p))
 		}
 	}
+	h.section(lw, h.risks(p))
 	h.section(lw, h.notes(p))
 	if h.Verbose {
 		h.section(lw, h.everyJob(p))
 	}
+	return lw.Err
+}
+
+// Waiting writes which jobs of a plan that starts nothing wait for somebody, why, and
+// what to do.
+func (h Human) Waiting(w io.Writer, p *planner.Plan) error {
+	lw := &term.LineWriter{W: w}
+	h.section(lw, h.phases(p))
+	h.section(lw, h.risks(p))
 	return lw.Err
 }
 
@@ -73,7 +83,7 @@ func (h Human) section(w io.Writer, s string) {
 // What the head and the foot of a plan may take of the screen.
 const (
 	shownBackends = 10
-	shownNotes    = 10
+	shownNotes    = 6
 )
 
 func (h Human) backends(p *planner.Plan) string {
@@ -89,7 +99,7 @@ func (h Human) backends(p *planner.Plan) string {
 	for _, v := range views {
 		name := "backend." + v.Name
 		line := "  " + name + strings.Repeat(" ", width-term.Width(name)+3)
-		if v.Problem != "" { // whole: at its end stands what to do
+		if v.Problem != "" { // whole: its end says what to do
 			b.WriteString(h.remark("  "+name, line, h.Style.Text("? unknown: "+term.CleanLine(v.Problem))))
 		} else {
 			line += term.CleanLine(v.Summary)
@@ -99,25 +109,13 @@ func (h Human) backends(p *planner.Plan) string {
 			b.WriteString(h.fit(line))
 		}
 		if v.Fallback != "" {
-			b.WriteString(h.remark("", "    ", term.CleanLine(fallback(p, v))))
+			b.WriteString(h.remark("", "    ", term.CleanLine(p.Fallback(v))))
 		}
 	}
 	if n := len(p.Backends) - len(views); n > 0 {
-		b.WriteString("  … and " + plural(n, "more backend") + "\n")
+		b.WriteString("  … and " + units.Count(n, "more backend") + "\n")
 	}
 	return b.String()
-}
-
-// fallback says why a backend's jobs go there, without the reason that stands
-// with the backend they would have gone to.
-func fallback(p *planner.Plan, v planner.BackendView) string {
-	text := v.Fallback
-	for _, other := range p.Backends {
-		if other.Problem != "" {
-			text = strings.ReplaceAll(text, " ("+other.Problem+")", "")
-		}
-	}
-	return text
 }
 
 // summary is the stable last word of a plan; scripts grep it. Its grammar is
@@ -136,58 +134,29 @@ func summary(p *planner.Plan) string {
 		}
 		return fmt.Sprintf("Nothing to do: %s done and verified.", jobs(c.Unchanged, "is", "are"))
 	}
-	s := fmt.Sprintf("Plan: %s to run, %s to re-run, %s to cancel, %s unchanged", count(c.Run+c.Retry), count(c.Rerun), count(c.Cancel), count(c.Unchanged))
+	s := fmt.Sprintf("Plan: %s to run, %s to re-run, %s to cancel, %s unchanged", commas(c.Run+c.Retry), commas(c.Rerun), commas(c.Cancel), commas(c.Unchanged))
 	for _, more := range []struct {
 		n    int
 		text string
 	}{
-		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Restore, "to restore"}, {c.Record, "to record"},
+		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt + c.AdoptFiles, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Restore, "to restore"}, {c.Record, "to record"},
 		{c.Held, "held"}, {c.Blocked, "blocked"}, {c.Unknown, "unknown"}, {c.Missing, "missing"}, {c.Altered, "with changed outputs"}, {c.Bytes, "with changed input bytes"}, {c.Forget, "to forget"}, {c.Release, "to release"},
 		{c.Delete, "outputs to delete"},
 	} {
 		if more.n > 0 {
-			s += fmt.Sprintf(", %s %s", count(more.n), more.text)
+			s += fmt.Sprintf(", %s %s", commas(more.n), more.text)
 		}
 	}
 	s += "."
 	if c.Selected < c.Total {
-		s += fmt.Sprintf("\n%s of %s selected; the others are left as they are.", count(c.Selected), jobs(c.Total, "", ""))
+		s += fmt.Sprintf("\n%s of %s selected; the others are left as they are.", commas(c.Selected), jobs(c.Total, "", ""))
 	}
 	return s
 }
 
-// awaiting counts the held jobs that nobody has to let go: the backend where
-// they would start cannot be asked.
-func awaiting(p *planner.Plan) (n int) {
-	if p.Counts.Held == 0 {
-		return 0
-	}
-	for _, pp := range p.Phases {
-		for i, k := range pp.Kind {
-			if k == planner.HeldKind && pp.Decision(i).Away != "" {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// AlteredWays says what can be done about outputs that hold other bytes than
-// their jobs made.
-func AlteredWays(jobsOf []string) string {
-	return fmt.Sprintf("The outputs of %s hold other bytes than were recorded (≠ output changed); what reads them does not start. Put the recorded files back; "+
-		"or keep the new ones: muster apply -accept='%s'; or make them again: muster apply -rerun='%s'.", jobs(len(jobsOf), "", ""), jobsOf[0], jobsOf[0])
-}
-
-// notes are what holds of the plan as a whole, and how its budgets stand.
+// notes are what holds of the plan as a whole.
 func (h Human) notes(p *planner.Plan) string {
-	notes := slices.Clone(p.Notes)
-	if n := p.Counts.Held - awaiting(p); n > 0 && !p.RefreshOnly && !p.Destroy {
-		notes = append(notes, fmt.Sprintf("%s: `muster explain ADDR` says why. Mend that, then `muster resume` lets go what is held.", jobs(n, "is held", "are held")))
-	}
-	if altered := p.Of(planner.Altered); len(altered) > 0 {
-		notes = append(notes, AlteredWays(altered))
-	}
+	notes := slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return slices.Contains(p.Dangers, n) })
 	for _, text := range p.Asks {
 		notes = append(notes, "needs a plan that is saved: "+text)
 	}
@@ -195,11 +164,46 @@ func (h Human) notes(p *planner.Plan) string {
 		if spent := Amounts(check.Spent); spent != "" && i < shownBudgets && p.Counts.Changes() {
 			notes = append(notes, fmt.Sprintf("budget %q: %s spent before this plan", check.Name, spent))
 		}
-		for _, text := range slices.Concat(check.Broken, check.Warn) {
-			notes = append(notes, fmt.Sprintf("budget %q: %s", check.Name, text))
-		}
 	}
 	return h.some(notes, "  ", "  ", "more note")
+}
+
+// shownRisks is how many of what could go wrong a screen shows.
+const shownRisks = 6
+
+// risks are what could go wrong, worst first, and how far inside its budgets the
+// plan is. A plan that changes nothing only says what waits.
+func (h Human) risks(p *planner.Plan) string {
+	var b strings.Builder
+	first, next := "  ", "  "
+	list := slices.DeleteFunc(slices.Clone(p.Risks()), func(r planner.Risk) bool { return r.InHead })
+	if p.Counts.Changes() && len(list) > 0 {
+		b.WriteString("  What could go wrong, worst first:\n")
+		first, next = "  - ", "    "
+	}
+	for i, r := range list {
+		if i == shownRisks && !h.Verbose && len(list) > shownRisks+1 {
+			b.WriteString(next + "… and " + units.Count(len(list)-i, "more risk") + "; -verbose shows them\n")
+			break
+		}
+		text := r.Text
+		switch {
+		case r.Kind == "budget":
+			text = fmt.Sprintf("budget \"%s\": %s", term.Fit(term.CleanLine(r.Of), 40), text)
+		case r.Of != "" && r.Kind != "smoke":
+			text = r.Of + ": " + text
+		}
+		b.WriteString(h.short(text, first, next))
+		for _, row := range r.Rows {
+			if h.Verbose { // else the table above has them
+				b.WriteString(h.short(row, next+"  ", next+"    "))
+			}
+		}
+	}
+	if inside := p.Inside(); inside != "" {
+		b.WriteString(h.some([]string{inside}, "  ", "  ", ""))
+	}
+	return b.String()
 }
 
 // faster is what would make the plan end sooner, and for what.
@@ -223,19 +227,28 @@ func (h Human) basis(p *planner.Plan) string {
 	return h.some(p.Forecast.Basis, "  * ", "    ", "more estimate")
 }
 
+// short folds a text into a few lines, the last of which is cut to the screen.
+func (h Human) short(text, first, next string) string {
+	lines := term.Wrap(h.Style.Text(term.CleanLine(text)), h.head()-term.Width(first))
+	if len(lines) > remarkLines && !h.Verbose {
+		lines = append(lines[:remarkLines-1], strings.Join(lines[remarkLines-1:], " "))
+	}
+	out, lead := "", first
+	for _, line := range lines {
+		out, lead = out+h.fit(lead+line), next
+	}
+	return out
+}
+
 // some folds texts, and counts those that would not fit the screen.
 func (h Human) some(texts []string, first, next, what string) string {
 	var b strings.Builder
 	for i, text := range texts {
 		if i == shownNotes && !h.Verbose && len(texts) > shownNotes+1 {
-			b.WriteString(next + "… and " + plural(len(texts)-i, what) + "; -verbose shows them\n")
+			b.WriteString(next + "… and " + units.Count(len(texts)-i, what) + "; -verbose shows them\n")
 			break
 		}
-		lead := first
-		for _, line := range term.Wrap(h.Style.Text(term.CleanLine(text)), h.head()-term.Width(first)) {
-			b.WriteString(lead + line + "\n")
-			lead = next
-		}
+		b.WriteString(h.short(text, first, next))
 	}
 	return b.String()
 }
@@ -246,22 +259,7 @@ func jobs(n int, one, many string) string {
 	if n == 1 {
 		word, verb = "job", one
 	}
-	return strings.TrimSpace(count(n) + " " + word + " " + verb)
+	return strings.TrimSpace(commas(n) + " " + word + " " + verb)
 }
 
-// plural is "1 job" or "24 jobs".
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return count(n) + " " + what
-}
-
-// count prints a number with thousands separated.
-func count(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func commas(n int) string { return units.FormatCount(int64(n)) }

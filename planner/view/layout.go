@@ -61,7 +61,7 @@ func (h Human) layout(lines []line) string {
 
 const (
 	leastRemark = 36 // columns in which a remark is folded beside its row
-	belowIndent = 8  // else it stands below
+	belowIndent = 8  // else it is below
 	remarkLines = 4  // of one remark; the last is cut to the screen
 )
 

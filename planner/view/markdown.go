@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/markdown"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
@@ -40,7 +39,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 		fmt.Fprintf(&b, "> %s\n\n", markdownLines(p.Reason))
 	}
 	markdownStory(&b, p)
-	forecasts := foretold(p)
+	forecasts := hasForecast(p)
 	if forecasts {
 		b.WriteString(markdownCost(p) + markdownLegend + markdownOther(p) + markdownSpent(p) + "\n")
 		markdownWork(&b, p)
@@ -99,30 +98,7 @@ func markdownSpent(p *planner.Plan) string {
 
 // markdownLegend is for who reads a plan for the first time.
 const markdownLegend = "\n*Expected* is the likely sum; *p90* is what nine campaigns in ten stay below; *at most* is every job for its whole walltime, with every attempt it may make. " +
-	"`*` marks an estimate; what it rests on stands below.\n"
-
-// markdownSaid lists errors or warnings; budgets are listed already.
-func markdownSaid(b *strings.Builder, p *planner.Plan, severity diag.Severity) {
-	n := 0
-	for _, d := range p.Diags {
-		if d.Severity != severity || severity == diag.Warning && strings.HasPrefix(d.In, "budget ") {
-			continue
-		}
-		if n++; n > markdownRows {
-			continue
-		}
-		in := ""
-		if d.In != "" {
-			in = " in " + code(d.In)
-		} else if d.Address != "" {
-			in = " in " + code(d.Address)
-		}
-		fmt.Fprintf(b, "- **%s**%s: %s. %s\n", d.Severity, in, escape(clip(d.Summary, 200)), markdownLines(d.Detail))
-	}
-	if n > markdownRows {
-		fmt.Fprintf(b, "- … and %s more\n", count(n-markdownRows))
-	}
-}
+	"`*` marks an estimate; its basis is below.\n"
 
 // markdownLines is foreign text of several lines, the first of them.
 func markdownLines(text string) string {
@@ -143,36 +119,6 @@ func markdownLines(text string) string {
 
 // markdownRows is how many rows of one kind a comment lists.
 const markdownRows = 20
-
-func markdownBudgets(b *strings.Builder, p *planner.Plan) {
-	n := 0
-	for _, c := range p.Budgets {
-		for _, text := range slices.Concat(c.Broken, c.Warn) {
-			if n++; n <= markdownRows {
-				fmt.Fprintf(b, "- **budget** %s: %s\n", code(c.Name), escape(clip(text, 1000)))
-			}
-		}
-	}
-	if n > markdownRows {
-		fmt.Fprintf(b, "- … and %s more\n", count(n-markdownRows))
-	}
-}
-
-func markdownDestructive(b *strings.Builder, p *planner.Plan) {
-	rows := p.Destructive()
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "- **%s** of finished or running work: re-run, cancelled, or a machine released\n", lossText(len(rows)))
-	kinds := lossKinds(rows)
-	for i, k := range kinds {
-		if i == markdownRows {
-			fmt.Fprintf(b, "  - … and %s more\n", count(len(kinds)-i))
-			break
-		}
-		fmt.Fprintf(b, "  - %s %s\n", escape(k.word), k.of())
-	}
-}
 
 func markdownCost(p *planner.Plan) string {
 	var b strings.Builder

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +31,7 @@ func markdownWork(b *strings.Builder, p *planner.Plan) {
 		}
 	}
 	if n > markdownRows {
-		fmt.Fprintf(b, "- … and %s\n", plural(n-markdownRows, "more phase"))
+		fmt.Fprintf(b, "- … and %s\n", units.Count(n-markdownRows, "more phase"))
 	}
 	if n > 0 {
 		b.WriteByte('\n')
@@ -52,7 +51,7 @@ func markdownJobs(pp *planner.PhasePlan, first int) string {
 	}
 	text := jobs(n, "", "")
 	if all := pp.Phase.Len(); n < all {
-		text = count(n) + " of " + jobs(all, "", "")
+		text = commas(n) + " of " + jobs(all, "", "")
 	}
 	if over := axes(pp.Phase.Grid); over != "" {
 		text += ", one for each " + over
@@ -77,7 +76,7 @@ func markdownJobs(pp *planner.PhasePlan, first int) string {
 	}
 	for i, r := range kinds {
 		if i == requestRows && len(kinds) > requestRows+1 {
-			return text + fmt.Sprintf("\n  - … and %s more kinds of request; `muster plan -verbose` shows every job", count(len(kinds)-i))
+			return text + fmt.Sprintf("\n  - … and %s more kinds of request; `muster plan -verbose` shows every job", commas(len(kinds)-i))
 		}
 		text += "\n  - " + jobs(r.jobs, "", "") + r.text(pp, r.jobs > 1) + r.place(pp)
 	}
@@ -137,7 +136,7 @@ func (r *request) text(pp *planner.PhasePlan, several bool) string {
 func (r *request) place(pp *planner.PhasePlan) string {
 	d := pp.Decision(r.first)
 	if d.Backend == "" {
-		return ", with no place as it stands"
+		return ", with no place"
 	}
 	out := ", on " + code(d.Backend)
 	switch hosts := byHost(pp)[d.Backend]; {
@@ -165,7 +164,7 @@ func command(p *lang.Phase, cell int) string {
 	for _, o := range p.Outputs {
 		text = strings.ReplaceAll(text, "${output."+o.Name+"}", p.OutputPath(cell, o.Name, lang.Run))
 	}
-	for _, in := range p.Inputs { // where it lies is not known before it is made
+	for _, in := range p.Inputs { // where it is is not known before it is made
 		of := "<" + in.Output + " of " + in.From.Name + ">"
 		text = strings.NewReplacer("${input."+in.Name+"}", of, "${input_file."+in.Name+"}", "<list: "+of[1:]).Replace(text)
 	}
@@ -181,60 +180,10 @@ func axes(g *grid.Grid) string {
 			names = append(names, fmt.Sprintf("%d more", len(g.Axes)-shown))
 			break
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", code(a.Name), count(len(a.Values))))
+		names = append(names, fmt.Sprintf("%s (%s)", code(a.Name), commas(len(a.Values))))
 	}
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// markdownFailures says which phases lost launches so far, and to what: what
-// failed before may do so again.
-func markdownFailures(p *planner.Plan) (out []string) {
-	for _, pp := range p.Phases {
-		launches, failed, by := 0, 0, map[string]int{}
-		for _, job := range pp.Records {
-			if job == nil {
-				continue
-			}
-			for i := range job.Attempts {
-				at := &job.Attempts[i]
-				if at.Ended.IsZero() {
-					continue
-				}
-				if launches++; at.Class != "" {
-					failed++
-					by[at.Class]++
-				}
-			}
-		}
-		if failed == 0 {
-			continue
-		}
-		if len(out) == markdownRows/4 {
-			return append(out, "… and launches of other phases failed, too: `muster report`")
-		}
-		out = append(out, fmt.Sprintf("**failed so far**: %s of %s launches of %s (%s)", count(failed), count(launches), code(pp.Phase.Name), mostOf(by)))
-	}
-	return out
-}
-
-// mostOf is "8 × oom_gpu, 4 × walltime": the most frequent first.
-func mostOf(by map[string]int) string {
-	classes := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
-		if by[a] != by[b] {
-			return by[b] - by[a]
-		}
-		return strings.Compare(a, b)
-	})
-	var out []string
-	for i, c := range classes {
-		if i == 3 {
-			out = append(out, "…")
-			break
-		}
-		out = append(out, count(by[c])+" × "+escape(clip(c, 40)))
-	}
-	return strings.Join(out, ", ")
 }

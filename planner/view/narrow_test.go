@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -57,7 +58,7 @@ func TestHostsOfAPhase(t *testing.T) {
 	p := plan(t, "campaign \"c\" {}\n"+phase("students", 36, ""))
 	pp := p.Phase("students")
 	one := pp.Placements[1]
-	one.Backend, one.Word = "ssh.lab", "host"
+	one.Backend, one.Kind, one.Word = "ssh.lab", offer.HostPool, "host"
 	for i := range 8 {
 		d := one
 		d.Pool = fmt.Sprintf("h%d", i)

@@ -50,7 +50,7 @@ func (h Human) costTable(title string, parts map[string][]forecast.Line) string 
 		out += h.fit(strings.TrimSuffix(line, "\n"))
 	}
 	if more > 0 {
-		out += "    … and " + count(more) + " more" + ", in -json\n"
+		out += "    … and " + commas(more) + " more" + ", in -json\n"
 	}
 	return out
 }

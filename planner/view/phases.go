@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // Symbols stand beside the word of an action, never for it.
@@ -17,7 +18,7 @@ var symbols = map[planner.Kind]string{
 	planner.Run: "+ run", planner.Rerun: "± re-run", planner.Restart: "± cancel and re-run", planner.Retry: "↻ retry",
 	planner.Resubmit: "~ resubmit", planner.Continue: "… continue", planner.Adopt: "+ adopt", planner.Move: "→ moved",
 	planner.Accept: "≈ accept", planner.HeldKind: "! held", planner.Blocked: "⊘ blocked", planner.UnknownAt: "? unknown",
-	planner.Missing: "? missing", planner.Bytes: "≠ input bytes changed", planner.Altered: "≠ output changed", planner.Restore: "⟲ restore", planner.Duplicate: "! duplicate",
+	planner.Missing: "? missing", planner.Bytes: "≠ input bytes changed", planner.Altered: "≠ output changed", planner.Restore: "⟲ restore", planner.AdoptFiles: "+ adopt", planner.Duplicate: "! duplicate",
 	planner.Cancel: "- cancel", planner.Forget: "- forget", planner.Record: "… record", planner.None: "  unchanged", planner.Skipped: "  not selected",
 }
 
@@ -47,7 +48,7 @@ func (h Human) phases(p *planner.Plan) string {
 }
 
 func (h Human) phaseLines(pp *planner.PhasePlan) []line {
-	head := line{label: "phase." + pp.Phase.Name, amount: plural(len(pp.Kind), "job"), phase: true}
+	head := line{label: "phase." + pp.Phase.Name, amount: units.Count(len(pp.Kind), "job"), phase: true}
 	groups := group(pp)
 	if len(groups) == 1 && groups[0].kind == planner.Skipped {
 		return nil
@@ -68,7 +69,7 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 			break
 		}
 		if g.text == term.CleanLine(pp.Hold) {
-			g.text = "" // stands above
+			g.text = "" // it is above
 		}
 		lines = append(lines, groupLine(pp, g, differs))
 	}
@@ -125,7 +126,7 @@ func byHost(pp *planner.PhasePlan) map[string][]string {
 	}
 	jobs, order := map[[2]string]int{}, map[string][]string{}
 	for at, d := range pp.Placements {
-		if d.Word != "host" || n[at] == 0 {
+		if d.Kind != offer.HostPool || n[at] == 0 {
 			continue
 		}
 		key := [2]string{d.Backend, d.Pool}
@@ -137,7 +138,7 @@ func byHost(pp *planner.PhasePlan) map[string][]string {
 	for backend, hosts := range order {
 		slices.Sort(hosts)
 		for i, host := range hosts {
-			hosts[i] = fmt.Sprintf("%s (%s)", host, count(jobs[[2]string{backend, host}]))
+			hosts[i] = fmt.Sprintf("%s (%s)", host, commas(jobs[[2]string{backend, host}]))
 		}
 		if len(hosts) > shownHosts {
 			order[backend] = append(hosts[:shownHosts-1], fmt.Sprintf("%d more", len(hosts)-shownHosts+1))
@@ -189,9 +190,12 @@ func gateLines(pp *planner.PhasePlan, differs []string) []line {
 func groupLine(pp *planner.PhasePlan, g cluster, differs []string) line {
 	l := line{label: "  " + symbols[g.kind], note: g.text}
 	if !g.kind.Starts() {
-		l.amount = count(g.cells)
+		l.amount = commas(g.cells)
 		if g.cells == 1 && g.kind != planner.None && pp.Phase.Key(g.first) != "" {
 			l.shape = term.CleanLine(pp.Phase.Label(g.first))
+		}
+		if g.kind == planner.AdoptFiles {
+			l.note = notes(adoptedSize(pp, g.text), l.note)
 		}
 		return l
 	}
@@ -205,10 +209,23 @@ func groupLine(pp *planner.PhasePlan, g cluster, differs []string) line {
 	case at != "":
 		at = "on " + at
 	case d.Backend == "" && len(pp.Placements) > 1:
-		at = "no place as it stands"
+		at = "no place"
 	}
 	l.note = notes(ofPlace(differs, pp, g.first), at, l.note)
 	return l
+}
+
+// adoptedSize is how large the files are that the cells of a row adopt.
+func adoptedSize(pp *planner.PhasePlan, text string) string {
+	files, size := 0, int64(0)
+	for i, k := range pp.Kind {
+		if d := pp.Details[i]; k == planner.AdoptFiles && reason(d) == text {
+			for _, o := range d.Seen {
+				files, size = files+max(o.Files, 1), size+o.Size
+			}
+		}
+	}
+	return units.Count(files, "file") + ", " + units.FormatSize(size)
 }
 
 // ofPlace is the text of a cell's placement, "" where it has none.
@@ -227,7 +244,7 @@ func notes(texts ...string) string {
 // placed is where jobs go, in a phase whose jobs go to several places; of a
 // backend's hosts the head of the phase tells.
 func placed(pp *planner.PhasePlan, d place.Decision) string {
-	if d.Backend == "" || d.Word == "host" {
+	if d.Backend == "" || d.Kind == offer.HostPool {
 		return ""
 	}
 	for _, other := range pp.Placements {
@@ -269,9 +286,9 @@ func singular(name string) string {
 // amount is "2 × ≤20m": how many, and the longest each may take.
 func amount(n int, d place.Decision) string {
 	if d.Shape.Walltime == 0 {
-		return count(n) + " ×"
+		return commas(n) + " ×"
 	}
-	return fmt.Sprintf("%s × ≤%s", count(n), units.ShortDuration(d.Shape.Walltime))
+	return fmt.Sprintf("%s × ≤%s", commas(n), units.ShortDuration(d.Shape.Walltime))
 }
 
 // shape is "1×A100, 3 segments": the devices of one job, where it asks for any,
@@ -342,7 +359,11 @@ func cause(r planner.Reason) string {
 		}
 		return "input bytes changed: " + file
 	}
-	if strings.HasPrefix(r.Field, "input.") && r.Old != "" && r.New != "" {
+	if r.Files != "" && (r.Field == "source" || strings.HasPrefix(r.Field, "input.")) {
+		kind, _, _ := strings.Cut(r.Field, ".")
+		return kind + " bytes changed: " + r.Files
+	}
+	if strings.HasPrefix(r.Field, "input.") && r.Old != "" && r.New != "" && !strings.HasPrefix(r.Old, "phase.") {
 		return r.Field + " changed"
 	}
 	if r.Field == "image.bytes" {

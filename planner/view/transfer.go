@@ -24,7 +24,7 @@ func transferLine(t planner.Transfer) line {
 	if t.Files == 1 {
 		files = "file"
 	}
-	return line{label: label, amount: fmt.Sprintf("%s %s", count(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", from, to, size)}
+	return line{label: label, amount: fmt.Sprintf("%s %s", commas(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", from, to, size)}
 }
 
 // transferCost is what a transfer costs: known, guessed from files made before,

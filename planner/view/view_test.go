@@ -28,7 +28,7 @@ func plan(t testing.TB, src string, mods ...func(*planner.Input)) *planner.Plan 
 	if diags.HasErrors() {
 		t.Fatalf("%v\n%s", diags, src)
 	}
-	in := planner.Input{Campaign: c, Now: now, Pools: []offer.Pool{{Backend: "local.local", Word: "machine", CPUs: 4, Idle: 4, Total: 4, Price: offer.Price{Known: true}}}}
+	in := planner.Input{Campaign: c, Now: now, Pools: []offer.Pool{{Backend: "local.local", Kind: offer.MachinePool, Word: "machine", CPUs: 4, Idle: 4, Total: 4, Price: offer.Price{Known: true}}}}
 	for _, m := range mods {
 		m(&in)
 	}

@@ -57,7 +57,7 @@ func compile(r Rule) (compiled, error) {
 	return k, nil
 }
 
-// verdict is what a campaign's rule says of a job, if it matches.
+// verdict is the verdict of a campaign's rule on a job, if it matches.
 func (k compiled) verdict(e Evidence, tail []byte) (Verdict, bool) {
 	v := Verdict{Class: k.Class, Rule: k.Name, Hint: k.Hint, Action: k.Action}
 	if v.Class == "" {

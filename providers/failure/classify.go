@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Classify names why an attempt failed. What is certain comes before what is
-// read from the log: the campaign's own rules, then the facts (reboot, Xid,
-// preemption, scheduler state, walltime, cgroup counters), then the text,
-// then the signal. Text of a job that ended 0 with its outputs as declared is
+// Classify names why an attempt failed. Certain causes come before the log: the campaign's own
+// rules, then the facts (reboot, Xid, preemption, scheduler state, walltime, cgroup counters),
+// then the text, then the signal. Text of a job that ended 0 with its outputs as declared is
 // never a failure: it recovered by itself.
 func (c *Catalogue) Classify(e Evidence) Verdict {
 	if e.CancelledByUs || e.Fine() {
@@ -132,7 +131,7 @@ func Lethal(xid int) string { return lethalXid[xid] }
 
 func lethal(xid int) bool { return lethalXid[xid] != "" }
 
-// counters uses the kernel's own count of what it killed for memory.
+// counters uses the kernel's own count of processes killed for memory.
 func counters(e Evidence) (Verdict, bool) {
 	if e.OOMKills <= 0 || e.zero() {
 		return Verdict{}, false
@@ -142,7 +141,7 @@ func counters(e Evidence) (Verdict, bool) {
 
 const memoryHint = "the kernel ended it for using more memory than it may; raise resources.memory"
 
-// signal is what ended the job, also when a shell says it by exit status.
+// signal is the signal that ended the job, also when a shell reports it by exit status.
 func (e Evidence) signal() string {
 	if e.Signal == "" && e.Exit != nil {
 		return signalNumbers[*e.Exit-128]
@@ -153,10 +152,10 @@ func (e Evidence) signal() string {
 // outside are the signals that others send.
 var outside = map[string]bool{"KILL": true, "TERM": true, "INT": true, "HUP": true, "QUIT": true}
 
-// fromOutside reports whether the job was ended by somebody else.
+// fromOutside reports whether something outside the job ended it.
 func (e Evidence) fromOutside() bool { return e.Gone || outside[e.signal()] }
 
-// ending is what the exit status alone says.
+// ending is the class that follows from the exit status alone.
 func ending(e Evidence) (Verdict, bool) {
 	code, sig := 0, e.signal()
 	if e.Exit != nil {
@@ -179,8 +178,8 @@ func ending(e Evidence) (Verdict, bool) {
 	case sig != "":
 		return Verdict{Class: Unknown, Rule: "signal", Hint: "the program crashed with signal " + sig}, true
 	case code == 127:
-		return Verdict{Class: MissingFile, Rule: "exit 127", Hint: "the command was not found; is setup right, and is it on PATH?"}, true
-	case e.zero(): // what else it could be was looked at before
+		return Verdict{Class: MissingFile, Rule: "exit 127", Hint: commandHint}, true
+	case e.zero(): // other causes were checked before
 		return Verdict{Class: BadOutput, Rule: "outputs", Hint: "it ended 0 without its outputs as declared; look at what it wrote, and where"}, true
 	case code == 126:
 		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
@@ -188,8 +187,8 @@ func ending(e Evidence) (Verdict, bool) {
 	return Verdict{}, false
 }
 
-// noInodes is what "No space left on device" means of a volume that has room for
-// bytes and for no file: the kernel says one thing of both.
+// noInodes reads "No space left on device" on a volume with room for bytes and no inode: the
+// kernel has one message for both.
 func noInodes(e Evidence) (Verdict, bool) {
 	if e.NoRoom != NoInodes {
 		return Verdict{}, false
@@ -202,7 +201,7 @@ func noInodes(e Evidence) (Verdict, bool) {
 	return v, true
 }
 
-// noRoom is why a job says nothing: its log lies on a full disk, too.
+// noRoom is why a job's log is empty: it is on the full disk, too.
 func noRoom(e Evidence) (Verdict, bool) {
 	if e.NoRoom == "" || e.fromOutside() {
 		return Verdict{}, false

@@ -260,6 +260,24 @@ func TestLineIsClean(t *testing.T) {
 	}
 }
 
+// TestLineOfTheShell: what the shell says of a command does not name the files by
+// which the wrapper runs it.
+func TestLineOfTheShell(t *testing.T) {
+	t.Parallel()
+	const spool, token = "/home/me/my spool/queue/h-34e37c21", "a512b02d45791f996f42e7a3f40dc12b"
+	for line, want := range map[string]string{
+		spool + "/wrapper-ef1f6e03.sh: 1: " + spool + "/jobs/" + token + ".0/cmd: train: not found": "line 1: train: not found",
+		spool + "/jobs/" + token + ".0/cmd: 3: train: not found":                                    "line 3: train: not found",
+		spool + "/run/" + token + ".2/cmd: line 3: train: command not found":                        "line 3: train: command not found",
+		"/home/me/run/mine/cmd: line 3: train: command not found":                                   "/home/me/run/mine/cmd: line 3: train: command not found",
+		"/bin/sh: 3: nvcc: not found":                                                               "/bin/sh: 3: nvcc: not found",
+	} {
+		if v := Classify(ended(127, line+"\n"), nil); v.Line != want || v.Class != MissingFile {
+			t.Errorf("%s: %s, %q, want %q", line, v.Class, v.Line, want)
+		}
+	}
+}
+
 func TestIs(t *testing.T) {
 	t.Parallel()
 	for _, class := range Known() {

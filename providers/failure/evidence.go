@@ -1,10 +1,9 @@
 package failure
 
-// The classes of failure. "oom" stands for the three that begin with oom_.
+// The classes of failure. "oom" means the three that begin with oom_.
 const (
-	// The three kinds of oom: a device's memory; the machine's, or that of
-	// the job's own control group; what a scheduler or a container's runtime
-	// allowed.
+	// The three kinds of oom: a device's memory; the machine's, or that of the job's own
+	// control group; the limit of a scheduler or of a container's runtime.
 	OOMGPU        = "oom_gpu"
 	OOMHost       = "oom_host"
 	OOMSched      = "oom_sched"
@@ -20,12 +19,12 @@ const (
 	BadOutput     = "bad_output"    // it ended 0, and a declared output is missing, broken or not new
 	InputChanged  = "input_changed" // it did not start: a file that it reads has other bytes than were recorded
 	NotItsOwn     = "not_its_own"   // it was not started: a file at an output path is not its own
-	// Unverified is of a job that ended 0 and whose outputs passed the bound of
-	// their verification: a person decides. It is never launched again by itself.
+	// Unverified is the class of a job that ended 0 and whose outputs exceeded the bound of
+	// their verification: a person decides. muster never launches it again by itself.
 	Unverified       = "unverified"
 	NaN              = "nan"
 	NCCLHang         = "nccl_hang"
-	Forbidden        = "forbidden" // it printed what its watch block forbids
+	Forbidden        = "forbidden" // its output has a line that its watch block forbids
 	Stalled          = "stalled"   // it printed nothing and moved no checkpoint for as long as its watch block allows
 	Killed           = "killed"
 	CancelledOutside = "cancelled_outside"
@@ -38,7 +37,7 @@ const (
 // TailSize is how much of a log is looked at, in bytes from its end.
 const TailSize = 64 << 10
 
-// Evidence is what is known of an attempt after its process has ended.
+// Evidence is all that is known of an attempt after its process has ended.
 type Evidence struct {
 	Exit   *int   // nil: no exit status was recorded
 	Signal string // "KILL" or "SIGKILL"; "" if it was not ended by a signal
@@ -48,20 +47,19 @@ type Evidence struct {
 	// OOMKills is how far oom_kill in the job's cgroup memory.events rose;
 	// -1 = unknown.
 	OOMKills int64
-	// HostOOMKills is how far oom_kill in /proc/vmstat rose while the job
-	// ran, on the machine as a whole; -1 = unknown. It only explains a KILL
-	// that nobody owns up to.
+	// HostOOMKills is how far oom_kill in /proc/vmstat rose while the job ran, on the machine
+	// as a whole; -1 = unknown. It only explains a KILL without another known cause.
 	HostOOMKills int64
-	// Container names the runtime whose containers the job runs, with memory
-	// limits and processes of their own ("docker"); "" if it runs none. What
-	// it kills for memory is known by exit 137 and HostOOMKills.
+	// Container names the runtime whose containers the job runs, with memory limits and
+	// processes of their own ("docker"); "" if it runs none. Exit 137 and HostOOMKills show
+	// the processes that it kills for memory.
 	Container string
 
 	WalltimeHit, Preempted, Rebooted, CancelledByUs bool
 
-	// Gone says that no process of the job is left and that its wrapper, which
-	// records every end, recorded none: both were killed. Host says what happened to
-	// the machine as a whole then, "" if nothing is known of that.
+	// Gone says that no process of the job exists and that its wrapper, which records every
+	// end, recorded none: both were killed. Host says what happened to the whole machine then,
+	// "" if that is unknown.
 	Gone bool
 	Host string
 
@@ -73,8 +71,8 @@ type Evidence struct {
 	GPUs bool   // the job held GPUs
 	Xid  []int  // Xid errors of its devices while it ran
 
-	// Forbidden is the line that a watch block forbids, Stalled what it says of
-	// a job that it ended; "" for neither.
+	// Forbidden is the line that a watch block forbids, Stalled its reason for ending the job;
+	// "" for neither.
 	Forbidden, Stalled string
 
 	// Outputs says what is wrong with the declared outputs of a job that
@@ -111,9 +109,9 @@ func Is(class, in string) bool {
 	return class == in || in == OOM && (class == OOMGPU || class == OOMHost || class == OOMSched)
 }
 
-// Infrastructure reports whether a class is no doing of the job: what it ran on
-// failed, or somebody else took it. Such a failure counts for no breaker, and is
-// retried once where no policy names it.
+// Infrastructure reports whether a class is not the job's fault: its machine failed, or
+// somebody else took it. Such a failure counts for no breaker, and is retried once where no
+// policy names it.
 func Infrastructure(class string) bool {
 	switch class {
 	case NodeFailure, Preempted, Transport, GPULost:
@@ -122,16 +120,15 @@ func Infrastructure(class string) bool {
 	return false
 }
 
-// Counts reports whether a failure says something of the jobs of a phase, for
-// the breaker: what is no doing of the job does not, nor does a file that somebody
-// changed or that is in the way.
+// Counts reports whether the breaker counts a failure: not one that is not the job's fault,
+// nor a file that somebody changed or that blocks an output.
 func Counts(class string) bool {
 	return !Infrastructure(class) && class != InputChanged && class != NotItsOwn
 }
 
-// OfConfiguration reports whether a failure speaks against the configuration of
-// its phase, so that a smoke of it that passed says no more: not one that a
-// machine, a person, a full volume or the size of its cell explains.
+// OfConfiguration reports whether a failure speaks against the configuration of its phase, so
+// that a passed smoke no longer counts: not one that a machine, a person, a full volume or the
+// size of its cell explains.
 func OfConfiguration(class string) bool {
 	switch class {
 	case NaN, Forbidden, MissingModule, MissingFile, BadOutput, NCCLHang, Stalled, Unknown:
@@ -151,13 +148,12 @@ func ResourceBound(class string) bool {
 	return false
 }
 
-// Repeats reports whether failures with a class, one after another, say that the
-// next will come, too: not those that are no doing of the job, and not those by
-// which only some jobs of a phase fail.
+// Repeats reports whether failures with a class, one after another, predict the next one: not
+// those that are not the job's fault, and not those that hit only some jobs of a phase.
 func Repeats(class string) bool { return Counts(class) && !ResourceBound(class) }
 
-// What everybody goes by who counts how the jobs of a phase fail, to stop
-// starting more of them.
+// These are the rules for counting how the jobs of a phase fail, to stop starting more of
+// them. The engine, the host queue and the Slurm node share them.
 const (
 	ShareFrom  = 20   // finished jobs of a batch from which the share of one cause counts
 	ShareWarn  = 0.10 // the share of one cause at which it is said
@@ -193,8 +189,8 @@ func Deterministic(class string, exit *int) bool {
 	return class == MissingModule || exit != nil && (*exit == 126 || *exit == 127)
 }
 
-// Classify names why an attempt failed. A rule of own that does not compile
-// is passed over; Compile tells about it.
+// Classify names why an attempt failed. It skips a rule of own that does not compile; Compile
+// reports that.
 func Classify(e Evidence, own []Rule) Verdict {
 	c, _ := Compile(own)
 	return c.Classify(e)

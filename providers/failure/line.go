@@ -59,8 +59,12 @@ func lower(b []byte) []byte {
 // escapes are the terminal's: CSI, OSC and two-character sequences.
 var escapes = regexp.MustCompile(`\x1b(\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
 
+// ofWrapper is how a shell begins a message about a line of a job's command: with the
+// wrapper's script, the copy of the command in the job's folder, or both.
+var ofWrapper = regexp.MustCompile(`^(?:/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?(\d+): /.*/cmd: |/.*/[0-9a-f]{32}\.\d+/cmd: (?:line )?(\d+): )`)
+
 // cleanLine makes foreign text fit for a screen: valid UTF-8 without control
-// characters, at most maxLine characters.
+// characters or files of the wrapper, at most maxLine characters.
 func cleanLine(b []byte) string {
 	b = b[:min(len(b), 8*maxLine)]
 	if bytes.IndexByte(b, 0x1b) >= 0 {
@@ -72,11 +76,11 @@ func cleanLine(b []byte) string {
 		case r == '\t':
 			return ' '
 		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
-			return -1 // control characters, and those that turn text around
+			return -1 // control characters, and those that reverse text
 		}
 		return r
 	}, s)
-	s = strings.TrimSpace(s)
+	s = ofWrapper.ReplaceAllString(strings.TrimSpace(s), "line $1$2: ")
 	if utf8.RuneCountInString(s) > maxLine {
 		s = string([]rune(s)[:maxLine-1]) + "…"
 	}
@@ -115,7 +119,7 @@ var (
 // maxSignature bounds a signature's text, in bytes.
 const maxSignature = 160
 
-// Signature takes out of a line what differs between jobs that fail alike: paths,
+// Signature removes from a line the parts that differ between jobs that fail alike: paths,
 // numbers, digests. It is at most 160 bytes.
 func Signature(line string) string {
 	s := pathWord.ReplaceAllString(line, "PATH")

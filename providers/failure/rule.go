@@ -1,5 +1,5 @@
-// Package failure is the catalogue that names why a job failed. Engine, host
-// queue and wrapper run the same catalogue, so that they agree.
+// Package failure is the catalogue that names the cause of a failed job. The
+// engine, the host queue and the wrapper use the same catalogue, so they agree.
 package failure
 
 // A Rule is one entry of a failure catalogue. A rule matches when its

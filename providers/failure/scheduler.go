@@ -2,8 +2,8 @@ package failure
 
 import "strings"
 
-// scheduler reads a scheduler's state word. Words that say no more than
-// "failed" leave the matter to the counters and the log.
+// scheduler reads a scheduler's state word. A word that says no more than "failed" leaves the
+// decision to the counters and the log.
 func scheduler(e Evidence) (Verdict, bool) {
 	word, _, _ := strings.Cut(strings.TrimSpace(e.Scheduler), " ") // "CANCELLED by 1001"
 	class, ok := schedulerWords[strings.ToUpper(strings.TrimSuffix(word, "+"))]

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// A pattern is one text by which a log tells why its program ended.
+// A pattern is one text in a log that shows why its program ended.
 type pattern struct {
 	class, name, hint string
-	// any are lower-case texts, one of which a line must hold; re, if set,
-	// must match the lower-case line, too.
+	// any are lower-case texts, one of which a line must contain; re, if set, must match the
+	// lower-case line, too.
 	any []string
 	re  *regexp.Regexp
-	// but, if set, is what a line must not match.
+	// but, if set, must not match the line.
 	but *regexp.Regexp
-	// echo marks what other ranks and launchers say after the one that
-	// failed: it counts only when nothing else explains the end.
+	// echo marks the messages of other ranks and launchers after the one that failed: it
+	// counts only when nothing else explains the end.
 	echo bool
 	gpu  bool // only of jobs that held GPUs
-	near bool // only within the last lines: earlier, a program often goes on
+	near bool // only within the last lines: after an earlier one, programs often continue
 }
 
 // patterns are the texts of the field, from the programs' own sources. Among
@@ -60,12 +60,12 @@ var patterns = []pattern{
 		"package not found: argumenterror"},
 	},
 	{class: MissingModule, name: "module", hint: "an import fails where the job ran: is setup right?", any: []string{"importerror"}, re: regexp.MustCompile(`^\s*importerror:`)},
-	// As env, the kernel's caller and bash show a CR at the end of a word.
+	// As env, the kernel's caller and bash print a CR at the end of a word.
 	{class: MissingFile, name: "line endings", hint: endingsHint, any: []string{
 		"use -[v]s to pass options in shebang", "^m: bad interpreter", "\\r': command not found", "\\r': no such file", "\\r’: no such file"},
 	},
 	{class: Unknown, name: "line endings", hint: endingsHint, any: []string{"\\r''", "\\r': not a valid identifier", "\\r': invalid option"}},
-	{class: MissingFile, name: "command", hint: "the command was not found; is setup right, and is it on PATH?", any: []string{"not found"},
+	{class: MissingFile, name: "command", hint: commandHint, any: []string{"not found"},
 		re: regexp.MustCompile(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$)`)},
 	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
 		"filenotfounderror", "no such file or directory", "can't open file", "cannot find the path"},
@@ -80,8 +80,8 @@ var patterns = []pattern{
 		"could not resolve host", "no route to host", "broken pipe (os error", "ssh: connect to host", "kex_exchange_identification", "tls handshake timeout",
 		"503 service unavailable", "502 bad gateway", "504 gateway time", "max retries exceeded with url", "stale file handle", "transport endpoint is not connected"},
 	},
-	// A bug in the program: its last word. It keeps an older text, from
-	// which the program had recovered, from being taken for the cause.
+	// A bug in the program: its last line. It keeps an older text, from which the program had
+	// recovered, from being taken for the cause.
 	{class: Unknown, name: "exception", any: []string{"error", "exception", "panic"}, re: regexp.MustCompile(
 		`^\s*(value|type|key|attribute|index|name|assertion|zerodivision|syntax|indentation|lookup|recursion|notimplemented|unboundlocal|unicode\w*|json\.decoder\.jsondecode)error\b` +
 			`|^panic: |^thread '.*' panicked at`),
@@ -115,18 +115,20 @@ const (
 	nonFinite = `[-+]?(nan(\(\w*\))?|inf(inity)?|non-?finite|not finite)([^\w-]|$)`
 )
 
-// harmless is a line that tells of such values and of no failure: that it counted,
-// dropped or replaced them.
+// harmless is a line that mentions such values and no failure: the program counted, dropped or
+// replaced them.
 var harmless = regexp.MustCompile(`\b(no|zero|0|without|ignor\w+|skip\w*|allow\w*) (all |any |of )?(the )?(nans?|infs?)\b|\bnans?\b[^\n]{0,30}\b(dropped|removed|ignored|skipped|replaced|filled|masked|allowed|filtered)\b|\bnans?\b[^\n]{0,30}[=:]\s*(0|none|false|no|off)\b|(not|n't) (be )?nan|\b(drop|remov|replac|fill|mask|filter)\w*\b[^\n]{0,30}\bnans?\b`)
 
 const endingsHint = "a script has the line endings of Windows (CR LF); to convert it: sed -i 's/\\r$//' FILE"
 
+const commandHint = "the command was not found where the job ran: correct its name, or let setup put it on PATH"
+
 // nearLines is how many lines at the end of a log are its last words.
 const nearLines = 20
 
-// text finds the pattern whose match lies nearest to the end. Of a job that
-// ended 0 without its outputs, or by a signal from outside, only the last
-// words count: it had gone on after whatever it said before.
+// text finds the pattern whose match is nearest to the end. For a job that ended 0 without its
+// outputs, or by a signal from outside, only the last lines count: the job had continued after
+// anything it printed before.
 func text(e Evidence) (Verdict, bool) {
 	tail := e.Tail
 	if e.zero() || e.fromOutside() {

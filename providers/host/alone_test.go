@@ -123,14 +123,7 @@ func TestAloneBreaker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 1
-	var jobs []providers.Job
-	for range 5 {
-		j := w.job("echo x >> tries; echo 'ValueError: bad shape' >&2; exit 1", "out")
-		j.Breaker = providers.Breaker{SameError: 3}
-		jobs = append(jobs, j)
-	}
-	other := w.job("echo > other", "other") // of another phase, behind them all
-	other.Phase = "q"
+	jobs, other := w.broken(5, "echo x >> tries; echo 'ValueError: bad shape' >&2; exit 1")
 	w.alone("other", append(jobs, other)...)
 	w.wait(append(jobs[:3:3], other)...)
 	if got := w.read("tries"); got != "x\nx\nx\n" {
@@ -153,14 +146,7 @@ func TestAloneCrashAlike(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.place.CPUs = 1
-			var jobs []providers.Job
-			for range 5 {
-				j := w.job("echo x >> tries; no-such-program", "out")
-				j.Breaker = providers.Breaker{SameError: 3}
-				jobs = append(jobs, j)
-			}
-			other := w.job("echo > other", "other") // of another phase, behind them all
-			other.Phase = "q"
+			jobs, other := w.broken(5, "echo x >> tries; no-such-program")
 			if dies {
 				w.submit(jobs[0])
 				w.wait(jobs[0])

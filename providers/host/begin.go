@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/muster-run/muster/internal/ulimit"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/host/spool"
 )
@@ -48,11 +50,15 @@ func (c *Client) start(ctx context.Context, dir string) error {
 
 // launch starts a command that becomes the queue.
 func (c *Client) launch(ctx context.Context, dir string, argv []string) error {
-	log, err := os.OpenFile(filepath.Join(dir, "queue.err"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(filepath.Join(dir, "queue.err"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("start queue: %w", err)
 	}
 	defer log.Close()
+	before, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("start queue: %w", err)
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("start queue: %w", err)
@@ -68,10 +74,16 @@ func (c *Client) launch(ctx context.Context, dir string, argv []string) error {
 		return fmt.Errorf("start queue: %w", err)
 	}
 	go cmd.Wait() // it outlives us, or is reaped
-	return c.awaitReady(ctx, r)
+	err = c.awaitReady(ctx, r)
+	if errors.Is(err, errEnded) {
+		return fmt.Errorf("%w%s", err, ulimit.LastWord(io.NewSectionReader(log, before, math.MaxInt64-before)))
+	}
+	return err
 }
 
-// awaitReady reads the queue's first word.
+var errEnded = errors.New("the queue ended as it started")
+
+// awaitReady waits until the queue says that it is ready.
 func (c *Client) awaitReady(ctx context.Context, r *os.File) error {
 	word := make(chan string, 1)
 	go func() {
@@ -84,7 +96,7 @@ func (c *Client) awaitReady(ctx context.Context, r *os.File) error {
 		case "ready", "busy":
 			return nil
 		case "":
-			return errors.New("the queue ended as it started; its messages are in " + c.logFile())
+			return errEnded
 		}
 		return errors.New(w)
 	case <-time.After(startWait):

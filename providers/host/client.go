@@ -1,5 +1,5 @@
-// Package host is the queue of one machine as others meet it: a client that
-// starts it where none runs and asks it, and the main function of its process.
+// Package host is the client of a machine's queue, which it starts if none runs,
+// and the main function of the queue's process.
 package host
 
 import (
@@ -33,13 +33,13 @@ type Options struct {
 	Env []string
 	// Idle is how long a queue that is started waits with nothing to do; 0 = its default.
 	Idle time.Duration
-	// Revision is what the client takes itself for; 0 = Revision. A running
+	// Revision is the client's own; 0 = Revision. A running
 	// queue of a smaller one is taken over.
 	Revision int
 	// Patience is how long a question is repeated while the queue cannot be
 	// reached; 0 = 15 s.
 	Patience time.Duration
-	// Silence is after what time without a word a queue counts as hung; 0 = 15 s.
+	// Silence is how long a queue may say nothing before it counts as hung; 0 = 15 s.
 	Silence time.Duration
 }
 
@@ -50,21 +50,21 @@ type Client struct {
 	Options
 
 	mu   sync.Mutex
-	link *wire.Link
+	link *wire.Conn
 	try  *try
 }
 
 // A try is one attempt to reach the queue, shared by all who want to.
 type try struct {
 	done chan struct{}
-	link *wire.Link
+	link *wire.Conn
 	err  error
 }
 
 // NewClient makes a client; nothing is started before the first question.
 func NewClient(o Options) *Client { return &Client{Options: o} }
 
-// Close drops the connection; the queue goes on.
+// Close drops the connection; the queue continues.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *Client) ask(ctx context.Context, op string, body json.RawMessage, out a
 }
 
 // connect finds the link, or makes one. However many want it, one tries.
-func (c *Client) connect(ctx context.Context) (*wire.Link, error) {
+func (c *Client) connect(ctx context.Context) (*wire.Conn, error) {
 	c.mu.Lock()
 	if c.link != nil && !c.link.Broken() {
 		defer c.mu.Unlock()
@@ -158,7 +158,7 @@ func (c *Client) reach(ctx context.Context, t *try) {
 }
 
 // open connects to the queue, starting it if need be, and agrees on the protocol.
-func (c *Client) open(ctx context.Context) (*wire.Link, error) {
+func (c *Client) open(ctx context.Context) (*wire.Conn, error) {
 	dir, err := c.dir()
 	if err != nil {
 		return nil, err
@@ -191,6 +191,15 @@ func (c *Client) dir() (string, error) {
 	return spool.Dir()
 }
 
+// Identity is that of the queue, "" while it has none.
+func (c *Client) Identity() string {
+	dir, err := c.dir()
+	if err != nil {
+		return ""
+	}
+	return spool.Identity(dir)
+}
+
 func dial(dir string) (net.Conn, error) {
 	path, err := spool.Socket(dir)
 	if err != nil {
@@ -200,11 +209,11 @@ func dial(dir string) (net.Conn, error) {
 }
 
 // errYielded says that an older queue makes way.
-var errYielded = errors.New("an older queue makes way for this one")
+var errYielded = errors.New("this queue replaces an older one")
 
 // greet agrees on the protocol. A queue older than this client is asked to
 // make way: its jobs run on, and the next queue picks them up.
-func (c *Client) greet(ctx context.Context, l *wire.Link) error {
+func (c *Client) greet(ctx context.Context, l *wire.Conn) error {
 	mine := c.Revision
 	if mine == 0 {
 		mine = wire.Revision
@@ -213,7 +222,7 @@ func (c *Client) greet(ctx context.Context, l *wire.Link) error {
 	var h wire.Hello
 	var said *providers.Error
 	if err := l.Ask(ctx, "hello", body, &h); errors.As(err, &said) {
-		return errors.New("the queue does not answer in a known way")
+		return errors.New("this muster does not know the queue's answer")
 	} else if err != nil {
 		return err
 	}
@@ -228,7 +237,7 @@ func (c *Client) greet(ctx context.Context, l *wire.Link) error {
 	return nil
 }
 
-// Submit takes jobs in. When it returns without an error they are on the disk.
+// Submit submits jobs. When it returns without an error they are on disk.
 func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar, r providers.SubmitRequest) ([]providers.Submitted, error) {
 	s := wire.Submission{Place: p, Fence: r.Fence, Holder: r.Holder, Environ: environ}
 	var out []providers.Submitted
@@ -252,14 +261,17 @@ func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar
 		if err := c.Call(ctx, "submit", s, &part); err != nil {
 			return out, err
 		}
+		for i := range part {
+			part[i].Queue = c.Identity()
+		}
 		out = append(out, part...)
 		s.Jobs, s.Secrets, size = nil, nil, 0
 	}
 	return out, nil
 }
 
-// Find says for each token whether the queue knows it, and of those that it
-// does not know which queue was asked: there is one for each spool.
+// Find reports for each token whether the queue knows it. For an unknown one it names the
+// queue, because each spool has its own.
 func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offer.Observation, err error) {
 	if err := c.Call(ctx, "find", wire.Find{Place: p, Tokens: tokens}, &out); err != nil {
 		return nil, err
@@ -273,7 +285,9 @@ func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offe
 		why = "the queue of spool " + dir + " does not know it (was spool another when it was submitted?)"
 	}
 	node, _ := os.Hostname()
+	queues := []string{c.Identity()}
 	for i := range out {
+		out[i].Queues = queues
 		if out[i].Presence == offer.Absent {
 			out[i].Reason, out[i].Node = why, node
 		}
@@ -281,8 +295,8 @@ func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offe
 	return out, nil
 }
 
-// Watch calls fn with what happens from a cursor on, until ctx ends or fn
-// returns an error. Without handles, what lies before a cursor is acknowledged.
+// Watch calls fn with the events after a cursor, until ctx ends or fn returns an error.
+// Without handles, it acknowledges the events before the cursor.
 func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, fn func(providers.Batch) error) error {
 	cursor := r.Cursor
 	for {
@@ -303,7 +317,7 @@ func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, f
 	}
 }
 
-// Cancel ends jobs; the events of those that run follow when they have ended.
+// Cancel ends jobs; the events of running ones follow when they have ended.
 func (c *Client) Cancel(ctx context.Context, p Place, r providers.CancelRequest) (out []providers.Outcome, err error) {
 	return out, c.Call(ctx, "cancel_jobs", wire.Cancel{Place: p, Request: r}, &out)
 }
@@ -324,8 +338,8 @@ func (c *Client) Clean(ctx context.Context, p Place) (removed []string, err erro
 	return removed, c.Call(ctx, "clean", wire.Clean{Place: p}, &removed)
 }
 
-// Busy is what the running queue's jobs hold. It starts none: without a
-// queue nothing is held.
+// Busy is the resources of the running queue's jobs. It starts no queue: without one, none are
+// in use.
 func (c *Client) Busy(ctx context.Context) (machine.Busy, error) {
 	dir, err := c.dir()
 	if err != nil {

@@ -148,12 +148,7 @@ func TestBreaker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 1
-	var jobs []providers.Job
-	for range 6 {
-		j := w.job("echo 'ValueError: bad shape' >&2; exit 1", "out")
-		j.Breaker = providers.Breaker{SameError: 3}
-		jobs = append(jobs, j)
-	}
+	jobs, _ := w.broken(6, "echo 'ValueError: bad shape' >&2; exit 1")
 	w.submit(jobs...)
 	w.until("the breaker", func() bool { return len(w.notes) > 0 })
 	if n := w.notes[0]; n.Kind != "breaker" || n.Phase != "p" || !strings.Contains(n.Text, "bad shape") {

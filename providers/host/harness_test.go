@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/host/process"
@@ -73,7 +74,7 @@ func (w *world) kill() { hosttest.Kill(w.t, filepath.Join(w.dir, "s")) }
 // killJobs ends what a test that failed has left running.
 func (w *world) killJobs() {
 	for _, pid := range process.All() {
-		if job, ok := process.Variable(process.Environ(pid), "MUSTER_JOB"); ok && strings.HasPrefix(job, w.dir+"/") {
+		if job, ok := process.Variable(kernel.Environ(pid), "MUSTER_JOB"); ok && strings.HasPrefix(job, w.dir+"/") {
 			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
@@ -94,6 +95,19 @@ func (w *world) job(command string, outputs ...string) providers.Job {
 		j.Outputs = append(j.Outputs, providers.Output{Name: "o" + strconv.Itoa(i), Kind: "path", Path: o})
 	}
 	return j
+}
+
+// broken makes jobs of one phase that fail with the same command, behind a breaker
+// that opens after three, and a good job of another phase that comes after them.
+func (w *world) broken(n int, command string) (jobs []providers.Job, other providers.Job) {
+	for range n {
+		j := w.job(command, "out")
+		j.Breaker = providers.Breaker{SameError: 3}
+		jobs = append(jobs, j)
+	}
+	other = w.job("echo > other", "other")
+	other.Phase = "q"
+	return jobs, other
 }
 
 var testEnviron = []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}

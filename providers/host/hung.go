@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/providers/host/wire"
 )
 
-// hung is what is said of a queue that is connected and says nothing: what is
-// known of its process, and what can be done. Its jobs are not in danger.
+// hung is the error about a connected queue that does not answer: the state of its process,
+// and what to do. Its jobs are not in danger.
 func (c *Client) hung(silent wire.Silent) *providers.Error {
 	e := &providers.Error{Class: providers.Unreachable, Summary: "The queue of this machine does not answer"}
 	dir, err := c.dir()
@@ -34,7 +34,7 @@ func (c *Client) hung(silent wire.Silent) *providers.Error {
 	return e
 }
 
-// told says what a process's state means. proc_pid_stat(5), field 3.
+// told describes a process's state. proc_pid_stat(5), field 3.
 func told(state byte) string {
 	switch state {
 	case 'T', 't':

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/wire"
@@ -123,7 +124,7 @@ func killWrapper(w *world) bool {
 	dirs, _ := filepath.Glob(filepath.Join(w.dir, "s", "jobs", "*", "record"))
 	rand.Shuffle(len(dirs), func(a, b int) { dirs[a], dirs[b] = dirs[b], dirs[a] })
 	for _, d := range dirs {
-		if rec, err := wrapper.ReadRecord(d); err == nil && rec.PID > 0 && rec.Exit == nil && len(process.Environ(rec.PID)) > 0 && strings.Contains(d, tokenOf(rec.PID)) {
+		if rec, err := wrapper.ReadRecord(d); err == nil && rec.PID > 0 && rec.Exit == nil && len(kernel.Environ(rec.PID)) > 0 && strings.Contains(d, tokenOf(rec.PID)) {
 			return syscall.Kill(rec.PID, syscall.SIGKILL) == nil
 		}
 	}
@@ -132,7 +133,7 @@ func killWrapper(w *world) bool {
 
 // tokenOf is the token a process was started with; none is in no path.
 func tokenOf(pid int) string {
-	if t, ok := process.Variable(process.Environ(pid), "MUSTER_TOKEN"); ok {
+	if t, ok := process.Variable(kernel.Environ(pid), "MUSTER_TOKEN"); ok {
 		return t
 	}
 	return "no token"

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// followPause is how often a log that is followed is looked at.
+// followPause is the pause between two looks at a followed log.
 const followPause = 100 * time.Millisecond
 
 // Logs writes the log of an attempt, by default the last one, and follows it
@@ -50,7 +50,7 @@ func (c *Client) attempt(ctx context.Context, p Place, r providers.LogRequest) (
 	}
 	o := found[0]
 	if o.Presence != offer.Found {
-		// Forgotten, but its log may lie there.
+		// The queue has forgotten the job, but its log may be there.
 		for n := max(r.Attempt, 1); ; n++ {
 			if _, err := os.Stat(attempt.LogPath(p.Workdir, r.Token, n, r.Stderr)); err != nil {
 				if r.Attempt == 0 && n > 1 {

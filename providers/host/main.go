@@ -26,7 +26,7 @@ func Main(ctx context.Context, args []string) int {
 	fs := flag.NewFlagSet("queue", flag.ContinueOnError)
 	dir := fs.String("spool", "", "directory of the queue; default: this user's on this machine")
 	idle := fs.Duration("idle", idleTime(), "end after this time with nothing to do")
-	revision := fs.Int("revision", wire.Revision, "what the queue takes itself for when a newer one asks")
+	revision := fs.Int("revision", wire.Revision, "version that the queue reports to a newer muster")
 	ready := fs.Bool("ready", false, "say on descriptor 3 when the queue listens")
 	if err := fs.Parse(args); err != nil {
 		return 2
@@ -44,7 +44,7 @@ func Main(ctx context.Context, args []string) int {
 		unix.CloseOnExec(3)
 		told = os.NewFile(3, "ready")
 	}
-	inherited := unix.Umask(0o077) // what the queue itself writes is its user's alone
+	inherited := unix.Umask(0o077) // the queue's own files are for its user alone
 	err := queue.Serve(ctx, queue.Life{Spool: *dir, Idle: *idle, Revision: *revision, Told: told, Umask: &inherited})
 	if err != nil {
 		log.Printf("muster: queue: %v", err)

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/journal"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -44,7 +44,7 @@ func rewriteBoot(path string) error {
 	var lines []json.RawMessage
 	j, err := journal.Open(path, func(line json.RawMessage) error {
 		if bytes.Contains(line, []byte(`"step":`)) {
-			line = bytes.ReplaceAll(line, []byte(`"boot":"`+boot.ID()), []byte(`"boot":"another`))
+			line = bytes.ReplaceAll(line, []byte(`"boot":"`+monotonic.ID()), []byte(`"boot":"another`))
 		}
 		lines = append(lines, bytes.Clone(line))
 		return nil

@@ -1,7 +1,8 @@
-// Package image runs a job inside a container image on the machine where its
-// wrapper starts it, by apptainer or singularity: they run a container as the
-// job's own processes, so that its signals, its memory and its end are the
-// job's. Docker's and podman's are not; a command may start those itself.
+// Package image runs a job inside a container image with apptainer or
+// singularity, on the machine where its wrapper starts it. Both run the
+// container as the job's own processes, so that signals, memory limits and exit
+// codes apply to the job. docker and podman do not; a command may start those
+// itself.
 package image
 
 import (
@@ -13,14 +14,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
 )
 
-// runtimes are what runs an image, the first that is on PATH.
+// runtimes are the programs that run an image; the first one on PATH does.
 const runtimes = "apptainer singularity"
 
-// Ref is an image as the runtime takes it: a path, made absolute from the
-// workdir, or a URI. What is neither is a name in a registry, as docker takes it.
+// Ref is an image for the runtime: a path, made absolute from the workdir, or a URI. Anything
+// else is a name in a registry, as docker takes it.
 func Ref(workdir, image string) (ref string, file bool) {
 	switch {
 	case strings.Contains(image, "://"):
@@ -62,20 +64,19 @@ func Missing(workdir, image string) (what, why string) {
 	return "", ""
 }
 
-// Remote says what cannot be known beforehand of an image that a registry has,
-// "" of any other: the runtime asks for it when a job starts.
+// Remote is the warning about an image in a registry, "" for any other: the runtime downloads
+// it when a job starts.
 func Remote(workdir, image string) (what, why string) {
 	ref, file := Ref(workdir, image)
 	if image == "" || file {
 		return "", ""
 	}
-	return "An image comes from a registry", ref + " is asked for when a job starts, which fails if it cannot be had; `apptainer pull` makes a file of it once"
+	return "An image comes from a registry", ref + " is downloaded when a job starts, which fails if it is not available; `apptainer pull` makes a file of it once"
 }
 
-// Script is shell source that replaces the shell with a job's command inside
-// its image: the words in "$@", or the file cmd of the job's folder. The
-// workdir, the current directory and what the job reads are seen at their own
-// paths, the environment as it is here.
+// Script is shell source that replaces the shell with a job's command inside its image: the
+// words in "$@", or the file cmd of the job's folder. The workdir, the current directory and
+// the job's inputs keep their paths, and the environment is the same.
 func Script(j *providers.Job) string {
 	ref, _ := Ref(j.Workdir, j.Image)
 	var b strings.Builder
@@ -86,11 +87,11 @@ exec "$_muster" exec`, runtimes, none)
 	if j.Shape.GPUs > 0 {
 		b.WriteString(" --nv")
 	}
-	fmt.Fprintf(&b, " --pwd %s --bind \"$MUSTER_JOB\"", quote(j.Dir))
+	fmt.Fprintf(&b, " --pwd %s --bind \"$MUSTER_JOB\"", shell.Enclose(j.Dir))
 	for _, path := range seen(j) {
-		b.WriteString(" --bind " + quote(path))
+		b.WriteString(" --bind " + shell.Enclose(path))
 	}
-	b.WriteString(" " + quote(ref) + " \"$@\"\n")
+	b.WriteString(" " + shell.Enclose(ref) + " \"$@\"\n")
 	return b.String()
 }
 
@@ -158,6 +159,3 @@ func Wrong(j *providers.Job) string {
 	}
 	return ""
 }
-
-// quote makes one word of the shell's of any text.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

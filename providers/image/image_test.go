@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 func TestRef(t *testing.T) {
@@ -24,7 +25,7 @@ func TestRef(t *testing.T) {
 }
 
 func TestSeen(t *testing.T) {
-	j := &providers.Job{Image: "a.sif", Workdir: "/w", Dir: "/w/.muster/source/x", Inputs: []providers.Input{{Paths: []string{"/w/in", "/data/set/1", "/data/set/2"}}},
+	j := &providers.Job{Process: offer.Process{Image: "a.sif"}, Workdir: "/w", Dir: "/w/.muster/source/x", Inputs: []providers.Input{{Paths: []string{"/w/in", "/data/set/1", "/data/set/2"}}},
 		Outputs: []providers.Output{{Path: "rel"}, {Path: "/scratch/o/x*.bin", Kind: "glob"}, {Path: "/scratch/m"}}, Checkpoint: providers.Checkpoint{Path: "ckpt"}}
 	if got := strings.Join(seen(j), " "); got != "/w /data/set /scratch" {
 		t.Errorf("a container sees %s", got)

@@ -4,16 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-run/muster/providers/internal/procid"
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers/protocol"
 )
 
-// passed are the variables a provider gets from muster's environment, beside
-// XDG_* and *_proxy. Everything else, which is where secrets live, stays out.
-// SLURM_CONF is where Slurm's commands find their cluster. MUSTER_LOG is the level of the log that muster itself reads back;
-// MUSTER_SPOOL and MUSTER_QUEUE_IDLE say where the queue of this machine keeps
-// its spool and when it ends (docs/host-queue.md), MUSTER_HOST_BINARIES where
-// programs for hosts lie.
+// passed are the variables that a provider gets from muster's environment, beside XDG_* and
+// *_proxy. All others, which may be secrets, stay out. Slurm's commands find their cluster by
+// SLURM_CONF. MUSTER_LOG is the level of the log that muster reads back; MUSTER_SPOOL and
+// MUSTER_QUEUE_IDLE set this machine's queue's spool and when it ends (docs/host-queue.md),
+// MUSTER_HOST_BINARIES the folder of programs for hosts.
 var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "SLURM_CONF", "MUSTER_LOG", "MUSTER_SPOOL", "MUSTER_QUEUE_IDLE", "MUSTER_HOST_BINARIES"}
 
 func passes(name string) bool {
@@ -22,7 +21,7 @@ func passes(name string) bool {
 }
 
 // environment is what a provider started by a process sees.
-func environment(host []string, parent procid.ID) []string {
+func environment(host []string, parent kernel.ID) []string {
 	out := []string{protocol.ParentVar + "=" + parent.String()}
 	for _, v := range host {
 		if name, _, ok := strings.Cut(v, "="); ok && passes(name) {

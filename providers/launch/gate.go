@@ -4,11 +4,11 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A Gate decides what may be started, reached and run for a campaign before
-// anything of it was approved. Its errors are of class providers.Withheld.
+// A Gate decides what may be started, reached and run for a campaign before a person has
+// approved any of it. Its errors are of class providers.Withheld.
 type Gate interface {
-	// Start is asked before an external provider is started: its type, where its
-	// program lies, and "sha256:…" of that file.
+	// Start is asked before an external provider is started: its type, its program's path, and
+	// "sha256:…" of that file.
 	Start(typ, path, digest string) error
 	// Reach is asked before a backend is configured, and so reached.
 	Reach(b providers.Backend) error
@@ -43,8 +43,8 @@ func (l *Launcher) mayStart(p Program) error {
 	return l.opts.Gate.Start(p.Type, p.Path, hash)
 }
 
-// Digest is "sha256:…" of the program that serves a type and is not muster's
-// own, and where it lies. It is checked against the lock file, and not started.
+// Digest is "sha256:…" and the path of the program that serves a type, for programs that are
+// not muster's own. It checks the program against the lock file, and does not start it.
 func (l *Launcher) Digest(typ string) (path, digest string, err error) {
 	prog, err := l.Resolve(typ)
 	if err != nil {

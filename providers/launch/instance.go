@@ -15,12 +15,13 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
+	"github.com/muster-run/muster/internal/kernel"
+	"github.com/muster-run/muster/internal/ulimit"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/internal/procid"
 	"github.com/muster-run/muster/providers/protocol"
 )
 
-// instance is one process of a provider and what it has been told.
+// instance is one process of a provider and the backends that it knows.
 type instance struct {
 	plugin  *plugin.Client
 	process *process
@@ -32,7 +33,7 @@ type instance struct {
 	configured map[string]bool
 }
 
-// launch starts a program and waits until it has said what it is.
+// launch starts a program and waits for its handshake.
 func (l *Launcher) launch(prog Program) (*instance, error) {
 	if err := l.check(prog); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
 			cmd := exec.Command(prog.Path, prog.Args...)
 			cmd.Args[0] = prog.name()
-			cmd.Env = append(environment(l.opts.Environ, procid.Of(os.Getpid())), spec.Env...)
+			cmd.Env = append(environment(l.opts.Environ, kernel.Identify(os.Getpid())), spec.Env...)
 			inst.process = newProcess(l.ctx, cmd)
 			return inst.process, nil
 		},
@@ -71,7 +72,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		return nil, startError(prog, inst.process, err)
 	}
 	inst.process.settled()
-	go l.watchPulse(inst, prog.Type)
+	go l.watchHeartbeat(inst, prog.Type)
 	return inst, nil
 }
 
@@ -95,7 +96,7 @@ func (i *instance) handshake(l *Launcher, prog Program) error {
 	return l.settle(ctx, prog, schema)
 }
 
-// configure tells the process about a backend once.
+// configure sends a backend to the process once.
 func (i *instance) configure(ctx context.Context, b providers.Backend) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -137,9 +138,12 @@ func firstLine(s string) string {
 	return line
 }
 
-// lastWords are a few lines from the end of what a process said; of a panic,
-// those that say why.
+// lastWords are a few lines from the end of a process's output; of a panic, those that say
+// why; of a limit that was reached, one.
 func lastWords(s string) string {
+	if line := ulimit.Dump(s); line != "" {
+		return line
+	}
 	const enough = 5
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	for i, line := range lines {

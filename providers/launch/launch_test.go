@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/internal/procid"
 )
 
 func provider(t testing.TB, l *Launcher, typ string) providers.Provider {
@@ -49,7 +49,7 @@ func submit(t testing.TB, p providers.Provider, backend string, n int) []provide
 	}
 	for i, s := range out {
 		if s.Token != r.Jobs[i].Token {
-			t.Fatalf("result %d is of %s, want %s", i, s.Token, r.Jobs[i].Token)
+			t.Fatalf("result %d has token %s, want %s", i, s.Token, r.Jobs[i].Token)
 		}
 	}
 	return out
@@ -67,7 +67,7 @@ func TestProviderIsOneProcessPerType(t *testing.T) {
 	}
 	l.Close()
 	for typ, pid := range pids {
-		if procid.Of(pid).Start != 0 {
+		if kernel.Identify(pid).Start != 0 {
 			t.Errorf("%s is still there after Close", typ)
 		}
 	}
@@ -256,7 +256,7 @@ func TestNoOrphans(t *testing.T) {
 			if err := json.Unmarshal(line, &told); err != nil || told.PID == 0 {
 				t.Fatalf("host said %s (%v)", line, err)
 			}
-			child := procid.Of(told.PID)
+			child := kernel.Identify(told.PID)
 			if !child.Alive() {
 				t.Fatal("the provider does not run")
 			}

@@ -1,7 +1,7 @@
-// Package launch starts provider processes and keeps them: it finds the
-// program, checks it against the lock file, starts it with a bare
-// environment, starts it again when it crashes, and ends it. What it hands
-// out is a providers.Provider that survives the process behind it.
+// Package launch starts and supervises provider processes. It finds the
+// program, checks it against the lock file, starts it with a bare environment,
+// restarts it after a crash, and ends it. It returns a providers.Provider that
+// survives its process.
 package launch
 
 import (
@@ -31,32 +31,31 @@ type Options struct {
 	// Dir is the campaign's folder, which has .muster/providers and the lock
 	// file; "" is the current folder.
 	Dir string
-	// PluginDir is searched before everything else (MUSTER_PLUGIN_DIR); "" is
-	// what the environment says.
+	// PluginDir is searched before everything else (MUSTER_PLUGIN_DIR); "" takes the
+	// environment's.
 	PluginDir string
 	// Dev are programs under development, by type. They come first and are
 	// not checked against the lock file.
 	Dev map[string]string
-	// Pin says what an external provider that is not in the lock file means.
+	// Pin decides about an external provider that is not in the lock file.
 	Pin Pin
 
 	// Gate is asked before a provider is started, a backend reached and a text
 	// of the campaign run there; nil allows everything.
 	Gate Gate
-	// Person is who answers what hosts ask before they let muster in; nil =
-	// nobody is there.
+	// Person answers the questions of hosts before they let muster in; nil = nobody is there.
 	Person Person
 
 	// Environ is the environment from which providers get their few
 	// variables; nil is os.Environ().
 	Environ []string
-	// Logger receives what providers log; nil drops it.
+	// Logger receives the providers' logs; nil drops them.
 	Logger hclog.Logger
 	// StartTimeout bounds one start; 0 = 20 s.
 	StartTimeout time.Duration
-	// Pulse is the time between two questions whether a process is still
-	// answering; one that misses three is killed and started again. 0 = 10 s.
-	Pulse time.Duration
+	// Heartbeat is the time between two checks that a process still answers; one that misses
+	// three is killed and started again. 0 = 10 s.
+	Heartbeat time.Duration
 }
 
 // Launcher owns the provider processes of one command: at most one per type.
@@ -89,8 +88,8 @@ func New(o Options) *Launcher {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = 20 * time.Second
 	}
-	if o.Pulse == 0 {
-		o.Pulse = defaultPulse
+	if o.Heartbeat == 0 {
+		o.Heartbeat = defaultHeartbeat
 	}
 	l := &Launcher{opts: o, program: newPrograms(o), byType: map[string]*remote{}}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
@@ -98,7 +97,7 @@ func New(o Options) *Launcher {
 	return l
 }
 
-// LockPath is where the lock file lies, whether it exists or not.
+// LockPath is the path of the lock file, whether it exists or not.
 func (l *Launcher) LockPath() string { return filepath.Join(l.opts.Dir, LockName) }
 
 // Provider returns the provider of a type, started. It may be called from

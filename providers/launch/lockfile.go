@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -19,6 +18,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/internal/atomicfile"
 )
 
 // LockName is the lock file's name, beside the campaign.
@@ -33,7 +34,7 @@ type Lock struct {
 
 // Locked pins one provider.
 type Locked struct {
-	Version string            // what the provider calls itself
+	Version string            // the version in the provider's handshake
 	Hashes  map[string]string // "linux/amd64" → "sha256:…" of the program's file
 }
 
@@ -52,7 +53,7 @@ const lockHead = `# This file pins the external providers of this campaign. It i
 // maxLock is the largest lock file that is read, bytes.
 const maxLock = 1 << 20
 
-// ReadLock reads a lock file; one that is not there is an empty lock.
+// ReadLock reads a lock file; a missing one is an empty lock.
 func ReadLock(path string) (*Lock, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,7 +110,7 @@ func parseLocked(body hcl.Body) (out Locked, diags hcl.Diagnostics) {
 		v, more := a.Expr.Value(nil)
 		diags = append(diags, more...)
 		if v.Type() != cty.String || v.IsNull() {
-			diags = append(diags, lockError(a.Range, "Version is not text", "Run muster init to write the file anew."))
+			diags = append(diags, lockError(a.Range, "Version is not text", "Run muster init to write the file again."))
 		} else {
 			out.Version = v.AsString()
 		}
@@ -190,22 +191,13 @@ func (l *Lock) Write(path string) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), LockName+".*")
-	if err != nil {
+	if err := atomicfile.Write(path, text, 0o644); err != nil {
 		return fmt.Errorf("write lock file: %w", err)
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write lock file: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }
 
-// hashFile is the hash of a file as it stands in a lock.
+// hashFile is the hash of a file as it belongs in a lock.
 func hashFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -23,9 +23,8 @@ type logins struct {
 	waiting map[string]context.CancelFunc
 }
 
-// Login has a person answer what the hosts of a backend ask, before a call with
-// little time is made. Without a person, or where a provider asks nothing, it
-// does nothing.
+// Login lets a person answer the questions of a backend's hosts before a call with little
+// time. Without a person, or with a provider that asks nothing, it does nothing.
 func (r *remote) Login(ctx context.Context, backend string) error {
 	person := r.launcher.opts.Person
 	if person == nil {
@@ -39,9 +38,9 @@ func (r *remote) Login(ctx context.Context, backend string) error {
 	}, nil)
 }
 
-// heard notes how a call about a backend ended. One that wants a person to log
-// in has a running command wait for them, so that no host is asked before
-// somebody is there; any answer of the backend ends that wait.
+// heard notes how a call about a backend ended. After one that needs a person to log in, a
+// running command waits for them, so that it asks no host before; any answer of the backend
+// ends that wait.
 func (r *remote) heard(backend string, err error) {
 	if backend == "" || r.launcher.opts.Person == nil {
 		return
@@ -75,7 +74,7 @@ func (r *remote) forget(backend string) {
 	delete(r.logins.waiting, backend)
 }
 
-// unheard reports whether an error says nothing of what the backend thinks.
+// unheard reports whether an error says nothing about the backend itself.
 func unheard(err error) bool {
 	var e *providers.Error
 	return !errors.As(err, &e) || e.Class == providers.Unreachable || e.Class == providers.Auth

@@ -15,15 +15,15 @@ const (
 	// PinRequired refuses a program that is not in the lock file, or is
 	// another one than is in there. Every command but init.
 	PinRequired Pin = iota
-	// PinRecord notes in Lock what is not in the lock file yet, and refuses,
-	// without running it, what is another program than is in there; init.
+	// PinRecord adds new providers to Lock, and refuses, without running it, a program that
+	// differs from its entry; init.
 	PinRecord
-	// PinUpgrade takes what is found and notes it in Lock; init -upgrade.
+	// PinUpgrade records the programs that it finds in Lock; init -upgrade.
 	PinUpgrade
 )
 
-// Lock is the lock as it stands: as read, and with PinRecord or PinUpgrade as it should be
-// written (Lock.Write) to LockPath. It must not be changed while providers start.
+// Lock is the lock as read, and with PinRecord or PinUpgrade as it should be written
+// (Lock.Write) to LockPath. It must not be changed while providers start.
 func (l *Launcher) Lock() (*Lock, error) { return l.lock, l.lockErr }
 
 // Resolve says which program serves a type, without starting it, and checks
@@ -45,7 +45,7 @@ func (l *Launcher) check(p Program) error {
 	if l.lockErr != nil {
 		return &providers.Error{
 			Class: providers.Invalid, Summary: "The lock file cannot be read", Detail: l.lockErr.Error(),
-			Hint: "Mend it, or remove it and run: muster init",
+			Hint: "Fix it, or remove it and run: muster init",
 		}
 	}
 	l.mu.Lock()
@@ -83,8 +83,8 @@ func (l *Launcher) check(p Program) error {
 	return nil
 }
 
-// settle compares what a started program says of itself with what it was
-// started for, and records its hash if asked to.
+// settle compares a provider's handshake with the request to start it, and records its hash if
+// asked to.
 func (l *Launcher) settle(_ context.Context, p Program, s offer.Schema) error {
 	if s.Type != p.Type {
 		return &providers.Error{

@@ -18,7 +18,7 @@ import (
 
 const (
 	headBytes = 200                    // of stdout, for "printed before the handshake"
-	tailBytes = 16 << 10               // of stderr, for "its last words"
+	tailBytes = 64 << 10               // of stderr, for "its last words": a whole dump of Go
 	drainTime = 200 * time.Millisecond // for output after the end; a grandchild may hold the pipes open for ever
 )
 
@@ -88,8 +88,8 @@ func (p *process) Wait(context.Context) error {
 	return p.err
 }
 
-// Kill ends the process and what is left of its group. A host queue is in a
-// session of its own and lives on.
+// Kill ends the process and the rest of its group. A host queue is in a session of its own and
+// lives on.
 func (p *process) Kill(context.Context) error {
 	if !p.alive() {
 		return nil

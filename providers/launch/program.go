@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -17,7 +18,7 @@ const NamePrefix = "muster-provider-"
 // A type's name becomes part of a file name, so it is kept plain.
 var plainName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 
-// A Program is what is run for a type.
+// A Program is the executable for a type.
 type Program struct {
 	Type   string
 	Path   string
@@ -29,9 +30,9 @@ type Program struct {
 // String is the program as people would run it.
 func (p Program) String() string { return strings.Join(append([]string{p.name()}, p.Args...), " ") }
 
-// name is what ps shows.
+// name is the name in ps.
 func (p Program) name() string {
-	if p.Source == "built-in" && p.Path == selfProgram {
+	if p.Source == "built-in" && p.Path == kernel.Self {
 		if path, err := os.Executable(); err == nil {
 			return path
 		}
@@ -39,8 +40,8 @@ func (p Program) name() string {
 	return p.Path
 }
 
-// place is a folder that is searched, and what people call it.
-type place struct{ dir, name string }
+// searchFolder is a folder that is searched, and its name for people.
+type searchFolder struct{ dir, name string }
 
 // programs finds programs. The order is the promise: built-in,
 // MUSTER_PLUGIN_DIR, the campaign's .muster/providers, the user's data
@@ -49,17 +50,17 @@ type programs struct {
 	builtin []string
 	self    string
 	dev     map[string]string
-	places  []place
+	places  []searchFolder
 }
 
 func newPrograms(o Options) programs {
 	p := programs{builtin: o.Builtin, self: o.Self, dev: o.Dev}
 	if p.self == "" {
-		p.self = selfProgram
+		p.self = kernel.Self
 	}
 	add := func(dir, name string) {
 		if dir != "" {
-			p.places = append(p.places, place{dir, name})
+			p.places = append(p.places, searchFolder{dir, name})
 		}
 	}
 	plugins := o.PluginDir
@@ -151,8 +152,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// Discover lists every external provider that can be found, sorted by type;
-// of two with one name, the one that would be used.
+// Discover lists every external provider, sorted by type; of two with one name, the one that
+// muster would use.
 func (l *Launcher) Discover() []Program {
 	seen := map[string]bool{}
 	var out []Program

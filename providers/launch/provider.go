@@ -59,8 +59,7 @@ func (r *remote) Schema(ctx context.Context) (out offer.Schema, err error) {
 	return out, err
 }
 
-// Configure implements providers.Describer. The backend is remembered and
-// told to every process that comes after.
+// Configure implements providers.Describer. Every later process gets the backend, too.
 func (r *remote) Configure(ctx context.Context, b providers.Backend) error {
 	err := r.launcher.opts.Gate.Reach(b)
 	r.mu.Lock()
@@ -89,8 +88,8 @@ func (i *instance) mark(backend string) {
 	i.configured[backend] = true
 }
 
-// configured is a backend as it was configured last; a name as At gives it is of
-// the whole backend.
+// configured is the last configuration of a backend; a name as At gives it means the whole
+// backend.
 func (r *remote) configured(name string) providers.Backend {
 	return r.toldOf(name).backend
 }
@@ -134,8 +133,8 @@ func (r *remote) Find(ctx context.Context, backend string, tokens []string) (out
 	return out, err
 }
 
-// Watch implements providers.Runner. After a crash it goes on from the last
-// cursor for which fn returned nil, and acknowledges no more than before.
+// Watch implements providers.Runner. After a crash it continues from the last cursor for which
+// fn returned nil, and acknowledges no more than before.
 func (r *remote) Watch(ctx context.Context, q providers.WatchRequest, fn func(providers.Batch) error) error {
 	var told error // by fn
 	moved := false
@@ -172,7 +171,7 @@ func (r *remote) Control(ctx context.Context, q providers.ControlRequest) error 
 	return r.ask(ctx, q.Backend, func(c *protocol.Client) error { return c.Control(ctx, q) })
 }
 
-// counting counts what went through and tells the writer's own errors apart.
+// counting counts the bytes written and distinguishes the writer's own errors.
 type counting struct {
 	w   io.Writer
 	n   int64
@@ -190,8 +189,8 @@ var errCut = &providers.Error{
 	Class: providers.Unreachable, Summary: "The log was cut off", Detail: "Its provider crashed while the last lines were read.", Hint: "Ask again.",
 }
 
-// Logs implements providers.Runner. After a crash it goes on where it
-// stopped; the last n lines of a log have no such place once begun.
+// Logs implements providers.Runner. After a crash it continues where it stopped; the last n
+// lines of a log have no such place once begun.
 func (r *remote) Logs(ctx context.Context, q providers.LogRequest, w io.Writer) error {
 	from, out, seen := q.Offset, &counting{w: w}, int64(0)
 	return r.do(ctx, q.Backend, func(c *protocol.Client) error {

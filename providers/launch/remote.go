@@ -18,8 +18,9 @@ const (
 	firstDelay = 50 * time.Millisecond  // before the second start in a row; doubled after
 	maxDelay   = 5 * time.Second        // between two starts
 	healthy    = 10 * time.Second       // a process that lived as long is not one of a row of crashes
-	maxRetries = 2                      // of a call that was told "unreachable"
+	maxRetries = 2                      // of a call that returned "unreachable"
 	retryDelay = 300 * time.Millisecond // before the first such retry; tripled after
+	longAsk    = 30 * time.Second       // a call that took longer is not made again
 	dying      = time.Second            // for a process to end after its connection broke
 )
 
@@ -32,23 +33,23 @@ type remote struct {
 
 	mu       sync.Mutex
 	current  *instance
-	starting *start
+	starting *launching
 	crashes  int // in a row
 	lastWord string
 	backends map[string]providers.Backend
-	told     map[string]told // by backend, what Configure was asked last
+	told     map[string]told // by backend, the last request to Configure
 	started  bool            // it has run at least once
 	logins   logins
 }
 
-// told is a backend as Configure was given it, and why the gate withheld it.
+// told is a backend as Configure received it, and why the gate withheld it.
 type told struct {
 	backend  providers.Backend
 	withheld error
 }
 
 // start is one attempt, waited for by all who need the provider.
-type start struct {
+type launching struct {
 	done chan struct{}
 	inst *instance
 	err  error
@@ -70,7 +71,7 @@ func (r *remote) instance(ctx context.Context) (*instance, error) {
 	}
 	s := r.starting
 	if s == nil {
-		s = &start{done: make(chan struct{})}
+		s = &launching{done: make(chan struct{})}
 		r.starting = s
 		go r.run(s, r.delayLocked())
 	}
@@ -84,7 +85,7 @@ func (r *remote) instance(ctx context.Context) (*instance, error) {
 }
 
 // run makes one attempt after a delay.
-func (r *remote) run(s *start, delay time.Duration) {
+func (r *remote) run(s *launching, delay time.Duration) {
 	defer close(s.done)
 	if s.err = sleep(r.launcher.ctx, delay); s.err == nil {
 		var prog Program
@@ -137,8 +138,8 @@ func obituary(p *process) string {
 	return said
 }
 
-// lost is told by a call whose connection broke. A process that is still
-// there a little later is of no use either.
+// lost runs when a call's connection broke. It ends a process that still exists a little
+// later: that one no longer works.
 func (r *remote) lost(inst *instance) {
 	select {
 	case <-inst.process.done:
@@ -153,10 +154,9 @@ func (r *remote) lost(inst *instance) {
 	}
 }
 
-// do makes a call about a backend, on as many processes as it takes. What is
-// called may be repeated: everything a provider is asked is idempotent.
-// progress reports whether the last try came further than the one before; nil
-// means that it cannot.
+// do makes a call about a backend, on as many processes as it takes. The call may be repeated:
+// every request to a provider is idempotent. progress reports whether the last try came
+// further than the one before; nil means that it cannot.
 func (r *remote) do(ctx context.Context, backend string, call func(*protocol.Client) error, progress func() bool) error {
 	if err := r.toldOf(backend).withheld; err != nil {
 		return err
@@ -231,14 +231,19 @@ type crashing struct{ why *providers.Error }
 func (c crashing) Error() string { return c.why.Error() }
 func (c crashing) Unwrap() error { return c.why }
 
-// ask is do for calls that answer once: "unreachable" is retried, bounded.
+// ask is do for calls that answer once: "unreachable" is retried, bounded, unless it
+// took long to find out: who asks may not wait as long again, and would miss the reason.
 func (r *remote) ask(ctx context.Context, backend string, call func(*protocol.Client) error) error {
 	delay := retryDelay
 	for retry := 0; ; retry++ {
+		began := time.Now()
 		err := r.do(ctx, backend, call, nil)
 		var e *providers.Error
 		var c crashing
 		if retry == maxRetries || errors.As(err, &c) || !errors.As(err, &e) || e.Class != providers.Unreachable || e.Login != "" {
+			return err
+		}
+		if time.Since(began) > longAsk {
 			return err
 		}
 		if sleep(ctx, delay/2+rand.N(delay/2)) != nil {

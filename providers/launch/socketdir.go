@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/muster-run/muster/providers/internal/procid"
+	"github.com/muster-run/muster/internal/kernel"
 )
 
 // longestBase is the longest folder under which our socket paths fit: a Unix
@@ -24,8 +24,8 @@ var runtimeDir = struct {
 	users map[*Launcher]bool // it stays until the last of them is closed
 }{users: map[*Launcher]bool{}}
 
-// socketDir returns that folder and makes it if need be, after removing what
-// dead muster processes left.
+// socketDir returns that folder and makes it if needed, after removing those of dead muster
+// processes.
 func (l *Launcher) socketDir() (string, error) {
 	runtimeDir.Lock()
 	defer runtimeDir.Unlock()
@@ -40,7 +40,7 @@ func (l *Launcher) socketDir() (string, error) {
 		return "", err
 	}
 	sweep(base)
-	dir := filepath.Join(base, socketPrefix()+procid.Of(os.Getpid()).String())
+	dir := filepath.Join(base, socketPrefix()+kernel.Identify(os.Getpid()).String())
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return "", fmt.Errorf("make folder for provider sockets: %w", err)
 	}
@@ -59,8 +59,8 @@ func socketBase(xdg string) (string, error) {
 	return base, private(base)
 }
 
-// private makes a folder, or checks that it is one, ours, and closed to
-// everybody else. /tmp is everybody's: someone may have been there first.
+// private makes a folder, or checks that it is one, ours, and closed to all others. In /tmp,
+// someone else may have made it first.
 func private(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("make folder for provider sockets: %w", err)
@@ -81,10 +81,10 @@ func private(dir string) error {
 	return nil
 }
 
-// socketPrefix tells pid namespaces apart: containers may share /tmp, and
-// what is a dead pid here may be alive there.
+// socketPrefix names the pid namespace: containers may share /tmp, and a dead pid here may be
+// alive there.
 func socketPrefix() string {
-	ns, _ := os.Readlink("/proc/self/ns/pid") // "pid:[4026531836]"
+	ns := kernel.Space() // "pid:[4026531836]"
 	ns = strings.Trim(ns[strings.LastIndexByte(ns, '[')+1:], "[]")
 	if n, err := strconv.ParseUint(ns, 10, 64); err == nil {
 		return "p" + strconv.FormatUint(n, 36) + "-"
@@ -92,7 +92,7 @@ func socketPrefix() string {
 	return "p-"
 }
 
-// sweep removes the folders of muster processes that are no more.
+// sweep removes the folders of dead muster processes.
 func sweep(base string) {
 	entries, err := os.ReadDir(base)
 	if err != nil {
@@ -101,7 +101,7 @@ func sweep(base string) {
 	prefix := socketPrefix()
 	for _, e := range entries {
 		name, ours := strings.CutPrefix(e.Name(), prefix)
-		id, ok := procid.Parse(name)
+		id, ok := kernel.ParseID(name)
 		if ours && ok && !id.Alive() {
 			_ = os.RemoveAll(filepath.Join(base, e.Name()))
 		}

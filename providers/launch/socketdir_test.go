@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/internal/needs"
-	"github.com/muster-run/muster/providers/internal/procid"
 )
 
 func TestSystemPrivateFolder(t *testing.T) {
@@ -60,10 +60,10 @@ func TestSweepTakesOnlyTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{ // name → stays
-		socketPrefix() + procid.Of(os.Getpid()).String():                      true,
-		socketPrefix() + procid.ID{PID: os.Getpid(), Start: 1}.String():       false, // the pid was given again
-		socketPrefix() + procid.ID{PID: dead.Process.Pid, Start: 77}.String(): false,
-		"pother-" + procid.ID{PID: dead.Process.Pid, Start: 77}.String():      true, // another pid namespace
+		socketPrefix() + kernel.Identify(os.Getpid()).String():                true,
+		socketPrefix() + kernel.ID{PID: os.Getpid(), Start: 1}.String():       false, // the pid was given again
+		socketPrefix() + kernel.ID{PID: dead.Process.Pid, Start: 77}.String(): false,
+		"pother-" + kernel.ID{PID: dead.Process.Pid, Start: 77}.String():      true, // another pid namespace
 		"something-else": true,
 		strings.TrimSuffix(socketPrefix(), "-") + "x-not-a-process": true,
 	}
@@ -82,7 +82,7 @@ func TestSweepTakesOnlyTheDead(t *testing.T) {
 
 func TestSocketPathsFit(t *testing.T) {
 	t.Parallel()
-	longest := strings.Repeat("x", longestBase) + "/" + "p" + "zzzzzzz-" + procid.ID{PID: 4194304, Start: 1 << 40}.String() + "/plugin-dir4294967295/plugin4294967295"
+	longest := strings.Repeat("x", longestBase) + "/" + "p" + "zzzzzzz-" + kernel.ID{PID: 4194304, Start: 1 << 40}.String() + "/plugin-dir4294967295/plugin4294967295"
 	if len(longest) > 107 {
 		t.Errorf("a socket path may have %d bytes", len(longest))
 	}

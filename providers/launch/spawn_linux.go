@@ -7,5 +7,3 @@ import "syscall"
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
-
-const selfProgram = "/proc/self/exe" // this very program, even when its file was replaced

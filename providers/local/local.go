@@ -1,6 +1,6 @@
-// Package local runs jobs on the machine that muster itself runs on, through
-// the queue of package host. What only looks is done in place; what starts,
-// stops or removes goes to the queue, which outlives muster.
+// Package local runs jobs on the machine that runs muster, through the queue of
+// package host. It answers read-only calls itself and sends every other call to
+// the queue, which outlives muster.
 package local
 
 import (
@@ -62,7 +62,7 @@ var (
 	_ providers.Cleaner  = (*Local)(nil)
 )
 
-// Schema says what the backend block may hold.
+// Schema describes the backend block.
 func (l *Local) Schema(context.Context) (offer.Schema, error) { return Schema(), nil }
 
 // config is the backend block. Sizes arrive as bytes.
@@ -75,7 +75,7 @@ type config struct {
 	Spool      string        `json:"spool"`
 }
 
-// Configure takes a backend in.
+// Configure adds a backend.
 func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 	var c config
 	if len(b.Config) > 0 {
@@ -139,7 +139,7 @@ func (l *Local) backend(name string) (*backend, error) {
 	return b, nil
 }
 
-// Close drops the connections to queues, which go on.
+// Close drops the connections to queues, which continue.
 func (l *Local) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,7 +172,7 @@ func (l *Local) Find(ctx context.Context, name string, tokens []string) ([]offer
 	return b.client.Find(ctx, b.place, tokens)
 }
 
-// Watch streams what the queue tells.
+// Watch streams the queue's events.
 func (l *Local) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
 	b, err := l.backend(r.Backend)
 	if err != nil {
@@ -221,8 +221,8 @@ func (l *Local) Remove(ctx context.Context, r providers.RemoveRequest) error {
 // logs of muster's.
 var made = []string{"logs", "lists", "source"}
 
-// Clean removes what the queue keeps of ended jobs, their logs, and the copies
-// that were made for them. Results, and those that were moved aside, stay.
+// Clean removes the queue's records of ended jobs, their logs, and the copies made for them.
+// Results stay, and so do files that were moved aside.
 func (l *Local) Clean(ctx context.Context, name string) ([]string, error) {
 	b, err := l.backend(name)
 	if err != nil {
@@ -243,6 +243,6 @@ func (l *Local) Clean(ctx context.Context, name string) ([]string, error) {
 		}
 		removed = append(removed, path)
 	}
-	_ = os.Remove(dir) // if nothing else lies there
+	_ = os.Remove(dir) // if the folder is empty
 	return removed, nil
 }

@@ -10,20 +10,14 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// devices reads the GPUs; a driver that does not answer is told in a pool's notes.
+// devices reads the GPUs; a pool's notes report a driver that does not answer.
 func (l *Local) devices() gpu.Reader {
 	r, err := l.reader()
 	if err != nil {
-		return mute{err}
+		return gpu.Unreadable{Err: err}
 	}
 	return r
 }
-
-// mute are GPUs of which nothing can be known.
-type mute struct{ err error }
-
-func (m mute) Devices(context.Context) ([]gpu.Device, error) { return nil, m.err }
-func (m mute) Close() error                                  { return nil }
 
 // Pools is this machine: one pool. It starts no queue.
 func (l *Local) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
@@ -38,14 +32,14 @@ func (l *Local) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 func (l *Local) pool(ctx context.Context, b *backend) (offer.Pool, error) {
 	busy, unknown := b.client.Busy(ctx)
 	pool, err := machine.Pool(ctx, b.place, l.devices(), busy)
-	pool.Price = price(b.Price)
+	pool.Price, pool.Queue = price(b.Price), b.client.Identity()
 	if unknown != nil {
 		pool.Notes = append(pool.Notes, unknown.Error())
 	}
 	return pool, err
 }
 
-// price is what the campaign says this machine costs: nothing, unless it does.
+// price is the machine's price in the campaign; none by default.
 func price(p offer.Price) offer.Price {
 	p.Known = true
 	return p
@@ -68,7 +62,7 @@ func (l *Local) Quote(ctx context.Context, name string, shapes []offer.Shape) ([
 		q := offer.Quote{Backend: name, Shape: i, Price: pool.Price, Wait: 0}
 		q.Fits, q.Why, q.Would = b.place.Fit(s, pool, list)
 		if q.Fits && s.GPUs > 0 && pool.Idle < s.GPUs {
-			q.Wait = -1 // somebody else's work: nobody knows
+			q.Wait = -1 // other work, whose end is unknown
 		}
 		out = append(out, q)
 	}

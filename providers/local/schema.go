@@ -2,7 +2,7 @@ package local
 
 import "github.com/muster-run/muster/providers/offer"
 
-// Schema is what `backend "local"` may hold, and what this machine can do.
+// Schema describes `backend "local"` and the abilities of this machine.
 func Schema() offer.Schema {
 	return offer.Schema{
 		Type:    "local",
@@ -15,6 +15,6 @@ func Schema() offer.Schema {
 			{Name: "gpu_free_max", Type: offer.Size, Default: `"500MiB"`, Doc: "A GPU with at most this much memory in use counts as free."},
 			{Name: "spool", Type: offer.String, Doc: "Directory of the queue, on a local disk. Default: one for this user and machine."},
 		}},
-		Can: offer.Capabilities{Dependencies: true, Retries: true, GPUs: true, Events: true, Transfer: true, HostQueue: true, Holds: true, FeedSlots: 2},
+		Can: offer.Capabilities{Dependencies: true, Retries: true, GPUs: true, Events: true, Transfer: true, HostQueue: true, Holds: true, Guard: true, FeedSlots: 2},
 	}
 }

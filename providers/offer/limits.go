@@ -12,6 +12,7 @@ type Limits struct {
 	MaxTime   time.Duration `json:",omitzero"`
 	MaxJobs   int           `json:",omitzero"`
 	MaxSubmit int           `json:",omitzero"`
+	SubmitBy  string        `json:",omitzero"` // as in Pool, of MaxSubmit
 }
 
 // On is a pool as it is for the jobs that have these limits.
@@ -23,7 +24,7 @@ func (l Limits) On(p Pool) Pool {
 		p.MaxJobs = max(l.MaxJobs, 0)
 	}
 	if l.MaxSubmit != 0 {
-		p.MaxSubmit = max(l.MaxSubmit, 0)
+		p.MaxSubmit, p.SubmitBy = max(l.MaxSubmit, 0), l.SubmitBy
 	}
 	return p
 }

@@ -1,14 +1,21 @@
-// Package offer holds the values by which backends are seen by everyone else:
-// what a backend accepts (Schema), what it has (Pool), what like jobs ask of
-// it (Shape), what that would cost (Quote) and what was seen of a job
-// (Observation). It imports nothing of ours, so that lang and planner may use
-// it without knowing any provider.
+// Package offer holds the values that describe backends to lang and planner:
+// the settings a backend accepts (Schema), its machines (Pool), the resources
+// that alike jobs request (Shape), their price (Quote), and the observed status
+// of a job (Observation). It imports nothing of ours, so that lang and planner
+// need to know no provider.
 package offer
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 )
+
+// A Process is how a job's command runs, as the job block says it and its
+// backend carries it out.
+type Process struct {
+	Image string `json:"image,omitempty"` // container image; "" = none
+}
 
 // A Shape is what like jobs ask of a backend. Two jobs of one phase with the
 // same resources, options and candidates have the same shape.
@@ -26,18 +33,42 @@ type Shape struct {
 	Smoke bool
 }
 
+// Key is a text that is equal for equal shapes.
+func (s Shape) Key() string {
+	if len(s.GPU.Models) == 0 {
+		s.GPU.Models = nil
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("muster: encode a shape: " + err.Error())
+	}
+	return string(text)
+}
+
 // GPU constrains the devices of a job.
 type GPU struct {
 	Models []string // any of these, by the names the field uses ("A100"); empty = any
 	Memory int64    // least memory of one device, bytes; 0 = any
 }
 
+// A PoolKind is what a pool's machines are: muster decides by it, and shows Word.
+type PoolKind string
+
+// The kinds of pool.
+const (
+	QueuePool   PoolKind = "queue"   // nodes behind a scheduler's queue
+	MachinePool PoolKind = "machine" // one machine, which is all of its backend
+	HostPool    PoolKind = "host"    // one of the machines of its backend
+	RentalPool  PoolKind = "rental"  // machines that are rented for jobs
+)
+
 // A Pool is a subdivision of a backend with its own limits and price, shown
 // by the site's own word for it.
 type Pool struct {
 	Backend string // "slurm.alpine"
 	Name    string // "aa100"; "" when the backend has only one
-	Word    string // "partition", "queue", "offer", "GPU", "machine"
+	Kind    PoolKind
+	Word    string // what people call it: "partition", "queue", "offer", "machine"
 	// Rank is the pool's place in the order in which its backend names them, which
 	// is that of preference where all else is equal. Who asks a provider counts; the
 	// provider leaves it alone.
@@ -55,6 +86,7 @@ type Pool struct {
 	MaxJobs  int           // most of our jobs running at once (slots); 0 = no limit stated
 	// MaxSubmit is the most of our jobs queued or running at once; 0 = no limit stated.
 	MaxSubmit int
+	SubmitBy  string // whose limit MaxSubmit is: "qos testing", "account ucb123"; "" = not told
 	// Testing marks a pool meant for smokes; StandsFor names the pools whose
 	// environment class it shares.
 	Testing   bool
@@ -85,6 +117,8 @@ type Pool struct {
 	// workdir, see each other's files; a pool that names none shares with its
 	// backend's others that name none.
 	Filesystem string
+	// Queue is the identity of what keeps this pool's jobs, "" where it has none yet.
+	Queue string
 	// Facts say whose word each of these is, where a backend has them of more
 	// than one source; they are for people.
 	Facts []Fact
@@ -165,6 +199,7 @@ type Quote struct {
 	// MaxJobs and MaxSubmit are set where those of the pool are not this shape's,
 	// which names another qos or asks for licenses; NoLimit where it has none.
 	MaxJobs, MaxSubmit int
+	SubmitBy           string // as in Pool, of MaxSubmit
 	// Rental terms, zero elsewhere: time to boot, and least time billed.
 	Boot time.Duration
 }
@@ -196,6 +231,7 @@ type Observation struct {
 	Node     string
 	GPUs     []string // indexes or UUIDs in use
 	Reason   string   // why it waits, in the backend's words
+	Cause    Cause    `json:",omitempty"` // why it waits or ended, as muster reads it; "" = for none of the causes
 	Tail     []string // last lines of the log
 	Expected time.Time
 	Outputs  []Output
@@ -206,6 +242,9 @@ type Observation struct {
 	Inputs map[string]string `json:",omitempty"`
 	// Duplicate is another handle seen under the same token, "" if none.
 	Duplicate string
+	// Queues are the identities of what keeps the job; of one that is Absent, of
+	// all that were asked, "" for one that never took a job. None: not told.
+	Queues []string `json:",omitempty"`
 	// Earlier are the ends of launches before this one, oldest first, where a
 	// backend that was not watched launched the job again by itself: Find says
 	// them, so that each is accounted for as what it was.
@@ -217,7 +256,30 @@ type Observation struct {
 	// Got is what the launch was given, where its backend says; nil is what was
 	// asked for. It is what is billed.
 	Got *Shape `json:",omitempty"`
+	// Rental is the machine that its backend rents for it; nil where nothing is rented.
+	Rental *Rental `json:",omitempty"`
 }
+
+// A Rental is a rented machine, as its provider says.
+type Rental struct {
+	ID     string    // the provider's own
+	Kind   string    // what it is: "1× RTX 4090"
+	Since  time.Time // when it came to be what Status says; zero = not told
+	Rate   string    // USD an hour, a decimal; "" = not known
+	Status RentalStatus
+}
+
+// A RentalStatus is how far a rented machine has come; "" = rented, and no more is
+// known.
+type RentalStatus string
+
+// The statuses of a rental. It is billed until its provider says that it is gone.
+const (
+	RentalRunning  RentalStatus = "running"
+	RentalStopped  RentalStatus = "stopped"
+	RentalDeleting RentalStatus = "deleting" // its release was asked for
+	RentalReleased RentalStatus = "released" // it is gone
+)
 
 // Stage is how far a job has come that a backend accepted and that has not
 // started. Only a job that is Released starts by itself.
@@ -255,31 +317,37 @@ const (
 	Lost      Status = "lost"
 )
 
-// Blocked is the reason of a job that its backend has given up, Cancelled,
-// since what it came after did not complete: nobody cancelled it, and it is
-// submitted anew when its turn has come.
-const Blocked = "blocked"
+// Cause is a code for why a job waits or ended, where muster decides by it. Its
+// text is the reason.
+type Cause string
 
-// Held is the reason of a job, Queued, that its queue was told to hold. "; " and
-// what ends that may follow, or ByMuster and why.
+// The causes.
 const (
-	Held     = "held"
-	ByMuster = " by muster "
+	CampaignHeld Cause = "campaign_held" // Queued: the queue of a host holds its whole campaign
+	JobHeld      Cause = "job_held"      // Queued: its queue was told to hold this job, or its batch; a resume ends that
+	OtherCluster Cause = "other_cluster" // Absent: another cluster, which sees the same workdir, has the job
+	PhaseStopped Cause = "phase_stopped" // Failed: its queue would have launched it again, had its phase not stopped
+	// Blocked, Cancelled: its backend gave the job up because an earlier one did not
+	// complete. Nobody cancelled it, and muster submits it again in its turn. It is
+	// the class of its record, too.
+	Blocked = "blocked"
 )
 
-// CampaignHeld is the reason of a job that the queue of a host keeps because
-// its campaign is held.
-const CampaignHeld = "the campaign is held"
+// Stopped begins the text of a phase that stopped: why follows.
+const Stopped = "stopped: "
 
-// IsHeld reports whether a reason is Held, and a resume ends it.
-func IsHeld(reason string) bool {
-	rest, ok := strings.CutPrefix(reason, Held)
-	return ok && (rest == "" || strings.HasPrefix(rest, "; ") || strings.HasPrefix(rest, ByMuster))
+// GivenUp reports whether a backend gave a job up as Blocked. Spools of earlier
+// versions have only the reason.
+func (o *Observation) GivenUp() bool {
+	return o.Status == Cancelled && (o.Cause == Blocked || o.Class == Blocked || o.Cause == "" && o.Reason == Blocked)
 }
 
-// Stopped begins the reason of a job that Failed and would have been launched
-// again, had its phase not stopped with it: why follows.
-const Stopped = "stopped: "
+// StoppedBy says why a job's phase stopped with it; ok is false where it did
+// not. Spools of earlier versions have only the reason.
+func (o *Observation) StoppedBy() (why string, ok bool) {
+	why, begins := strings.CutPrefix(o.Reason, Stopped)
+	return why, o.Cause == PhaseStopped || o.Cause == "" && begins
+}
 
 // An Output is one declared output as it was found and checked where it lies.
 type Output struct {
@@ -299,6 +367,8 @@ type Output struct {
 	// Unverified says that its verification was ended before it came to a
 	// verdict: nobody knows whether it is whole.
 	Unverified bool `json:",omitempty"`
+	// Metrics are the values that the request asked to read from it.
+	Metrics map[string]Metric `json:",omitempty"`
 }
 
 // Exists reports whether anything is at the path of the output.

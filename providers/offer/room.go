@@ -2,7 +2,7 @@ package offer
 
 // OneMachine reports whether a pool's cores and memory are all there is, and
 // not those of one node of many.
-func (p Pool) OneMachine() bool { return p.Word == "machine" || p.Word == "GPU" || p.Word == "host" }
+func (p Pool) OneMachine() bool { return p.Kind == MachinePool || p.Kind == HostPool }
 
 // HasDevices reports whether what is free of a pool, and what there is in all,
 // counts devices; else it counts cores.

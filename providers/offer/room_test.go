@@ -21,7 +21,7 @@ func TestGiven(t *testing.T) {
 
 func TestTakes(t *testing.T) {
 	t.Parallel()
-	node := Pool{Word: "partition", CPUs: 64, Memory: 256, GPUs: 3}
+	node := Pool{Kind: QueuePool, Word: "partition", CPUs: 64, Memory: 256, GPUs: 3}
 	whole := node
 	whole.WholeNode = true
 	for _, c := range []struct {
@@ -36,8 +36,8 @@ func TestTakes(t *testing.T) {
 		{"20 of 64 cores: three fit", node, Shape{CPUs: 20}, Room{0, 21, 0}},
 		{"over two nodes", node, Shape{CPUs: 80, GPUs: 4, Nodes: 2}, Room{6, 128, 0}},
 		{"more than a node has is not rounded", node, Shape{CPUs: 100}, Room{0, 100, 0}},
-		{"a node of which nothing is known", Pool{Word: "partition"}, Shape{CPUs: 5, GPUs: 2, Memory: 7}, Room{2, 5, 7}},
-		{"a machine gives what is asked for", Pool{Word: "machine", CPUs: 64, GPUs: 3}, Shape{CPUs: 40, GPUs: 2}, Room{2, 40, 0}},
+		{"a node of which nothing is known", Pool{Kind: QueuePool, Word: "partition"}, Shape{CPUs: 5, GPUs: 2, Memory: 7}, Room{2, 5, 7}},
+		{"a machine gives what is asked for", Pool{Kind: MachinePool, Word: "machine", CPUs: 64, GPUs: 3}, Shape{CPUs: 40, GPUs: 2}, Room{2, 40, 0}},
 		{"whole nodes", whole, Shape{CPUs: 1, GPUs: 1, Nodes: 2}, Room{6, 128, 0}},
 		{"no cores stated is one", node, Shape{}, Room{0, 1, 0}},
 	} {

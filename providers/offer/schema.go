@@ -79,7 +79,17 @@ type Capabilities struct {
 	Remote       bool // another machine: workdir is required with source
 	HostQueue    bool // the queue of providers/host runs the jobs there
 	Holds        bool // keeps single queued jobs from starting when told to (Control with tokens)
+	Guard        bool // applies a job's Guard before it starts: nothing of others is written over
 	// FeedSlots bounds how many jobs a slot is fed ahead by a running engine;
 	// 0 = everything that is ready.
 	FeedSlots int
+}
+
+// Terms are what jobs ask of a scheduler's queue beside their shape, and what the
+// scheduler calls things.
+type Terms struct {
+	QoS    string // quality of service; "" = none is named
+	Mail   string // to whom the scheduler writes when they end or fail; "" = to nobody
+	Pool   string // "partition"
+	Submit string // the command that submits: "sbatch"
 }

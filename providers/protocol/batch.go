@@ -15,6 +15,9 @@ const (
 	MaxBatch = 1<<20 - 4<<10
 	// MaxMessage is the limit both sides set, bytes; one item may use it up.
 	MaxMessage = 16 << 20
+	// maxAnswer bounds the messages of one answer together, bytes: a provider that
+	// speaks for a host says what the host says, and a host may never stop.
+	maxAnswer = 128 << 20
 	// MaxChunk is how many bytes of a file or log travel in one message.
 	MaxChunk = 256 << 10
 
@@ -69,6 +72,22 @@ func gather[M any](recv func() (*M, error), take func(*M)) error {
 			return err
 		}
 		take(m)
+	}
+}
+
+// bounded receives an answer of at most maxAnswer bytes.
+func bounded[M any](recv func() (*M, error)) func() (*M, error) {
+	left := maxAnswer
+	return func() (*M, error) {
+		m, err := recv()
+		if err != nil {
+			return nil, err
+		}
+		if left -= proto.Size(any(m).(proto.Message)); left < 0 {
+			return nil, &providers.Error{Class: providers.Internal, Summary: fmt.Sprintf("The answer is over %d MiB, and muster reads no further", maxAnswer>>20),
+				Hint: "Log in there and look for a folder of too many files, or for another program in the place of muster's."}
+		}
+		return m, nil
 	}
 }
 

@@ -61,7 +61,7 @@ func converse[Q, R any](ctx context.Context,
 	if err := sendRequest(send, st.Send, st.CloseSend); err != nil {
 		return err
 	}
-	return fromStatus(ctx, gather(st.Recv, take))
+	return fromStatus(ctx, gather(bounded(st.Recv), take))
 }
 
 // sendRequest sends and half-closes. That the other side stopped listening
@@ -105,6 +105,11 @@ func miscounted(call string, got, want int) error {
 	return providers.Errorf(providers.Internal, "The provider answered %s of %d items with %d", call, want, got)
 }
 
+// unasked is an answer about an item that was not asked about.
+func unasked(call string, asked int) error {
+	return providers.Errorf(providers.Internal, "The provider answered %s about an item that is none of the %d that were asked about", call, asked)
+}
+
 // Schema implements providers.Describer.
 func (c *Client) Schema(ctx context.Context) (offer.Schema, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -114,9 +119,9 @@ func (c *Client) Schema(ctx context.Context) (offer.Schema, error) {
 	if err != nil {
 		return out, fromStatus(ctx, err)
 	}
-	err = gather(st.Recv, func(m *pb.SchemaReply) {
+	err = gather(bounded(st.Recv), func(m *pb.SchemaReply) {
 		if m.Schema != nil {
-			out = schemaIn(m.Schema)
+			out = value[offer.Schema](m.Schema)
 			c.abilities.Store(&m.Abilities)
 		}
 		if m.Profile != "" {
@@ -131,7 +136,7 @@ func (c *Client) Schema(ctx context.Context) (offer.Schema, error) {
 
 // Configure implements providers.Describer.
 func (c *Client) Configure(ctx context.Context, b providers.Backend) error {
-	_, err := c.wire.Configure(ctx, &pb.ConfigureRequest{Backend: backendOut(b)})
+	_, err := c.wire.Configure(ctx, &pb.ConfigureRequest{Backend: request[pb.Backend](b)})
 	return fromStatus(ctx, err)
 }
 
@@ -143,27 +148,33 @@ func (c *Client) Pools(ctx context.Context, backend string) (out []offer.Pool, e
 	if err != nil {
 		return nil, fromStatus(ctx, err)
 	}
-	err = gather(st.Recv, func(m *pb.PoolsReply) { out = append(out, each(m.Pools, poolIn)...) })
+	err = gather(bounded(st.Recv), func(m *pb.PoolsReply) { out = append(out, each(m.Pools, value[offer.Pool])...) })
 	return out, fromStatus(ctx, err)
 }
 
 // Quote implements providers.Describer.
 func (c *Client) Quote(ctx context.Context, backend string, shapes []offer.Shape) (out []offer.Quote, err error) {
 	err = converse(ctx, c.wire.Quote, func(send func(*pb.QuoteRequest) error) error {
-		return splitMessages(shapes, shapeOut, func(part []*pb.Shape) error {
+		return splitMessages(shapes, request[pb.Shape], func(part []*pb.Shape) error {
 			return send(&pb.QuoteRequest{Backend: backend, Shapes: part})
 		})
-	}, func(m *pb.QuoteReply) { out = append(out, each(m.Quotes, quoteIn)...) })
+	}, func(m *pb.QuoteReply) { out = append(out, each(m.Quotes, value[offer.Quote])...) })
+	if err == nil && slices.ContainsFunc(out, func(q offer.Quote) bool { return q.Shape < 0 || q.Shape >= len(shapes) }) {
+		err = unasked("Quote", len(shapes))
+	}
 	return out, err
 }
 
 // Preflight implements providers.Describer.
 func (c *Client) Preflight(ctx context.Context, backend string, checks []providers.Check) (out []providers.Finding, err error) {
 	err = converse(ctx, c.wire.Preflight, func(send func(*pb.PreflightRequest) error) error {
-		return splitMessages(checks, checkOut, func(part []*pb.Check) error {
+		return splitMessages(checks, request[pb.Check], func(part []*pb.Check) error {
 			return send(&pb.PreflightRequest{Backend: backend, Checks: part})
 		})
-	}, func(m *pb.PreflightReply) { out = append(out, each(m.Findings, findingIn)...) })
+	}, func(m *pb.PreflightReply) { out = append(out, each(m.Findings, value[providers.Finding])...) })
+	if err == nil && slices.ContainsFunc(out, func(f providers.Finding) bool { return f.Check >= len(checks) }) {
+		err = unasked("Preflight", len(checks))
+	}
 	return out, err
 }
 
@@ -174,7 +185,7 @@ func (c *Client) Submit(ctx context.Context, r providers.SubmitRequest) ([]provi
 		return splitMessages(r.Jobs, submissionOut, func(part []*pb.Submission) error {
 			return send(&pb.SubmitRequest{Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, Batch: r.Batch, Jobs: part})
 		})
-	}, func(m *pb.SubmitReply) { out = append(out, each(m.Results, submittedIn)...) })
+	}, func(m *pb.SubmitReply) { out = append(out, each(m.Results, value[providers.Submitted])...) })
 	if err == nil && len(out) != len(r.Jobs) {
 		err = miscounted("Submit", len(out), len(r.Jobs))
 	}
@@ -187,7 +198,7 @@ func (c *Client) Find(ctx context.Context, backend string, tokens []string) (out
 		return splitStrings(tokens, func(part []string) error {
 			return send(&pb.FindRequest{Backend: backend, Tokens: part})
 		})
-	}, func(m *pb.FindReply) { out = append(out, each(m.Observations, observationIn)...) })
+	}, func(m *pb.FindReply) { out = append(out, each(m.Observations, value[offer.Observation])...) })
 	if err == nil && len(out) != len(tokens) {
 		err = miscounted("Find", len(out), len(tokens))
 	}
@@ -211,16 +222,17 @@ func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(pr
 		return err
 	}
 	var batch providers.Batch
+	recv := bounded(st.Recv)
 	for {
-		m, err := st.Recv()
+		m, err := recv()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return fromStatus(ctx, err)
 		}
-		batch.Events = append(batch.Events, each(m.Events, observationIn)...)
-		batch.Notes = append(batch.Notes, each(m.Notes, noteIn)...)
+		batch.Events = append(batch.Events, each(m.Events, value[offer.Observation])...)
+		batch.Notes = append(batch.Notes, each(m.Notes, value[providers.Note])...)
 		if m.More {
 			continue
 		}
@@ -228,7 +240,7 @@ func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(pr
 		if err := fn(batch); err != nil {
 			return err
 		}
-		batch = providers.Batch{}
+		batch, recv = providers.Batch{}, bounded(st.Recv)
 	}
 }
 
@@ -238,7 +250,7 @@ func (c *Client) Cancel(ctx context.Context, r providers.CancelRequest) (out []p
 		return splitStrings(r.Tokens, func(part []string) error {
 			return send(&pb.CancelRequest{Backend: r.Backend, Fence: r.Fence, Holder: r.Holder, Grace: int64(r.Grace), Tokens: part, Handles: r.Handles})
 		})
-	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, outcomeIn)...) })
+	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, value[providers.Outcome])...) })
 	if err == nil && len(out) != len(r.Tokens) {
 		err = miscounted("Cancel", len(out), len(r.Tokens))
 	}

@@ -141,10 +141,10 @@ func (p *pusher) turn(ask *pb.PushReply) *pb.PushReply {
 // Verify implements providers.Files.
 func (c *Client) Verify(ctx context.Context, r providers.VerifyRequest) (out []offer.Output, err error) {
 	err = converse(ctx, c.wire.Verify, func(send func(*pb.VerifyRequest) error) error {
-		return splitMessages(r.Outputs, outputOut, func(part []*pb.Output) error {
+		return splitMessages(r.Outputs, request[pb.Output], func(part []*pb.Output) error {
 			return send(&pb.VerifyRequest{Backend: r.Backend, Workdir: []byte(r.Workdir), Open: r.Open, Outputs: part})
 		})
-	}, func(m *pb.VerifyReply) { out = append(out, each(m.Outputs, foundIn)...) })
+	}, func(m *pb.VerifyReply) { out = append(out, each(m.Outputs, value[offer.Output])...) })
 	if err == nil && len(out) != len(r.Outputs) {
 		err = miscounted("Verify", len(out), len(r.Outputs))
 	}
@@ -157,7 +157,7 @@ func (c *Client) List(ctx context.Context, backend string, patterns []string) (o
 		return splitPaths(patterns, func(part [][]byte) error {
 			return send(&pb.ListRequest{Backend: backend, Patterns: part})
 		})
-	}, func(m *pb.ListReply) { out = append(out, each(m.Files, fileIn)...) })
+	}, func(m *pb.ListReply) { out = append(out, each(m.Files, value[providers.FileInfo])...) })
 	return out, err
 }
 
@@ -183,7 +183,7 @@ func (c *Client) Release(ctx context.Context, backend string, ids []string) (out
 		return splitStrings(ids, func(part []string) error {
 			return send(&pb.ReleaseRequest{Backend: backend, Ids: part})
 		})
-	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, outcomeIn)...) })
+	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, value[providers.Outcome])...) })
 	return out, err
 }
 
@@ -195,6 +195,6 @@ func (c *Client) Clean(ctx context.Context, backend string) (out []string, err e
 	if err != nil {
 		return nil, fromStatus(ctx, err)
 	}
-	err = gather(st.Recv, func(m *pb.CleanReply) { out = append(out, m.Removed...) })
+	err = gather(bounded(st.Recv), func(m *pb.CleanReply) { out = append(out, m.Removed...) })
 	return out, fromStatus(ctx, err)
 }

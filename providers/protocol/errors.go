@@ -36,14 +36,15 @@ func errorOut(e *providers.Error) *pb.Error {
 	if e == nil {
 		return nil
 	}
-	return &pb.Error{Class: text(string(e.Class)), Summary: short(e.Summary), Detail: short(e.Detail), Hint: short(e.Hint), Login: short(e.Login)}
+	return reply[pb.Error](*e)
 }
 
 func errorIn(e *pb.Error) *providers.Error {
 	if e == nil {
 		return nil
 	}
-	return &providers.Error{Class: providers.ErrorClass(e.Class), Summary: e.Summary, Detail: e.Detail, Hint: e.Hint, Login: e.Login}
+	out := value[providers.Error](e)
+	return &out
 }
 
 func short(s string) string {
@@ -83,8 +84,9 @@ func toStatus(ctx context.Context, err error) error {
 // fromStatus turns a gRPC error back: a *providers.Error when the provider
 // said it, the context's error when our side gave up, else ErrBroken.
 func fromStatus(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	var said *providers.Error
+	if err == nil || errors.As(err, &said) {
+		return err
 	}
 	s := status.Convert(err)
 	for _, d := range s.Details() {

@@ -1,7 +1,7 @@
-// Package protocol carries the providers.Provider interface over gRPC: the
-// wire (pb), conversion between it and Go, and batching, so that neither
-// side ever sees a message too large or a call per job. NewClient and
-// Register are the two ends; launch and sdk put processes around them.
+// Package protocol carries the providers.Provider interface over gRPC: the wire
+// format (pb), its conversion to and from Go values, and batching, which keeps
+// messages small and avoids a call for each job. NewClient and Register are the
+// two ends; packages launch and sdk put processes around them.
 package protocol
 
 import (

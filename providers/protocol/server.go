@@ -46,7 +46,7 @@ func (s *server) Schema(_ *pb.SchemaRequest, to grpc.ServerStreamingServer[pb.Sc
 	if err != nil {
 		return toStatus(to.Context(), err)
 	}
-	if err := to.Send(&pb.SchemaReply{Schema: schemaOut(schema), Abilities: abilities(s.provider)}); err != nil {
+	if err := to.Send(&pb.SchemaReply{Schema: reply[pb.Schema](schema), Abilities: abilities(s.provider)}); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(schema.Profiles)) {
@@ -58,7 +58,7 @@ func (s *server) Schema(_ *pb.SchemaRequest, to grpc.ServerStreamingServer[pb.Sc
 }
 
 func (s *server) Configure(ctx context.Context, r *pb.ConfigureRequest) (*pb.ConfigureReply, error) {
-	return &pb.ConfigureReply{}, toStatus(ctx, s.provider.Configure(ctx, backendIn(r.GetBackend())))
+	return &pb.ConfigureReply{}, toStatus(ctx, s.provider.Configure(ctx, value[providers.Backend](r.GetBackend())))
 }
 
 func (s *server) Pools(r *pb.PoolsRequest, to grpc.ServerStreamingServer[pb.PoolsReply]) error {
@@ -66,7 +66,7 @@ func (s *server) Pools(r *pb.PoolsRequest, to grpc.ServerStreamingServer[pb.Pool
 	if err != nil {
 		return toStatus(to.Context(), err)
 	}
-	return toStatus(to.Context(), splitMessages(pools, poolOut, func(part []*pb.Pool) error {
+	return toStatus(to.Context(), splitMessages(pools, reply[pb.Pool], func(part []*pb.Pool) error {
 		return to.Send(&pb.PoolsReply{Pools: part})
 	}))
 }
@@ -78,7 +78,7 @@ func (s *server) Quote(st grpc.BidiStreamingServer[pb.QuoteRequest, pb.QuoteRepl
 		if first {
 			backend = m.Backend
 		}
-		shapes = append(shapes, each(m.Shapes, shapeIn)...)
+		shapes = append(shapes, each(m.Shapes, value[offer.Shape])...)
 	}); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *server) Quote(st grpc.BidiStreamingServer[pb.QuoteRequest, pb.QuoteRepl
 	if err != nil {
 		return toStatus(st.Context(), err)
 	}
-	return toStatus(st.Context(), splitMessages(quotes, quoteOut, func(part []*pb.Quote) error {
+	return toStatus(st.Context(), splitMessages(quotes, reply[pb.Quote], func(part []*pb.Quote) error {
 		return st.Send(&pb.QuoteReply{Quotes: part})
 	}))
 }
@@ -98,7 +98,7 @@ func (s *server) Preflight(st grpc.BidiStreamingServer[pb.PreflightRequest, pb.P
 		if first {
 			backend = m.Backend
 		}
-		checks = append(checks, each(m.Checks, checkIn)...)
+		checks = append(checks, each(m.Checks, value[providers.Check])...)
 	}); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *server) Preflight(st grpc.BidiStreamingServer[pb.PreflightRequest, pb.P
 	if err != nil {
 		return toStatus(st.Context(), err)
 	}
-	return toStatus(st.Context(), splitMessages(findings, findingOut, func(part []*pb.Finding) error {
+	return toStatus(st.Context(), splitMessages(findings, reply[pb.Finding], func(part []*pb.Finding) error {
 		return st.Send(&pb.PreflightReply{Findings: part})
 	}))
 }
@@ -125,7 +125,7 @@ func (s *server) Submit(st grpc.BidiStreamingServer[pb.SubmitRequest, pb.SubmitR
 	if err != nil {
 		return toStatus(st.Context(), err)
 	}
-	return toStatus(st.Context(), splitMessages(results, submittedOut, func(part []*pb.Submitted) error {
+	return toStatus(st.Context(), splitMessages(results, reply[pb.Submitted], func(part []*pb.Submitted) error {
 		return st.Send(&pb.SubmitReply{Results: part})
 	}))
 }
@@ -145,7 +145,7 @@ func (s *server) Find(st grpc.BidiStreamingServer[pb.FindRequest, pb.FindReply])
 	if err != nil {
 		return toStatus(st.Context(), err)
 	}
-	return toStatus(st.Context(), splitMessages(seen, observationOut, func(part []*pb.Observation) error {
+	return toStatus(st.Context(), splitMessages(seen, reply[pb.Observation], func(part []*pb.Observation) error {
 		return st.Send(&pb.FindReply{Observations: part})
 	}))
 }
@@ -161,13 +161,13 @@ func (s *server) Watch(st grpc.BidiStreamingServer[pb.WatchRequest, pb.WatchRepl
 		return err
 	}
 	err := s.provider.Watch(st.Context(), r, func(b providers.Batch) error {
-		err := splitMessages(b.Events, observationOut, func(part []*pb.Observation) error {
+		err := splitMessages(b.Events, reply[pb.Observation], func(part []*pb.Observation) error {
 			return st.Send(&pb.WatchReply{Events: part, More: true})
 		})
 		if err != nil {
 			return err
 		}
-		return st.Send(&pb.WatchReply{Cursor: b.Cursor, Notes: each(b.Notes, noteOut)})
+		return st.Send(&pb.WatchReply{Cursor: b.Cursor, Notes: each(b.Notes, reply[pb.Note])})
 	})
 	return toStatus(st.Context(), err)
 }
@@ -190,7 +190,7 @@ func sendOutcomes(ctx context.Context, out []providers.Outcome, err error, send 
 	if err != nil {
 		return toStatus(ctx, err)
 	}
-	return toStatus(ctx, splitMessages(out, outcomeOut, func(part []*pb.Outcome) error {
+	return toStatus(ctx, splitMessages(out, reply[pb.Outcome], func(part []*pb.Outcome) error {
 		return send(&pb.OutcomeReply{Outcomes: part})
 	}))
 }

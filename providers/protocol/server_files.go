@@ -119,7 +119,7 @@ func (s *server) Verify(st grpc.BidiStreamingServer[pb.VerifyRequest, pb.VerifyR
 		if first {
 			r.Backend, r.Workdir, r.Open = m.Backend, string(m.Workdir), m.Open
 		}
-		r.Outputs = append(r.Outputs, each(m.Outputs, outputIn)...)
+		r.Outputs = append(r.Outputs, each(m.Outputs, value[providers.Output])...)
 	}); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *server) Verify(st grpc.BidiStreamingServer[pb.VerifyRequest, pb.VerifyR
 	if err != nil {
 		return toStatus(st.Context(), err)
 	}
-	return toStatus(st.Context(), splitMessages(found, foundOut, func(part []*pb.OutputFound) error {
+	return toStatus(st.Context(), splitMessages(found, reply[pb.OutputFound], func(part []*pb.OutputFound) error {
 		return st.Send(&pb.VerifyReply{Outputs: part})
 	}))
 }
@@ -147,7 +147,7 @@ func (s *server) List(st grpc.BidiStreamingServer[pb.ListRequest, pb.ListReply])
 	if err != nil {
 		return toStatus(st.Context(), err)
 	}
-	return toStatus(st.Context(), splitMessages(files, fileOut, func(part []*pb.FileInfo) error {
+	return toStatus(st.Context(), splitMessages(files, reply[pb.FileInfo], func(part []*pb.FileInfo) error {
 		return st.Send(&pb.ListReply{Files: part})
 	}))
 }

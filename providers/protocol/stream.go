@@ -76,7 +76,7 @@ func DialStream(s io.ReadWriteCloser) (*StreamClient, error) {
 
 var errStreamEnded = errors.New("the connection has ended")
 
-// Ended is closed when the stream is of no use any more.
+// Ended is closed when the stream is no longer usable.
 func (c *StreamClient) Ended() <-chan struct{} { return c.conn.ended }
 
 // Close ends calls in flight and closes the stream.

@@ -24,13 +24,11 @@ var cancelTests = []test{
 		s.wantStatus(s.end(j)[0], offer.Cancelled)
 	}},
 	{name: "a job that waits is cancelled and never runs", run: func(s *site) {
-		hold := true
-		s.must(s.p.Control(s.ctx, providers.ControlRequest{Backend: s.b.Name, Fence: s.fence, Hold: &hold}))
+		s.hold(true)
 		j := s.once()
 		s.submit(j)
 		s.wantWhat(s.cancel(j.Token), "cancelled")
-		hold = false
-		s.must(s.p.Control(s.ctx, providers.ControlRequest{Backend: s.b.Name, Fence: s.fence, Hold: &hold}))
+		s.hold(false)
 		s.wantStatus(s.end(j)[0], offer.Cancelled)
 		s.run(s.once())
 		if n := s.ran(j); n != 0 {

@@ -40,8 +40,8 @@ var describeTests = []test{
 			s.Fatal("no pools")
 		}
 		for _, p := range pools {
-			if p.Backend != s.b.Name || p.Word == "" {
-				s.Errorf("pool %q is of %q and is called a %q", p.Name, p.Backend, p.Word)
+			if p.Backend != s.b.Name || p.Kind == "" || p.Word == "" {
+				s.Errorf("pool %q of %s has kind %q and word %q", p.Name, p.Backend, p.Kind, p.Word)
 			}
 		}
 	}},

@@ -146,6 +146,54 @@ var fileTests = []test{
 			s.Error("the files are not where they belong")
 		}
 	}},
+	{name: "what is moved aside goes over nothing", run: func(s *site) {
+		for _, text := range []string{"first", "second"} {
+			s.write("d/keep.txt", text)
+			s.must(s.p.Remove(s.ctx, providers.RemoveRequest{Backend: s.b.Name, Fence: s.fence, Paths: []string{s.file("d/keep.txt")}, To: s.file("aside")}))
+		}
+		found, err := s.p.List(s.ctx, s.b.Name, []string{s.file("aside")})
+		s.must(err)
+		var texts []string
+		for _, f := range found {
+			if text, err := os.ReadFile(f.Path); err == nil {
+				texts = append(texts, string(text))
+			}
+		}
+		slices.Sort(texts)
+		if !slices.Equal(texts, []string{"first", "second"}) || s.exists("d/keep.txt") {
+			s.Errorf("aside are %q", texts)
+		}
+	}},
+	{name: "a rename comes after the removal and goes over nothing", run: func(s *site) {
+		s.write("now", "now")
+		s.write("kept/one", "before")
+		s.write("kept/tree/leaf", "leaf")
+		s.must(s.p.Remove(s.ctx, providers.RemoveRequest{
+			Backend: s.b.Name, Fence: s.fence, Paths: []string{s.file("now")}, To: s.file("aside"),
+			Renames: []providers.Rename{{From: s.file("kept/one"), To: s.file("now")}, {From: s.file("kept/tree"), To: s.file("new/tree")}, {From: s.file("never"), To: s.file("nowhere")}},
+		}))
+		if s.read("now") != "before" || s.read("aside/now") != "now" || s.read("new/tree/leaf") != "leaf" || s.exists("kept/one") || s.exists("nowhere") {
+			s.Error("the files are not where they belong")
+		}
+		s.write("other", "other")
+		over := []providers.Rename{{From: s.file("other"), To: s.file("now")}}
+		if err := s.p.Remove(s.ctx, providers.RemoveRequest{Backend: s.b.Name, Fence: s.fence, Renames: over}); err == nil {
+			s.Error("a rename over another file is no error")
+		}
+		if s.read("now") != "before" || s.read("other") != "other" {
+			s.Error("a rename went over another file")
+		}
+	}},
+	{name: "a stale fence renames nothing", run: func(s *site) {
+		s.write("from", "x")
+		s.fence = 5
+		s.submit(s.once())
+		r := providers.RemoveRequest{Backend: s.b.Name, Fence: 4, Renames: []providers.Rename{{From: s.file("from"), To: s.file("to")}}}
+		s.wantClass("Remove", s.p.Remove(s.ctx, r), providers.StaleFence)
+		if !s.exists("from") || s.exists("to") {
+			s.Error("a stale fence renamed a file")
+		}
+	}},
 }
 
 func (s *site) verify(open bool, outputs ...providers.Output) []offer.Output {
@@ -157,7 +205,7 @@ func (s *site) verify(open bool, outputs ...providers.Output) []offer.Output {
 	}
 	for i, f := range out {
 		if f.Name != outputs[i].Name {
-			s.Fatalf("verdict %d is of %s, want %s", i, f.Name, outputs[i].Name)
+			s.Fatalf("verdict %d has token %s, want %s", i, f.Name, outputs[i].Name)
 		}
 	}
 	return out

@@ -202,7 +202,7 @@ func (s *site) submit(jobs ...providers.Job) []providers.Submitted {
 	}
 	for i, r := range out {
 		if r.Token != jobs[i].Token {
-			s.Fatalf("result %d is of %s, want %s", i, r.Token, jobs[i].Token)
+			s.Fatalf("result %d has token %s, want %s", i, r.Token, jobs[i].Token)
 		}
 		if r.Err != nil {
 			s.Fatal(describe(r.Err))
@@ -278,7 +278,7 @@ func (s *site) find(tokens ...string) []offer.Observation {
 	}
 	for i, o := range out {
 		if o.Token != tokens[i] {
-			s.Fatalf("observation %d is of %q, want %q", i, o.Token, tokens[i])
+			s.Fatalf("observation %d has token %q, want %q", i, o.Token, tokens[i])
 		}
 	}
 	return out

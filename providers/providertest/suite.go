@@ -1,8 +1,8 @@
-// Package providertest is the conformance suite that every provider passes.
-// It speaks to a provider as the engine does and holds it to what the
-// engine relies on: nothing is run twice, nothing is lost, what is said of a
-// job is true. A provider on another machine is tested the same way as long
-// as the test can reach the backend's workdir as files.
+// Package providertest is the conformance suite that every provider passes. It
+// calls a provider as the engine does and checks what the engine relies on:
+// nothing runs twice, nothing is lost, and reports about jobs are true. It can
+// test a provider on another machine if the test can read the backend's workdir
+// as files.
 package providertest
 
 import (
@@ -53,7 +53,7 @@ func Run(t *testing.T, o Options) {
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
-	for _, group := range [][]test{describeTests, submitTests, watchTests, runTests, cancelTests, logTests, fileTests} {
+	for _, group := range groups() {
 		for _, tt := range group {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -72,9 +72,13 @@ func Run(t *testing.T, o Options) {
 	}
 }
 
+func groups() [][]test {
+	return [][]test{describeTests, submitTests, watchTests, runTests, guardTests, holdTests, cancelTests, logTests, fileTests}
+}
+
 // Names lists the tests, for Options.Skip.
 func Names() (out []string) {
-	for _, group := range [][]test{describeTests, submitTests, watchTests, runTests, cancelTests, logTests, fileTests} {
+	for _, group := range groups() {
 		for _, t := range group {
 			out = append(out, t.name)
 		}

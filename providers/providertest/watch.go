@@ -46,7 +46,7 @@ var watchTests = []test{
 		err := s.p.Watch(s.ctx, providers.WatchRequest{Backend: s.b.Name, Handles: []string{handles[1].Handle}}, func(batch providers.Batch) error {
 			for _, o := range batch.Events {
 				if o.Token != b.Token {
-					s.Errorf("told of %+v", o)
+					s.Errorf("reported %+v", o)
 				}
 				if over(o) {
 					return errEnough

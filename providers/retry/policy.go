@@ -1,9 +1,8 @@
-// Package retry is the one retry policy: which failures another launch
-// follows, what that launch asks for, how large any launch may become, and when
-// to give up. The language checks policies with it, the planner counts launches
-// with it, and the engine, the queue of a host, the node program of Slurm and
-// the simulated backend act on it. It imports only values and decides without
-// state, so that all of them agree.
+// Package retry is the only retry policy. It decides which failures muster
+// retries, what the next launch asks for, how large a launch may become, and
+// when to give up. The language checks policies with it, the planner counts
+// launches with it, and the engine, the queue of a host, the node program and
+// the simulated backend act on it. It keeps no state, so all of them agree.
 package retry
 
 import (

@@ -1,11 +1,12 @@
-// Package room looks at the file system on which jobs leave their files: whether
-// it has room for them, and whether anything is to be started there now.
+// Package room checks the free space of the file systems that jobs write to,
+// and decides whether a job may start there now.
 package room
 
 import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -17,12 +18,12 @@ const (
 	// fullShare is the share of its inodes, or of its bytes, in use from which on a
 	// file system is full.
 	fullShare = 0.99
-	// fullSpare is what must be free where no job says how much it leaves: with
-	// more than that, the last hundredth of a large file system is room enough.
+	// fullSpare is the free space that a volume needs where no job declares its own: with more
+	// than that, the last hundredth of a large file system is enough.
 	fullSpare = 1 << 30
 )
 
-// statfs looks at the file system on which a folder lies, or will.
+// statfs looks at the file system of a folder, which need not exist yet.
 func statfs(dir string) (st unix.Statfs_t, ok bool) {
 	for at := dir; unix.Statfs(at, &st) != nil; at = filepath.Dir(at) {
 		if at == filepath.Dir(at) {
@@ -41,7 +42,7 @@ func Full(dir string) string {
 	if !ok {
 		return ""
 	}
-	used := float64(st.Blocks - st.Bfree) // as df counts: what is kept for root is neither
+	used := float64(st.Blocks - st.Bfree) // as df counts: root's reserve is neither
 	switch {
 	case st.Blocks > 0 && st.Bavail == 0:
 		return "the disk is full"
@@ -54,7 +55,7 @@ func Full(dir string) string {
 }
 
 // Paused is the finding that the file system of a check is full: launches wait for room, and
-// those that work elsewhere do not.
+// jobs on other file systems do not.
 func Paused(check int, dir, why string) providers.Finding {
 	return providers.Finding{Check: check, Warning: true, Pauses: true, Summary: "Launches wait until a volume has room", Detail: dir + ": " + why}
 }
@@ -66,8 +67,8 @@ func Barred(check int, why string) providers.Finding {
 	return providers.Finding{Check: check, Pauses: true, Summary: "Workdir cannot be used", Detail: why}
 }
 
-// Look finds what a check has to fear of the file system on which dir lies; i is
-// the check's index, and each job leaves so many files of ours there.
+// Look warns about the file system of dir; i is the check's index, and muster keeps so many
+// files there for each job.
 func Look(i int, dir string, c providers.Check, each int64) []providers.Finding {
 	if why := lacks(dir, c.Disk); why != "" {
 		return []providers.Finding{{Check: i, Summary: "There is no room for results", Detail: dir + ": " + why}}
@@ -84,37 +85,34 @@ func Look(i int, dir string, c providers.Check, each int64) []providers.Finding 
 	return nil
 }
 
-// lacks says that a file system lacks what jobs say that they leave on it, "" if
-// it does not.
+// lacks says that a file system lacks the space that jobs declare, "" if it does not.
 func lacks(dir string, need int64) string {
 	st, ok := statfs(dir)
 	switch {
 	case !ok || need <= 0:
 		return ""
 	case st.Blocks > 0 && st.Bavail == 0:
-		return fmt.Sprintf("the disk is full, and the jobs still to be done need %s; make room, or let workdir be on a larger volume", disk(need))
+		return fmt.Sprintf("the disk is full, and the remaining jobs need %s; make room, or let workdir be on a larger volume", disk(need))
 	case free(st) < need:
-		return fmt.Sprintf("%s free of %s needed by the jobs still to be done; make room, or let workdir be on a larger volume", disk(free(st)), disk(need))
+		return fmt.Sprintf("%s free of %s needed by the remaining jobs; make room, or let workdir be on a larger volume", disk(free(st)), disk(need))
 	}
 	return ""
 }
 
-// lacksInodes says that a file system lacks the inodes of the files that jobs will
-// leave on it, "" if it does not, or if it tells of none, as those that make them
-// as they go.
+// lacksInodes says that a file system lacks the inodes for the files of jobs, "" if it does
+// not, or if it reports none, as those do that create them on demand.
 func lacksInodes(dir string, need int64) string {
 	st, ok := statfs(dir)
 	if !ok || st.Files == 0 || need <= 0 || uint64(need) <= st.Ffree {
 		return ""
 	}
-	return fmt.Sprintf("%d inodes free of about %d needed by the jobs still to be done; remove or pack small files, or let workdir be on another volume", st.Ffree, need)
+	return fmt.Sprintf("%d inodes free of about %d needed by the remaining jobs; remove or pack small files, or let workdir be on another volume", st.Ffree, need)
 }
 
-// short says that a file system has less room than jobs may come to need, ""
-// if it has enough.
+// short says that a file system has less room than jobs may need, "" if it has enough.
 func short(dir string, need int64) string {
 	if st, ok := statfs(dir); ok && free(st) < need {
-		return fmt.Sprintf("%s free, and %s would be needed if each job still to be done kept all of the disk that it declares", disk(free(st)), disk(need))
+		return fmt.Sprintf("%s free, and %s would be needed if each remaining job kept all of the disk that it declares", disk(free(st)), disk(need))
 	}
 	return ""
 }
@@ -128,4 +126,10 @@ func disk(n int64) string {
 		return strconv.FormatInt(n>>20, 10) + " MiB"
 	}
 	return strconv.FormatInt(n, 10) + " bytes"
+}
+
+// Only reports whether a check is about the volume of its workdir alone, at which
+// an apply looks again and again: a scheduler has no part in that.
+func Only(c providers.Check) bool {
+	return reflect.DeepEqual(c, providers.Check{Workdir: c.Workdir, Pool: c.Pool})
 }

@@ -57,7 +57,7 @@ func TestSystemRoom(t *testing.T) {
 	if why := Full(dir); why != "the disk is full" {
 		t.Errorf("no byte free: %q", why)
 	}
-	if why := lacks(dir, 2<<20); !strings.Contains(why, "the disk is full, and the jobs still to be done need 2 MiB") {
+	if why := lacks(dir, 2<<20); !strings.Contains(why, "the disk is full, and the remaining jobs need 2 MiB") {
 		t.Errorf("no byte free, and 2 MiB needed: %q", why)
 	}
 }
@@ -74,7 +74,7 @@ func TestSystemInodes(t *testing.T) {
 	at := filepath.Join(dir, "to", "be", "made")
 	found := Look(3, at, providers.Check{Files: 60, Jobs: 30}, 2)
 	if len(found) != 1 || found[0].Check != 3 || found[0].Warning || found[0].Summary != "There is no room for results" ||
-		!strings.HasPrefix(found[0].Detail, at+": 40 inodes free of about 120 needed by the jobs still to be done;") {
+		!strings.HasPrefix(found[0].Detail, at+": 40 inodes free of about 120 needed by the remaining jobs;") {
 		t.Errorf("120 files on 40 inodes: %+v", found)
 	}
 	for _, c := range []providers.Check{{}, {Files: 40}, {Files: 20, Jobs: 10}} {

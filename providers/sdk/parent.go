@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 
-	"github.com/muster-run/muster/providers/internal/procid"
+	"github.com/muster-run/muster/internal/kernel"
 )
 
 const parentPoll = 500 * time.Millisecond // between two looks at the parent
@@ -16,7 +16,7 @@ const parentPoll = 500 * time.Millisecond // between two looks at the parent
 // Linux the parent-death signal is faster; this also covers a parent that
 // died before it was asked for, and other systems.
 func (s *stopper) onOrphaned(parent string) {
-	want, named := procid.Parse(parent)
+	want, named := kernel.ParseID(parent)
 	first := os.Getppid()
 	for ; ; time.Sleep(parentPoll) {
 		now := os.Getppid()

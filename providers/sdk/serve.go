@@ -1,10 +1,10 @@
-// Package sdk makes a process out of a providers.Provider: a main function
-// that calls Serve is a whole provider. Whatever the author does, the process
-// speaks the protocol with its limits, logs to muster's log, and never
-// outlives the muster that started it.
+// Package sdk makes a process out of a providers.Provider: a main function that
+// calls Serve is a complete provider. The process always speaks the protocol
+// within its limits, logs to muster's log, and never outlives the muster that
+// started it.
 //
-// What a provider does not know it leaves out, or says so: in offer.Usage a
-// negative CPU or MaxRSS is unknown, and so is a nil GPUMaxMem.
+// A provider leaves out values that it does not know, or marks them as unknown:
+// in offer.Usage a negative CPU or MaxRSS and a nil GPUMaxMem are unknown.
 package sdk
 
 import (

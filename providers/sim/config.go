@@ -161,6 +161,9 @@ func (c *config) check(name string) error {
 	return nil
 }
 
+// kinds are what a site's words for its pools say of them.
+var kinds = map[string]offer.PoolKind{"partition": offer.QueuePool, "queue": offer.QueuePool, "offer": offer.RentalPool, "machine": offer.MachinePool}
+
 // pool is what a pool block offers.
 func (p poolConfig) pool(b providers.Backend) Pool {
 	nodes := max(p.Nodes, 1)
@@ -178,14 +181,15 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	if p.Slots == 0 && p.GPUs == 0 { // its cores are what jobs share
 		out.Cores, out.Bytes = nodes*p.CPUs, int64(nodes)*p.Memory
 	}
-	if word == "offer" && p.MaxSubmit == 0 { // there is no queue: a job has its machine or is not handed over
+	kind := kinds[word]
+	if kind == offer.RentalPool && p.MaxSubmit == 0 { // there is no queue: a job has its machine or is not handed over
 		p.MaxSubmit = cmp.Or(out.Slots, nodes)
 	}
-	if word == "machine" && nodes == 1 {
+	if kind == offer.MachinePool && nodes == 1 {
 		out.Cores, out.Bytes = p.CPUs, p.Memory
 	}
 	out.Pool = offer.Pool{
-		Backend: b.Name, Name: p.Name, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory, MaxNodes: p.Nodes,
+		Backend: b.Name, Name: p.Name, Kind: kind, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory, MaxNodes: p.Nodes,
 		MaxTime: seconds(p.MaxWalltime), MaxJobs: out.Slots, MaxSubmit: p.MaxSubmit, Testing: p.Testing, Idle: -1, Total: out.Devices,
 		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared",
 	}

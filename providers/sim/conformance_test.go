@@ -21,6 +21,7 @@ var applies = []string{
 	"pools belong to the backend and have words", "every shape gets a quote, what does not fit says why",
 	"the log of an unknown job is not found", "a watch goes on from its cursor, nothing lost or doubled",
 	"a watch that was cut off before its batch was taken tells it again", "a watch of handles tells of no others", "a watch ends with its context",
+	"a queued job that is held waits until it is let go", "a held job is cancelled and never runs", "a stale fence neither holds nor lets go",
 	"two backends of one provider do not see each other",
 }
 

@@ -42,14 +42,21 @@ func (f *feed) after(cursor string) ([]offer.Observation, string) {
 	return out, strconv.Itoa(at + len(out))
 }
 
-// forget drops what was acknowledged.
-func (f *feed) forget(cursor string) {
+// forget drops what was acknowledged. Of a job whose end is among it only its
+// status is kept.
+func (w *world) forget(cursor string) {
+	f := &w.feed
 	at, err := strconv.Atoi(cursor)
 	if err != nil || at <= f.from {
 		return
 	}
 	n := min(at-f.from, len(f.events))
-	f.events, f.from = append([]offer.Observation(nil), f.events[n:]...), f.from+n
+	for _, o := range f.events[:n] {
+		if j := w.jobs[o.Token]; j.decided && o.Status == j.status {
+			j.seen = nil
+		}
+	}
+	f.events, f.from = slices.Delete(f.events, 0, n), f.from+n
 }
 
 // Watch tells what happens, until ctx ends or the site is away.
@@ -60,7 +67,7 @@ func (s *Sim) Watch(ctx context.Context, r providers.WatchRequest, fn func(provi
 		if err != nil {
 			return err
 		}
-		w.feed.forget(r.Ack)
+		w.forget(r.Ack)
 		done()
 		// At once, though there may be no news: whoever acknowledges waits for it.
 		if err := fn(providers.Batch{Cursor: cmp.Or(cursor, r.Ack)}); err != nil {

@@ -29,10 +29,16 @@ type lineKey struct {
 	bytes       int64
 }
 
+// fate is how a job's launch goes.
+func (w *world) fate(j *job) *Fate {
+	f := w.site.Model(j.Job, j.launch)
+	return &f
+}
+
 // queue begins a launch: it waits its turn.
 func (w *world) queue(j *job) {
 	j.status = offer.Queued
-	j.fate = w.site.Model(&j.Job, j.launch)
+	j.fate = w.fate(j)
 	if left, ok := w.left[j.Address]; ok && j.Checkpoint.Path != "" {
 		j.fate.Takes = left
 		j.fate.After = min(j.fate.After, left)
@@ -53,7 +59,7 @@ func (w *world) lineUp(j *job) {
 
 func (w *world) lineOf(j *job) *line {
 	p := w.pools[j.Pool]
-	key := p.need(&j.Job)
+	key := p.need(j.Job)
 	l := w.byKey[key]
 	if l == nil {
 		l = &line{at: p, key: key}

@@ -11,22 +11,30 @@ import (
 	"github.com/muster-run/muster/providers/retry"
 )
 
-// A job is one submission, through all its launches.
+// A job is one submission, through all its launches. One that ended takes about
+// 150 bytes.
 type job struct {
-	providers.Job
-	print   uint64 // of what was submitted
-	status  offer.Status
-	launch  int
-	waits   int  // tokens it comes after that have not completed
-	held    bool // by its token
-	fate    Fate
-	began   time.Time
-	factor  float64 // of its price
-	line    *line
-	turn    int               // counts what was foreseen of it: older events are void
-	seen    offer.Observation // how its last launch ended
-	decided bool              // it ended for good
-	grown   bool              // its shape is no longer what was submitted
+	*providers.Job        // without what a site that runs nothing does not read; nil once it ended for good
+	print          uint64 // of what was submitted
+	status         offer.Status
+	launch         int
+	waits          int   // tokens it comes after that have not completed
+	held           bool  // by its token
+	fate           *Fate // of this launch; nil once it ended for good
+	began          time.Time
+	factor         float64 // of its price
+	line           *line
+	turn           int                // counts what was foreseen of it: older events are void
+	seen           *offer.Observation // what was told of it last; nil once its end is acknowledged
+	decided        bool               // it ended for good
+	grown          bool               // its shape is no longer what was submitted
+}
+
+// newJob takes a submission in, under the fingerprint of what was submitted.
+func newJob(j providers.Job) *job {
+	print := fingerprint(&j)
+	j.Shell, j.Argv, j.Setup, j.Env, j.Secrets, j.Inputs, j.Require, j.Guard = "", nil, nil, nil, nil, nil, nil, nil
+	return &job{Job: &j, print: print, status: offer.Queued, launch: max(j.Attempt, 1)}
 }
 
 // start begins a launch's work, after its machine came up.
@@ -87,16 +95,16 @@ func (w *world) end(j *job) {
 	o := j.over(w.now)
 	if class == "" {
 		zero := 0
-		o.Status, o.Exit, o.Outputs, o.Metrics = offer.Completed, &zero, w.outputs(j), j.metrics()
+		o.Token, o.Status, o.Exit, o.Outputs, o.Metrics = j.Token, offer.Completed, &zero, w.outputs(j), j.metrics()
 		delete(w.left, j.Address)
 		w.lay(j, o.Outputs)
 		w.decide(j, o)
-		for _, n := range w.after[j.Token] {
+		for _, n := range w.after[o.Token] {
 			if n.waits--; n.waits == 0 && !n.decided {
 				w.queue(n)
 			}
 		}
-		delete(w.after, j.Token)
+		delete(w.after, o.Token)
 		return
 	}
 	o.Status, o.Class = offer.Failed, class
@@ -158,12 +166,12 @@ func (w *world) cancel(j *job) {
 	w.decide(j, o)
 }
 
-// decide ends a job for good. Of what it was only its end is kept.
+// decide ends a job for good. Only its end is kept.
 func (w *world) decide(j *job, o offer.Observation) {
 	w.tell(j, o)
-	j.status, j.decided, j.line = o.Status, true, nil
+	j.status, j.decided = o.Status, true
+	j.Job, j.fate, j.line = nil, nil, nil
 	j.turn++
-	j.Job = providers.Job{Token: j.Token, Address: j.Address, Smoke: j.Smoke, Name: j.Name}
 }
 
 // tell notes what happened to a job, for those who watch.
@@ -176,7 +184,7 @@ func (w *world) tell(j *job, o offer.Observation) {
 	if o.Status == offer.Running || !o.Started.IsZero() {
 		o.Pool, o.Node = j.Pool, j.Pool+"-1"
 	}
-	j.seen = o
+	j.seen = &o
 	w.feed.add(o)
 }
 

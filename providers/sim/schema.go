@@ -6,7 +6,8 @@ import "github.com/muster-run/muster/providers/offer"
 const Type = "sim"
 
 // Schema says what `backend "sim"` may hold. It starts nothing by itself:
-// dependencies, retries and caps are the engine's, as on a rental.
+// dependencies, retries and caps are the engine's, as on a rental. It guards
+// files because it writes none.
 func Schema() offer.Schema {
 	return offer.Schema{
 		Type:    Type,
@@ -32,7 +33,7 @@ func Schema() offer.Schema {
 				}}},
 			},
 		},
-		Can: offer.Capabilities{Arrays: true, GPUs: true, Events: true, Transfer: true, Accounting: true, Holds: true},
+		Can: offer.Capabilities{Arrays: true, GPUs: true, Events: true, Transfer: true, Accounting: true, Holds: true, Guard: true},
 	}
 }
 
@@ -68,7 +69,7 @@ func jobs() []offer.Attr {
 	return []offer.Attr{
 		{Name: "phases", Type: offer.StringList, Doc: "Names of the phases that the block is about; all by default."},
 		{Name: "runtime", Type: offer.Duration, Doc: "Median runtime. Default: half the walltime, or an hour without one."},
-		{Name: "runtime_p90", Type: offer.Duration, Doc: "The runtime that nine of ten jobs have at most, at least the median. Default: the median, or all of the walltime where no median stands."},
+		{Name: "runtime_p90", Type: offer.Duration, Doc: "The runtime that nine of ten jobs have at most, at least the median. Default: the median, or all of the walltime where no median is given."},
 		{Name: "memory", Type: offer.Size, Doc: "Most memory that a job uses, as it is reported. Default: half of what it asks for."},
 		{Name: "output_size", Type: offer.Size, Doc: "Size of each output. Default: the least that it may have."},
 		{Name: "metrics", Type: offer.Any, Doc: "Values of the metrics that the jobs declare, by name: { loss = 0.1 }. Default: 1."},

@@ -12,18 +12,18 @@ import (
 // was carried from one to another. A file that nobody is known to have made is
 // found wherever it is looked for.
 type sea struct {
-	first string           // files that all sites see, until there are others
-	apart bool             // not all sites see the same files
-	size  map[string]int64 // of what was made, by path below a workdir
-	here  map[berth]bool   // where it lies
-	bound map[berth]string // by full path: what was looked for in vain, to be carried there
+	first string              // files that all sites see, until there are others
+	apart bool                // not all sites see the same files
+	size  map[string]int64    // of what was made, by path below a workdir
+	here  map[location]bool   // where it lies
+	bound map[location]string // by full path: what was looked for in vain, to be carried there
 }
 
-// A berth is a path at those who see the same files.
-type berth struct{ files, path string }
+// A location is a path at those who see the same files.
+type location struct{ files, path string }
 
 func newSea() *sea {
-	return &sea{size: map[string]int64{}, here: map[berth]bool{}, bound: map[berth]string{}}
+	return &sea{size: map[string]int64{}, here: map[location]bool{}, bound: map[location]string{}}
 }
 
 // A Lie is an output that was made, or brought, before.
@@ -57,7 +57,7 @@ func (s *sea) join(w *world) {
 
 // lay notes an output where it was made or carried to.
 func (s *sea) lay(files, path string, size int64) {
-	s.size[path], s.here[berth{files, path}] = size, true
+	s.size[path], s.here[location{files, path}] = size, true
 }
 
 // has reports whether an output is seen there; full is where it would lie.
@@ -66,10 +66,10 @@ func (s *sea) has(files, rel, full string) bool {
 	if rest, ok := strings.CutPrefix(rel, ".muster/moved/"); ok { // carried from an absolute path
 		key = "/" + rest
 	}
-	if _, made := s.size[key]; !s.apart || !made || s.here[berth{files, key}] {
+	if _, made := s.size[key]; !s.apart || !made || s.here[location{files, key}] {
 		return true
 	}
-	s.bound[berth{files, full}] = key
+	s.bound[location{files, full}] = key
 	return false
 }
 
@@ -95,7 +95,7 @@ func (s *Sim) awaits(backend, full string) bool {
 	if w == nil {
 		return false
 	}
-	_, ok := s.sea.bound[berth{w.files(pool), full}]
+	_, ok := s.sea.bound[location{w.files(pool), full}]
 	return ok
 }
 
@@ -117,7 +117,7 @@ func (s *Sim) carry(ctx context.Context, from, to, full string, size int64) erro
 		return err
 	}
 	_, pool := providers.CutAt(to)
-	at := berth{w.files(pool), full}
+	at := location{w.files(pool), full}
 	key, known := s.sea.bound[at]
 	if known {
 		size = max(size, s.sea.size[key])

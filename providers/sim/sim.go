@@ -1,10 +1,10 @@
-// Package sim is a backend that runs nothing: it says what a machine, a
-// cluster or a rental would have done with the jobs it is given. How long they
-// wait, how long they take and how they fail is drawn, for each launch from
-// its name, so that the same seed draws the same world whoever asks first.
+// Package sim is a backend that runs nothing. It simulates how a machine, a
+// cluster or a rental would run the submitted jobs: it draws the waits,
+// runtimes and failures of each launch from the launch's name, so that one seed
+// always gives the same results.
 //
-// It lives by a clock. On a virtual one a month passes as fast as its events
-// can be followed; the engine above it is the real one.
+// On a virtual clock a month passes as fast as its events can be processed. The
+// engine above it is the real one.
 package sim
 
 import (
@@ -203,10 +203,13 @@ func (s *Sim) Find(_ context.Context, backend string, tokens []string) ([]offer.
 		switch {
 		case j == nil:
 			out[i] = offer.Observation{Token: t, Presence: offer.Absent}
-		case j.seen.Token != "" && (j.decided || j.status == j.seen.Status):
-			out[i] = j.seen
+		case j.seen != nil && (j.decided || j.status == j.seen.Status):
+			out[i] = *j.seen
 		default:
 			out[i] = offer.Observation{Token: t, Presence: offer.Found, Handle: handle(t), Status: j.status, Attempt: j.launch}
+			if j.held && j.status == offer.Queued {
+				out[i].Reason, out[i].Cause = "held", offer.JobHeld
+			}
 		}
 	}
 	return out, nil

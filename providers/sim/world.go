@@ -120,9 +120,9 @@ func (w *world) away() bool {
 
 // submit takes a job in.
 func (w *world) submit(j providers.Job) *providers.Error {
-	print := fingerprint(&j)
+	n := newJob(j)
 	if old := w.jobs[j.Token]; old != nil {
-		if old.print != print {
+		if old.print != n.print {
 			return providers.Errorf(providers.Conflict, "Token %s is known with another specification", j.Token)
 		}
 		return nil
@@ -133,7 +133,6 @@ func (w *world) submit(j providers.Job) *providers.Error {
 	if w.epoch.IsZero() {
 		w.begin(w.now)
 	}
-	n := &job{Job: j, print: print, status: offer.Queued, launch: max(j.Attempt, 1)}
 	w.jobs[j.Token] = n
 	for _, t := range j.After {
 		if u := w.jobs[t]; u != nil && u.status != offer.Completed {
@@ -154,7 +153,8 @@ func (w *world) remember() {
 		w.begin(w.site.Epoch)
 	}
 	for _, p := range w.site.Present {
-		j := &job{Job: p.Job, print: fingerprint(&p.Job), status: offer.Queued, launch: max(p.Job.Attempt, 1), held: p.Held && !p.Running}
+		j := newJob(p.Job)
+		j.held = p.Held && !p.Running
 		w.jobs[j.Token] = j
 		if w.pools[j.Pool] == nil {
 			continue // it will never start: its pool is gone
@@ -163,7 +163,7 @@ func (w *world) remember() {
 			w.queue(j)
 			continue
 		}
-		j.fate = w.site.Model(&j.Job, j.launch)
+		j.fate = w.fate(j)
 		j.line = w.lineOf(j)
 		w.start(j)
 		at := j.line.at

@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/door"
+	"github.com/muster-run/muster/providers/agent"
 )
 
 // embedded holds what `make build` has put into bin, at least a README.
@@ -35,7 +35,7 @@ type binary struct {
 }
 
 // name is the file's on a host: its content decides.
-func (b *binary) name() string { return door.Prefix + b.digest[:16] }
+func (b *binary) name() string { return agent.Prefix + b.digest[:16] }
 
 // text is the program itself.
 func (b *binary) text() ([]byte, error) {

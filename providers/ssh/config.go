@@ -24,7 +24,7 @@ type config struct {
 	GPUFreeMax   int64         `json:"gpu_free_max"`
 	SharedFS     string        `json:"shared_fs"`
 	InstallDir   string        `json:"install_dir"`
-	Spool        string        `json:"spool"` // read at the door
+	Spool        string        `json:"spool"` // read by the agent
 }
 
 func readConfig(b providers.Backend) (c config, err error) {

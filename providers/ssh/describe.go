@@ -3,10 +3,15 @@ package ssh
 import (
 	"context"
 	"path/filepath"
+	"time"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
+
+// poolsTime is how long a host that was reached may take to say what it has.
+const poolsTime = 90 * time.Second
 
 // Pools are the hosts as they are now. One of several that cannot be asked is
 // left out, and the others say so.
@@ -19,9 +24,11 @@ func (s *SSH) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 		pools []offer.Pool
 		place string
 	}
-	got, away, err := split(each(ctx, b, b.hosts, func(ctx context.Context, _ *host, s *session) (d described, err error) {
-		d.place = s.Place
-		d.pools, err = s.Pools(ctx, name)
+	got, away, err := split(each(ctx, b, b.hosts, func(ctx context.Context, h *host, s *session) (d described, err error) {
+		prompt, stop := context.WithTimeoutCause(ctx, poolsTime, providers.Errorf(providers.Unreachable, "%s did not answer within %s", h.name, units.FormatDuration(poolsTime)))
+		defer stop()
+		d.place = s.Account
+		d.pools, err = s.Pools(prompt, name)
 		return d, err
 	}))
 	if err != nil {
@@ -47,8 +54,7 @@ func (s *SSH) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 	return out, sameHome(b, out)
 }
 
-// filesystem names where the workdir lies: with the hosts that share it, or on
-// the host itself.
+// filesystem names the filesystem of the workdir: shared by hosts, or the host's own.
 func (b *backend) filesystem(h *host) string {
 	switch {
 	case b.SharedFS != "":
@@ -135,7 +141,7 @@ func (s *SSH) Preflight(ctx context.Context, name string, checks []providers.Che
 	return out, nil
 }
 
-// checksOf are the checks that are about a host, and where they stand.
+// checksOf are the checks that concern a host, and their indexes.
 func checksOf(b *backend, h *host, checks []providers.Check) (mine []providers.Check, at []int) {
 	for i, c := range checks {
 		want, err := wanted(string(c.Options))

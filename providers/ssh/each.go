@@ -17,8 +17,8 @@ type reply[T any] struct {
 	err  error
 }
 
-// each asks all hosts of a backend at once. One that has not answered when the
-// caller's time is nearly over is left behind.
+// each asks all hosts of a backend at once. It abandons a host that has not answered when the
+// caller's time is nearly over.
 func each[T any](ctx context.Context, b *backend, hosts []*host, call func(context.Context, *host, *session) (T, error)) []reply[T] {
 	out := make([]reply[T], len(hosts))
 	var wg sync.WaitGroup
@@ -60,8 +60,8 @@ func split[T any](replies []reply[T]) (got []reply[T], away []reply[T], err erro
 	return got, away, nil
 }
 
-// cannotAsk reports whether an error is of the way to a host: its jobs are
-// unknown, and the other hosts go on.
+// cannotAsk reports whether an error concerns the way to a host: its jobs are unknown, and the
+// other hosts continue.
 func cannotAsk(err error) bool {
 	var e *providers.Error
 	return errors.As(err, &e) && (e.Class == providers.Unreachable || e.Class == providers.Auth)

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// files are a backend's files as some hosts see them. A name of the form
-// BACKEND/HOST stands for those of one host.
+// files are a backend's files as some hosts see them. A name of the form BACKEND/HOST means
+// those of one host.
 func (s *SSH) files(name string) (b *backend, hosts []*host, err error) {
 	plain, pool := providers.CutAt(name)
 	if b, err = s.backend(plain); err != nil {
@@ -26,8 +26,8 @@ func (s *SSH) files(name string) (b *backend, hosts []*host, err error) {
 	return b, []*host{h}, nil
 }
 
-// oneOf makes a call where any of the hosts will do: the first that can be
-// asked answers, and one that says "not found" leaves it to the next.
+// oneOf makes a call that any host can answer: the first reachable one does, and one that says
+// "not found" leaves it to the next.
 func oneOf(ctx context.Context, b *backend, hosts []*host, call func(*session) error) (err error) {
 	for _, h := range hosts {
 		next := h.do(ctx, b, call)
@@ -44,8 +44,8 @@ func oneOf(ctx context.Context, b *backend, hosts []*host, call func(*session) e
 	return err
 }
 
-// Verify looks at outputs where they lie. Where several hosts may have one,
-// the youngest that is good counts.
+// Verify opens outputs in place. Where several hosts may have one, the youngest valid one
+// counts.
 func (s *SSH) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
 	b, hosts, err := s.files(r.Backend)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *SSH) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Ou
 	}
 	for i := range out {
 		if !out[i].OK && len(away) > 0 {
-			return nil, away[0].err // it may lie there
+			return nil, away[0].err // it may be there
 		}
 	}
 	return out, nil
@@ -79,8 +79,7 @@ func better(a, b offer.Output) bool {
 	return a.MTime > b.MTime
 }
 
-// Push writes a file on every host that the name stands for, once where they
-// share it.
+// Push writes a file on every host of the name, once where they share it.
 func (s *SSH) Push(ctx context.Context, name, path string, size int64, digest string, r io.ReadSeeker) error {
 	b, hosts, err := s.files(name)
 	if err != nil {
@@ -112,13 +111,13 @@ func (s *SSH) Pull(ctx context.Context, name, path string, offset int64, w io.Wr
 	out := &counted{w: w}
 	return oneOf(ctx, b, hosts, func(s *session) error {
 		if out.n > 0 {
-			return providers.Errorf(providers.Unreachable, "%s was cut off", path) // what has begun goes on where it began
+			return providers.Errorf(providers.Unreachable, "%s was cut off", path) // a begun transfer continues at its offset
 		}
 		return s.Pull(ctx, b.Name, path, offset, out)
 	})
 }
 
-// counted counts what went through.
+// counted counts the bytes that it wrote.
 type counted struct {
 	w io.Writer
 	n int64
@@ -130,7 +129,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// List resolves globs and folders; of several hosts it is what any has.
+// List resolves globs and folders; of several hosts it joins the answers.
 func (s *SSH) List(ctx context.Context, name string, patterns []string) ([]providers.FileInfo, error) {
 	b, hosts, err := s.files(name)
 	if err != nil {
@@ -183,7 +182,7 @@ func (s *SSH) Remove(ctx context.Context, r providers.RemoveRequest) error {
 	return errors.Join(errs...)
 }
 
-// Clean removes what muster put on the hosts, its own program last.
+// Clean removes muster's files from the hosts, its own program last.
 func (s *SSH) Clean(ctx context.Context, name string) ([]string, error) {
 	b, err := s.backend(name)
 	if err != nil {
@@ -196,7 +195,7 @@ func (s *SSH) Clean(ctx context.Context, name string) ([]string, error) {
 			out = append(out, r.host.name+":"+path)
 		}
 		errs = append(errs, r.err)
-		r.host.drop() // its door runs from a file that is no more
+		r.host.drop() // its agent runs from a removed file
 	}
 	return out, errors.Join(errs...)
 }

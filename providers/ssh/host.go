@@ -10,7 +10,7 @@ import (
 
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/door"
+	"github.com/muster-run/muster/providers/agent"
 	"github.com/muster-run/muster/providers/protocol"
 )
 
@@ -18,9 +18,9 @@ import (
 // a slow link included.
 const openTimeout = 20 * time.Minute
 
-// A host is one machine and the one session with its door.
+// A host is one machine and the one session with its agent.
 //
-//	absent ──open──▶ session ──link dies, or door ends──▶ absent … until close
+//	absent ──open──▶ session ──link dies, or agent ends──▶ absent … until close
 type host struct {
 	name     string // as the campaign names it
 	client   *sshx.Client
@@ -33,7 +33,7 @@ type host struct {
 	current *session
 	opening *opening
 	away    error    // why the last opening came to nothing, nil if it did not
-	news    []string // what was put there, not yet told
+	news    []string // installed, and not yet reported
 }
 
 // An opening is one attempt, waited for by all who need the host.
@@ -49,9 +49,9 @@ func newHost(name string, client *sshx.Client, install string, from *binaries) *
 	return h
 }
 
-// A session is one door and what it has been told.
+// A session is one agent and the backends that it knows.
 type session struct {
-	*door.Client
+	*agent.Client
 	stream sshx.Stream
 
 	mu         sync.Mutex
@@ -67,7 +67,7 @@ func (s *session) alive() bool {
 	}
 }
 
-// configure tells the door about a backend once.
+// configure sends a backend to the agent once.
 func (s *session) configure(ctx context.Context, b *backend) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *session) configure(ctx context.Context, b *backend) error {
 	return nil
 }
 
-// forget makes the next call tell the door about a backend anew.
+// forget makes the next call send a backend to the agent again.
 func (h *host) forget(backend string) {
 	h.mu.Lock()
 	s := h.current
@@ -93,8 +93,8 @@ func (h *host) forget(backend string) {
 	}
 }
 
-// session is the living one, or a new one. An opening goes on when who asked
-// for it has given up: the next who asks finds it further.
+// session is the living one, or a new one. An opening continues after its caller has given up,
+// and the next caller finds it further along.
 func (h *host) session(ctx context.Context) (*session, error) {
 	h.mu.Lock()
 	if h.ctx.Err() != nil {
@@ -137,7 +137,7 @@ func (h *host) session(ctx context.Context) (*session, error) {
 // last time: it is looked for all the same, and the others need not wait.
 const whileAway = 2 * time.Second
 
-// answerTime is what is left of a caller's time for saying why it ran out.
+// answerTime is the part of a caller's time that is kept for saying why it ran out.
 const answerTime = 500 * time.Millisecond
 
 // early ends a little before ctx does, so that the answer still arrives; who
@@ -151,8 +151,8 @@ func early(ctx context.Context) (context.Context, context.CancelFunc) {
 
 var errClosed = errors.New("the provider is shut down")
 
-// tooLate is for who stops waiting for a session: that no answer came in time
-// says that the host cannot be reached, not what is there.
+// tooLate is the error for a caller that stops waiting for a session: it says that the host
+// cannot be reached, and nothing about its jobs.
 func (h *host) tooLate(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.Cause(ctx)
@@ -190,8 +190,8 @@ func (h *host) do(ctx context.Context, b *backend, call func(*session) error) er
 	return h.lost(s, err)
 }
 
-// ask makes a call that may be made twice: one that changes nothing, or whose
-// repetition is known by its token. A link that dies under it is made anew, once.
+// ask makes a call that may be repeated: one that changes nothing, or whose repetition is
+// recognised by its token. It opens a link that breaks meanwhile again, once.
 func (h *host) ask(ctx context.Context, b *backend, call func(*session) error) error {
 	s, err := h.attempt(ctx, b, call)
 	if !errors.Is(err, protocol.ErrBroken) {
@@ -214,7 +214,7 @@ func (h *host) attempt(ctx context.Context, b *backend, call func(*session) erro
 	return s, err
 }
 
-// lost ends a session that is of no use, and says why if that is known.
+// lost ends a session that no longer works, and says why if that is known.
 func (h *host) lost(s *session, err error) error {
 	_ = s.Close()
 	h.mu.Lock()
@@ -231,7 +231,7 @@ func (h *host) lost(s *session, err error) error {
 	} else if strings.Contains(err.Error(), "keepalive") {
 		out.Detail = "Nothing is heard from it."
 	} else if exit.Code != 0 || exit.Signal != "" {
-		out.Detail = fmt.Sprintf("muster's door there ended with %s", describe(exit))
+		out.Detail = fmt.Sprintf("muster's agent there ended with %s", describe(exit))
 	}
 	return out
 }
@@ -269,14 +269,14 @@ func (h *host) drop() {
 	}
 }
 
-// tell notes something for the user.
+// tell notes a message for the user.
 func (h *host) tell(format string, args ...any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.news = append(h.news, fmt.Sprintf(format, args...))
 }
 
-// told takes what is to be told.
+// told returns the messages for the user.
 func (h *host) told() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,18 +11,19 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/agent"
 )
 
-// putScript says how much of the binary an earlier copy has left, and takes the
-// rest; the copy is then checked by digest and by running it, and put in place
-// with one rename: whoever else does the same meanwhile comes to the same file.
-// What arrived stays for the next copy only if it was cut short. Each step has
-// a status of its own.
-const putScript = readFolder + `IFS= read -r n; IFS= read -r z; IFS= read -r l; IFS= read -r t; IFS= read -r s; ` +
+// putScript prints how much of the binary an earlier copy has left, and reads the rest. It
+// checks the copy by digest and by running it, and puts it in place with one rename, so that
+// simultaneous copies end with the same file. It keeps a partial copy for the next one only if
+// that was cut short. Each step has a status of its own.
+const putScript = readFolder + digestOf + `IFS= read -r n; IFS= read -r z; IFS= read -r l; IFS= read -r t; IFS= read -r s; ` +
 	`case $z in gz) command -v gzip >/dev/null 2>&1 || exit 45;; esac; umask 077; ` +
 	`mkdir -p "$d" || exit 41; q=$d/.$n.$z$t; p=$q.$$; undo() { rm -f "$p"; if [ "$t" ]; then rm -f "$q"; fi; }; ` +
 	`trap undo EXIT; trap "exit 1" HUP INT TERM PIPE; size() { { wc -c <"$q"; } 2>/dev/null || echo "$1"; }; ` +
@@ -30,20 +31,20 @@ const putScript = readFolder + `IFS= read -r n; IFS= read -r z; IFS= read -r l; 
 	`cat >>"$q" || { rm -f "$q"; exit 42; }; if [ $(size $l) -lt $l ]; then exit 48; fi; ` +
 	`if [ "$z" = gz ]; then gzip -dc <"$q"; else cat "$q"; fi >"$p" || { [ "$z" = plain ] || gzip -t <"$q" 2>/dev/null; k=$?; rm -f "$q"; [ $k = 0 ] || exit 43; exit 42; }; ` +
 	`chmod 700 "$p" || exit 42; rm -f "$q"; ` +
-	`g=$("$p" digest "$p"); k=$?; h=$(sha256sum <"$p" 2>/dev/null) && g=${h%% *}; [ -z "$h" ] || [ "$g" = "$s" ] || exit 43; ` +
-	`[ $k = 0 ] || exit 46; [ "$g" = "$s" ] || exit 43; ` +
+	`f=$p; h=$(sum); [ "${h:-$s}" = "$s" ] || exit 43; ` +
+	`g=$("$p" digest "$p") || exit 46; [ "${h:-$g}" = "$s" ] || exit 43; ` +
 	`mv -f "$p" "$d/$n" || exit 42; cd "$d" && echo "` + putMark + `$(pwd -P)/$n"`
 
 // haveMark begins the line that says how many bytes are there already.
 const haveMark = "muster-host has "
 
-// putMark begins the line that says where the binary lies.
+// putMark begins the line with the path of the binary.
 const putMark = "muster-host at "
 
-// checkScript tells whether the binary is whole, and removes one that is not.
-const checkScript = readFolder + `IFS= read -r n; IFS= read -r s; ` +
-	`g=$("$d/$n" digest "$d/$n" 2>/dev/null); h=$(sha256sum <"$d/$n" 2>/dev/null) && g=${h%% *}; ` +
-	`if [ "$g" = "$s" ]; then exit 47; fi; rm -f "$d/$n"`
+// checkScript checks that the binary is whole, and removes one that is not, or that cannot be
+// checked.
+const checkScript = readFolder + digestOf + `IFS= read -r n; IFS= read -r s; ` +
+	`f=$d/$n; if [ "$(sum)" = "$s" ]; then exit 47; fi; rm -f "$d/$n"`
 
 // oldestKernel is the least that Go's runtime needs. go.dev/wiki/MinimumRequirements
 var oldestKernel = [2]int{3, 2}
@@ -100,7 +101,7 @@ func (h *host) put(ctx context.Context, a *absent) error {
 		way.packed = false
 		path, err = h.send(ctx, b, way)
 	}
-	if errors.Is(err, errDamaged) { // another copied to the same place, or what lay there was none
+	if errors.Is(err, errDamaged) { // another copied to the same place, or there was no binary
 		way.alone = true
 		path, err = h.send(ctx, b, way)
 	}
@@ -115,11 +116,14 @@ func (h *host) put(ctx context.Context, a *absent) error {
 	return nil
 }
 
-// describe is for a binary that a host has unpacked: its size is what gzip
-// ends with. RFC 1952, section 2.3.1
+// size is the program's size, which gzip records at the end. RFC 1952, section 2.3.1
+func (b *binary) size() int64 {
+	return int64(encoding.LittleEndian.Uint32(b.packed[len(b.packed)-4:]))
+}
+
+// describe is for a binary that a host has unpacked.
 func (b *binary) describe() string {
-	size := encoding.LittleEndian.Uint32(b.packed[len(b.packed)-4:])
-	return units.FormatSize(int64(size)) + ", sha256 " + b.digest[:16] + "…"
+	return units.FormatSize(b.size()) + ", sha256 " + b.digest[:16] + "…"
 }
 
 var (
@@ -130,10 +134,10 @@ var (
 // copying is how the binary goes to a host.
 type copying struct {
 	packed bool // by gzip
-	alone  bool // under a name that nobody else takes, and from the beginning
+	alone  bool // under a name of its own, and from the beginning
 }
 
-// send writes what the host lacks of the binary, and returns where it lies.
+// send writes the missing part of the binary, and returns its path.
 func (h *host) send(ctx context.Context, b *binary, way copying) (path string, err error) {
 	form, alone, body := "gz", "", b.packed
 	if !way.packed {
@@ -152,10 +156,12 @@ func (h *host) send(ctx context.Context, b *binary, way copying) (path string, e
 	defer s.Close()
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()
-	// A failed write is explained by what is read, and by the end.
+	// The output and the end explain a failed write.
 	_, _ = io.WriteString(s, strings.Join([]string{h.install, b.name(), form, strconv.Itoa(len(body)), alone, b.digest, ""}, "\n"))
 	said := bufio.NewReader(io.LimitReader(s, mostSaid))
+	mute := time.AfterFunc(agentTimeout, func() { s.Close() })
 	have, err := after(said, haveMark)
+	mute.Stop()
 	if n, no := strconv.Atoi(have); err == nil && no == nil && 0 <= n && n <= len(body) {
 		go func() {
 			_, _ = s.Write(body[n:])
@@ -175,7 +181,7 @@ func (h *host) send(ctx context.Context, b *binary, way copying) (path string, e
 	case exit.Code == 45:
 		return "", errNoGzip
 	case exit.Code == 43, exit.Code == 48, // cut short, and yet the line held: another writes to the same place
-		exit.Code == 42 && !way.alone: // or removed what this one was to write to
+		exit.Code == 42 && !way.alone: // or removed the file that this one was to write
 		return "", errDamaged
 	case exit.Code == 0 && exit.Signal == "" && path != "":
 		return path, nil
@@ -183,7 +189,7 @@ func (h *host) send(ctx context.Context, b *binary, way copying) (path string, e
 	return "", h.refused(exit)
 }
 
-// mostSaid bounds what a login shell may print around the copy, in bytes.
+// mostSaid bounds a login shell's output around the copy, in bytes.
 const mostSaid = 1 << 20
 
 // after is the rest of the line that has a mark; it need not begin with it.
@@ -199,7 +205,7 @@ func after(r *bufio.Reader, mark string) (string, error) {
 	}
 }
 
-// refused says which step of putScript did not work, and what to do.
+// refused says which step of putScript failed, and what to do.
 func (h *host) refused(exit sshx.Exit) error {
 	where := h.install
 	if where == "" {
@@ -221,15 +227,15 @@ func (h *host) refused(exit sshx.Exit) error {
 	return e
 }
 
-// mend removes the binary if it is not what it was; nil means that it was
-// removed, and is put there anew.
-func (h *host) mend(ctx context.Context) error {
+// removeDamaged removes the binary if it has changed; nil means that it was removed, and the
+// next entry copies it again.
+func (h *host) removeDamaged(ctx context.Context) error {
 	for _, arch := range []string{"amd64", "arm64"} {
 		b, err := h.binaries.of(arch)
 		if err != nil {
 			continue
 		}
-		exit, err := h.client.Run(ctx, command(checkScript), strings.NewReader(strings.Join([]string{h.install, b.name(), b.digest, ""}, "\n")), nil)
+		exit, err := h.check(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -243,6 +249,27 @@ func (h *host) mend(ctx context.Context) error {
 		return h.put(ctx, none)
 	}
 	return err
+}
+
+// checkTime bounds a check of the program that is there.
+const checkTime = 20 * time.Second
+
+// check runs checkScript, whatever the login shell prints around it.
+func (h *host) check(ctx context.Context, b *binary) (sshx.Exit, error) {
+	ctx, stop := context.WithTimeout(ctx, checkTime)
+	defer stop()
+	said := noise(mostSaid)
+	return h.client.Run(ctx, command(checkScript), strings.NewReader(strings.Join([]string{h.install, b.name(), b.digest, ""}, "\n")), &said)
+}
+
+// noise is how many more bytes a command may print that nobody reads.
+type noise int
+
+func (n *noise) Write(p []byte) (int, error) {
+	if *n -= noise(len(p)); *n < 0 {
+		return 0, agent.ErrNoise
+	}
+	return len(p), nil
 }
 
 var errWhole = errors.New("the program is whole")

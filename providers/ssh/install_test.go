@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 )
@@ -152,25 +153,80 @@ func TestBareHost(t *testing.T) {
 	}
 }
 
-// TestDamagedProgram: what a host has under the name is checked when it does
-// not answer, and put there anew.
+// TestReplacedProgram: a host that computes no digest starts no other program than
+// muster's, though it is whole and answers.
+func TestReplacedProgram(t *testing.T) {
+	t.Parallel()
+	for name, tools := range map[string][]string{
+		"nothing computes a digest": nil, "sha256sum": {"sha256sum"}, "shasum": {"shasum"}, "openssl": {"openssl"},
+	} {
+		if testing.Short() && tools != nil {
+			continue // each installs the program thrice, which the race detector makes ten times as long
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newTestHost(t)
+			bin := filepath.Join(h.dir, "bin")
+			if err := os.Mkdir(bin, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range append(tools, "sh", "uname", "mkdir", "rm", "chmod", "mv", "cat", "touch") {
+				path := needs.Program(t, name)
+				program.Write(t, filepath.Join(bin, name), "#!/bin/sh\nexec "+path+` "$@"`+"\n")
+			}
+			h.env = append(h.env, "PATH="+bin)
+			install, ran := t.TempDir(), filepath.Join(h.dir, "ran")
+			if err := asked(t, provider(t, h), backendOn(t, h, install)); err != nil {
+				t.Fatal(err)
+			}
+			s := provider(t, h)
+			path := filepath.Join(install, ownBinary(t, s).name())
+			if err := os.Rename(path, path+".true"); err != nil {
+				t.Fatal(err)
+			}
+			program.Write(t, path, "#!/bin/sh\n"+needs.Program(t, "touch")+" "+ran+"\nexec "+path+`.true "$@"`+"\n")
+			if err := asked(t, s, backendOn(t, h, install)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("another program was started")
+			}
+			wantProgram(t, path)
+		})
+	}
+}
+
+// ownBinary is the program that a provider copies to hosts of this machine's kind.
+func ownBinary(t *testing.T, s *SSH) *binary {
+	t.Helper()
+	b, err := s.binaries.of(runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// wantProgram wants a whole program at a path.
+func wantProgram(t *testing.T, path string) {
+	t.Helper()
+	if fi, err := os.Stat(path); err != nil || fi.Size() < 1<<20 {
+		t.Errorf("%v, %v", fi, err)
+	}
+}
+
+// TestDamagedProgram: a program that does not answer is checked, and copied again if it is
+// damaged.
 func TestDamagedProgram(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)
 	install := t.TempDir()
 	s := provider(t, h)
-	b, err := s.binaries.of(runtime.GOARCH)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(install, b.name())
+	path := filepath.Join(install, ownBinary(t, s).name())
 	program.Write(t, path, "#!/bin/sh\necho half a program\n")
 	if err := asked(t, s, backendOn(t, h, install)); err != nil {
 		t.Fatal(err)
 	}
-	if fi, err := os.Stat(path); err != nil || fi.Size() < 1<<20 {
-		t.Errorf("%v, %v", fi, err)
-	}
+	wantProgram(t, path)
 }
 
 // TestHostileFolder: a folder's name is a name, whatever it looks like.

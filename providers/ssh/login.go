@@ -10,7 +10,7 @@ import (
 
 var _ providers.Loginer = (*SSH)(nil)
 
-// asker puts what ssh servers ask to a person.
+// asker shows the questions of ssh servers to a person.
 type asker struct{ ask providers.Ask }
 
 func (a asker) Ask(ctx context.Context, p sshx.Prompt) ([]string, error) {

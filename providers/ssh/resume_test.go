@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -22,10 +21,7 @@ func TestCopyGoesOn(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)
 	s := provider(t, h)
-	b, err := s.binaries.of(runtime.GOARCH)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := ownBinary(t, s)
 	relay := lab.NewRelay(t, h.addr, 0, 4<<20)
 	_, port, err := net.SplitHostPort(h.addr)
 	if err != nil {

@@ -70,7 +70,7 @@ func (b *backend) before(ctx context.Context, j *providers.Job) (*host, *provide
 		o := b.place[token]
 		switch {
 		case o == nil:
-			return nil, providers.Errorf(providers.Unreachable, "It is not known on which host of backend.%s job %s runs, which %s comes after", b.Name, token, j.Address)
+			return nil, providers.Errorf(providers.Unreachable, "The host of backend.%s that has job %s is unknown, and %s comes after that job", b.Name, token, j.Address)
 		case h != nil && o != h:
 			return nil, providers.Errorf(providers.Invalid, "%s comes after jobs on %s and on %s: a host's queue knows only its own jobs", j.Address, h.name, o.name)
 		}
@@ -79,7 +79,7 @@ func (b *backend) before(ctx context.Context, j *providers.Job) (*host, *provide
 	return h, nil
 }
 
-// locate asks the hosts for tokens of which it is not known where they are.
+// locate asks the hosts for tokens whose host is unknown.
 func (b *backend) locate(ctx context.Context, tokens []string) {
 	var open []string
 	b.mu.Lock()

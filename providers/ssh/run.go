@@ -101,6 +101,7 @@ func (s *SSH) Find(ctx context.Context, name string, tokens []string) ([]offer.O
 				if !b.several() {
 					out[i].Node = o.Node
 				}
+				out[i].Queues = append(out[i].Queues, o.Queues...)
 				if out[i].Presence == offer.Absent && o.Reason != "" {
 					out[i].Reason = r.host.name + ": " + o.Reason
 				}
@@ -153,7 +154,7 @@ func (s *SSH) Cancel(ctx context.Context, r providers.CancelRequest) ([]provider
 	return out, nil
 }
 
-// notFound is what the host queue says of a token that it does not know.
+// notFound is the host queue's answer about an unknown token.
 const notFound = "not found"
 
 // Control changes what the queues may start. Every host has to hear of it.

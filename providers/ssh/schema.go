@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Schema says what `backend "ssh"` and `options "ssh"` may hold.
+// Schema describes `backend "ssh"` and `options "ssh"`.
 func Schema() offer.Schema {
 	return offer.Schema{
 		Type:    "ssh",
@@ -19,13 +19,13 @@ func Schema() offer.Schema {
 		}},
 		Can: offer.Capabilities{
 			Dependencies: true, Retries: true, GPUs: true, Events: true, Transfer: true, Accounting: true,
-			Remote: true, HostQueue: true, Holds: true,
+			Remote: true, HostQueue: true, Holds: true, Guard: true,
 		},
 	}
 }
 
-// Connection is how a host is reached; package slurm has the same in a block.
-// What is not stated comes from ~/.ssh/config.
+// Connection describes how to reach a host; package slurm uses it in a block. Missing settings
+// come from ~/.ssh/config.
 func Connection() []offer.Attr {
 	return []offer.Attr{
 		{Name: "host", Type: offer.String, Check: named(sshx.CheckHost), Doc: "Name or address of the host, or an alias of ~/.ssh/config."},

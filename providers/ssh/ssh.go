@@ -1,11 +1,11 @@
-// Package ssh runs jobs on Linux hosts reached over ssh, their GPUs shared or
-// not. On each host stands the queue of package host, which goes on when the
-// connection does not; package door speaks for it, over one connection:
+// Package ssh runs jobs on Linux hosts reached over ssh, with shared or
+// exclusive GPUs. On each host the queue of package host runs the jobs and
+// outlives the connection; package agent serves it over one connection:
 //
-//	SSH ── backend ──┬── host ── session ─(ssh)─ door ── queue
+//	SSH ── backend ──┬── host ── session ─(ssh)─ agent ── queue
 //	                 └── host …
 //
-// What cannot be asked is unknown, never failed.
+// A host that does not answer leaves its jobs unknown, never failed.
 package ssh
 
 import (
@@ -25,7 +25,7 @@ type SSH struct {
 
 	mu       sync.Mutex
 	backends map[string]*backend
-	hosts    map[hostKey]*host // several backends may lie on one host
+	hosts    map[hostKey]*host // several backends may be on one host
 }
 
 var (
@@ -41,7 +41,7 @@ func NewWith(o sshx.Options) *SSH {
 	return &SSH{opts: o, backends: map[string]*backend{}, hosts: map[hostKey]*host{}}
 }
 
-// hostKey is what makes two backends share a connection.
+// hostKey is equal for two backends that share a connection.
 type hostKey struct {
 	target  sshx.Target
 	install string
@@ -57,10 +57,10 @@ type backend struct {
 	place map[string]*host // token → where it was taken in; of several hosts only
 }
 
-// Schema says what the backend block may hold.
+// Schema describes the backend block.
 func (s *SSH) Schema(context.Context) (offer.Schema, error) { return Schema(), nil }
 
-// Configure takes a backend in. The hosts hear of it when they are asked.
+// Configure adds a backend. The hosts learn of it with the next call.
 func (s *SSH) Configure(_ context.Context, b providers.Backend) error {
 	c, err := readConfig(b)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *SSH) backend(name string) (*backend, error) {
 	return b, nil
 }
 
-// Close ends the connections; what runs on the hosts goes on.
+// Close ends the connections; the jobs on the hosts continue.
 func (s *SSH) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *SSH) Close() error {
 	return errors.Join(errs...)
 }
 
-// several reports whether hosts are told apart by name: as pools and in handles.
+// several reports whether hosts have names of their own: as pools and in handles.
 func (b *backend) several() bool { return b.Host == "" }
 
 // pool is a host's name as a pool.

@@ -14,7 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/door"
+	"github.com/muster-run/muster/providers/agent"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/providertest"
@@ -25,8 +25,8 @@ import (
 const beHost = "MUSTER_TEST_HOST"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beHost) != "" || len(os.Args) > 1 && (os.Args[1] == "queue" || os.Args[1] == verifier.Mode[0] || os.Args[1] == door.EnvironMode) {
-		os.Exit(door.Command(os.Args[1:]))
+	if os.Getenv(beHost) != "" || len(os.Args) > 1 && (os.Args[1] == "queue" || os.Args[1] == verifier.Mode[0] || os.Args[1] == agent.EnvironMode) {
+		os.Exit(agent.Command(os.Args[1:]))
 	}
 	var err error
 	if shared, err = os.MkdirTemp("", "muster-install"); err != nil {
@@ -86,8 +86,8 @@ func backendOn(t *testing.T, h *testHost, install string) providers.Backend {
 	return providers.Backend{Name: "ssh.test", Type: "ssh", Workdir: t.TempDir(), Config: c, Campaign: "test", Lineage: strings.ReplaceAll(t.Name(), "/", "-")}
 }
 
-// TestConformance holds the provider to the suite, over an ssh server of this
-// process; a restart kills the queue, cuts the link and begins anew.
+// TestConformance holds the provider to the suite, over an ssh server of this process; a
+// restart kills the queue, cuts the link and starts over.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	var at sync.Map // test → its host

@@ -6,7 +6,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// Through runs a call with what stands at the door of a backend's one host,
+// Through runs a call with the agent of a backend's one host,
 // for types of backend that are reached over ssh and are no host's queue.
 func (s *SSH) Through(ctx context.Context, backend string, call func(providers.Provider) error) error {
 	b, err := s.backend(backend)

@@ -2,9 +2,9 @@ package ssh
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,11 +15,11 @@ import (
 const (
 	firstPause = 500 * time.Millisecond
 	longPause  = 30 * time.Second
-	loginPause = 3 * time.Second // at most, where a person may log in at any moment: what is asked is this machine
+	loginPause = 3 * time.Second // at most, where a person may log in at any moment: it asks this machine alone
 )
 
-// Watch streams what the queues tell. Of several hosts each has its own place
-// in the cursor, and one that cannot be reached does not stop the others.
+// Watch streams the events of the queues. Each of several hosts has its own part of the
+// cursor, and an unreachable one does not stop the others.
 func (s *SSH) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
 	b, err := s.backend(r.Backend)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *SSH) Watch(ctx context.Context, r providers.WatchRequest, fn func(provi
 	return context.Cause(ctx)
 }
 
-// withNews adds what there is to tell of a host.
+// withNews adds the messages about a host.
 func withNews(h *host, b providers.Batch) providers.Batch {
 	for _, text := range h.told() {
 		b.Notes = append(b.Notes, providers.Note{Kind: "info", Text: text})
@@ -58,7 +58,7 @@ func withNews(h *host, b providers.Batch) providers.Batch {
 	return b
 }
 
-// A watcher follows several hosts and tells of them one batch at a time.
+// A watcher follows several hosts and passes their batches on one at a time.
 type watcher struct {
 	backend *backend
 	request providers.WatchRequest
@@ -73,7 +73,8 @@ type watcher struct {
 
 // follow watches one host until ctx ends.
 func (w *watcher) follow(ctx context.Context, h *host) {
-	pause, down := firstPause, false
+	pause := firstPause
+	var told []string // why it cannot be asked, since it last answered
 	for ctx.Err() == nil {
 		r := w.request
 		w.mu.Lock()
@@ -81,8 +82,8 @@ func (w *watcher) follow(ctx context.Context, h *host) {
 		w.mu.Unlock()
 		r.Handles = w.backend.own(h, r.Handles)
 		err := h.do(ctx, w.backend, func(s *session) error {
-			if down {
-				down = false
+			if told != nil {
+				told = nil
 				w.reachable(h)
 			}
 			pause = firstPause
@@ -97,9 +98,9 @@ func (w *watcher) follow(ctx context.Context, h *host) {
 			w.stop(err)
 			return
 		}
-		if !down {
-			down = true
-			w.unreachable(h, err)
+		if reason := providers.Reason(err); !slices.Contains(told, reason) {
+			w.unreachable(h, err, told == nil)
+			told = append(told, reason)
 		}
 		select {
 		case <-time.After(pause/2 + rand.N(pause/2)):
@@ -111,8 +112,7 @@ func (w *watcher) follow(ctx context.Context, h *host) {
 	}
 }
 
-// tell hands on a batch of one host; its end, with the cursor of all, is told
-// with it.
+// tell passes on a batch of one host, with the cursor of all hosts at its end.
 func (w *watcher) tell(h *host, b providers.Batch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,14 +139,19 @@ func (w *watcher) pass(b providers.Batch) error {
 	return nil
 }
 
-func (w *watcher) unreachable(h *host, err error) {
+// unreachable reports why a host cannot be asked: when it is lost, and when the reason
+// changes.
+func (w *watcher) unreachable(h *host, err error, lost bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.up--; w.up == 0 {
-		w.stop(err) // nobody is left to follow
+	if lost {
+		w.up--
+	}
+	if w.up == 0 {
+		w.stop(err) // no host is left to follow
 		return
 	}
-	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "unreachable", Text: h.name + " cannot be reached, and its jobs are unknown: " + whole(err)}}})
+	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "unreachable", Text: h.name + " cannot be reached, and its jobs are unknown: " + providers.WithHint(err)}}})
 }
 
 func (w *watcher) reachable(h *host) {
@@ -156,17 +161,7 @@ func (w *watcher) reachable(h *host) {
 	_ = w.pass(providers.Batch{Notes: []providers.Note{{Kind: "reachable", Text: h.name + " answers again"}}})
 }
 
-// whole is an error with its hint.
-func whole(err error) string {
-	var e *providers.Error
-	if errors.As(err, &e) && e.Hint != "" {
-		return e.Error() + " (" + e.Hint + ")"
-	}
-	return err.Error()
-}
-
-// readCursor reads the cursors of hosts out of one; what is not of that form
-// is none.
+// readCursor splits a cursor into those of hosts; a malformed one counts as none.
 func readCursor(s string) map[string]string {
 	out := map[string]string{}
 	values, err := url.ParseQuery(s)

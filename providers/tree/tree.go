@@ -1,6 +1,6 @@
-// Package tree moves a folder as one file: an archive that is unpacked where
-// it arrives, whole or not at all, with the bits and links that single files
-// would lose on the way.
+// Package tree moves a folder as one archive, which is unpacked completely or
+// not at all. It keeps the exec bits and links that copying file by file would
+// lose.
 package tree
 
 import (
@@ -152,7 +152,7 @@ func Seal(root string) error {
 	return nil
 }
 
-// Remove removes a tree even where it was sealed. What is gone is fine.
+// Remove removes a tree, also a read-only one. A missing tree is no error.
 func Remove(root string) error {
 	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

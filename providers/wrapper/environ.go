@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Start is what the environment of one start says of it.
+// A Start is the part of the environment that differs between starts.
 type Start struct {
 	Shape   *offer.Shape // as scaled for this launch; nil = as asked
 	Folder  Folder
@@ -92,8 +92,8 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	return env.list
 }
 
-// limits tells the job what it asked for, as scaled for this launch: cores,
-// bytes, devices, seconds. What was not stated is not set.
+// limits gives the job its resources, as scaled for this launch: cores, bytes, devices,
+// seconds. It does not set those that the campaign left out.
 func limits(env *environ, s offer.Shape) {
 	for _, v := range []struct {
 		name  string
@@ -105,8 +105,8 @@ func limits(env *environ, s offer.Shape) {
 	}
 }
 
-// OutputPath is what a command is given for an output: its absolute path,
-// for a glob the folder before the first wildcard.
+// OutputPath is the path of an output for the command: its absolute path, for a glob the
+// folder before the first wildcard.
 func OutputPath(workdir string, o providers.Output) string {
 	path := absolute(workdir, o.Path)
 	if o.Kind != "glob" {
@@ -138,7 +138,7 @@ func upper(name string) string {
 	}, name)
 }
 
-// environ is a list of NAME=value where a name stands once.
+// environ is a list of NAME=value in which each name occurs once.
 type environ struct {
 	list []string
 	at   map[string]int

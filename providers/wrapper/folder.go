@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/image"
 )
@@ -28,10 +29,10 @@ func (f Folder) Record() string { return filepath.Join(string(f), "record") }
 // recordHead opens a record: the version of its format.
 const recordHead = "1\n"
 
-// A Shelf makes job folders below one directory, and uses those of jobs that
-// have ended again: making and removing files is what costs most in a short
-// job's life. The zero Shelf with a Dir works; it may be used concurrently.
-type Shelf struct {
+// A FolderPool makes job folders below one directory, and reuses those of ended jobs: making
+// and removing files costs most in a short job's life. The zero FolderPool with a Dir works;
+// it may be used concurrently.
+type FolderPool struct {
 	Dir string
 
 	mu    sync.Mutex
@@ -42,7 +43,7 @@ type Shelf struct {
 // name, until another takes it.
 type spare struct {
 	dir string
-	cmd int // length of what is in cmd, -1 = unknown
+	cmd int // length of the text in cmd, -1 = unknown
 }
 
 // maxSpare bounds the folders kept for later.
@@ -53,9 +54,9 @@ const maxSpare = 64
 // there, and that a wrapper may be reading it: then it stays as it is. Simple
 // says that the folder may be given back.
 //
-// The record is laid out last. Until then it is missing, or holds the claim
-// of another launch: nobody can claim a folder that is not whole.
-func (s *Shelf) Fill(f Folder, j *providers.Job, secrets string, again bool) (simple bool, err error) {
+// The record is written last. Until then it is missing, or holds the claim of another launch:
+// nobody can claim an incomplete folder.
+func (s *FolderPool) Fill(f Folder, j *providers.Job, secrets string, again bool) (simple bool, err error) {
 	if again {
 		if _, err := os.Stat(f.Record()); err == nil {
 			return false, nil
@@ -95,7 +96,7 @@ func (s *Shelf) Fill(f Folder, j *providers.Job, secrets string, again bool) (si
 }
 
 // take gives f a spare folder, or a new one.
-func (s *Shelf) take(f Folder) (spare, error) {
+func (s *FolderPool) take(f Folder) (spare, error) {
 	s.mu.Lock()
 	var old spare
 	if n := len(s.spare); n > 0 {
@@ -116,7 +117,7 @@ func (s *Shelf) take(f Folder) (spare, error) {
 
 // Return takes the folder of a job that has ended: a simple one is kept for
 // another job, any other removed.
-func (s *Shelf) Return(f Folder, j *providers.Job, simple bool) {
+func (s *FolderPool) Return(f Folder, j *providers.Job, simple bool) {
 	s.mu.Lock()
 	keep := simple && len(s.spare) < maxSpare
 	if keep {
@@ -133,7 +134,7 @@ func (s *Shelf) Return(f Folder, j *providers.Job, simple bool) {
 }
 
 // Clear removes the spare folders.
-func (s *Shelf) Clear() {
+func (s *FolderPool) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, old := range s.spare {
@@ -142,9 +143,8 @@ func (s *Shelf) Clear() {
 	s.spare = nil
 }
 
-// put writes a file over one that may be there and longer. It is never
-// truncated to nothing, which makes ext4 write to the disk at once. ext4(5),
-// auto_da_alloc.
+// put overwrites a file, which may be longer. It never truncates it to nothing, because ext4
+// would then write to the disk at once. ext4(5), auto_da_alloc.
 func put(path, text string, longer bool) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -157,11 +157,11 @@ func put(path, text string, longer bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// before writes what is sourced ahead of the command.
+// before writes the script that is sourced ahead of the command.
 func before(dir string, j *providers.Job, secrets string) error {
 	var b strings.Builder
 	if secrets != "" {
-		b.WriteString(". " + quote(secrets) + "\n")
+		b.WriteString(". " + shell.Enclose(secrets) + "\n")
 	}
 	for i, s := range j.Setup {
 		if strings.TrimSpace(s) == "" {
@@ -180,10 +180,7 @@ func before(dir string, j *providers.Job, secrets string) error {
 func Exports(vars []providers.EnvVar) []byte {
 	var b strings.Builder
 	for _, v := range vars {
-		b.WriteString("export " + v.Name + "=" + quote(v.Value) + "\n")
+		b.WriteString("export " + v.Name + "=" + shell.Enclose(v.Value) + "\n")
 	}
 	return []byte(b.String())
 }
-
-// quote makes one word of the shell's of any text.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/internal/program"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -35,7 +36,7 @@ exec "$@"
 // image, seeing its own folders; and that setup comes before.
 func TestImage(t *testing.T) {
 	t.Parallel()
-	eachShell(t, func(t *testing.T, shell []string) {
+	eachShell(t, func(t *testing.T, sh []string) {
 		dir := filepath.Join(t.TempDir(), "it's $(a) job")
 		bin := filepath.Join(dir, "bin")
 		if err := os.MkdirAll(bin, 0o755); err != nil {
@@ -43,8 +44,8 @@ func TestImage(t *testing.T) {
 		}
 		program.Write(t, filepath.Join(bin, "apptainer"), apptainer)
 		args := filepath.Join(dir, "args")
-		j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Image: "a 'b'.sif", Shape: offer.Shape{GPUs: 1},
-			Setup: []string{"PATH=" + quote(bin) + ":$PATH; export SET=up"}, Env: []providers.EnvVar{{Name: "ARGS", Value: args}}}
+		j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Process: offer.Process{Image: "a 'b'.sif"}, Shape: offer.Shape{GPUs: 1},
+			Setup: []string{"PATH=" + shell.Enclose(bin) + ":$PATH; export SET=up"}, Env: []providers.EnvVar{{Name: "ARGS", Value: args}}}
 		for _, c := range []struct {
 			shell string
 			argv  []string
@@ -54,7 +55,7 @@ func TestImage(t *testing.T) {
 		} {
 			j.Shell, j.Argv = c.shell, c.argv
 			f := fill(t, j)
-			run(t, shell, f, j, "l", "", Plain(j)).Run()
+			run(t, sh, f, j, "l", "", Plain(j)).Run()
 			rec, err := ReadRecord(f.Record())
 			if err != nil || rec.Exit == nil || *rec.Exit != 7 {
 				t.Fatalf("%+v %v", rec, err)
@@ -79,7 +80,7 @@ func TestImage(t *testing.T) {
 func TestNothingRunsImages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Image: "a.sif", Shell: "echo x >ran", Setup: []string{"PATH=/nonexistent"}}
+	j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Process: offer.Process{Image: "a.sif"}, Shell: "echo x >ran", Setup: []string{"PATH=/nonexistent"}}
 	f := fill(t, j)
 	var said strings.Builder
 	cmd := run(t, []string{"/bin/sh"}, f, j, "l", "", Plain(j))
@@ -116,7 +117,7 @@ func TestRealImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Image: "./img", Shell: "[ ! -e /usr/bin/apptainer ] && echo $MUSTER_ADDRESS $OWN >out; exit 7", Address: "phase.p",
+	j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Process: offer.Process{Image: "./img"}, Shell: "[ ! -e /usr/bin/apptainer ] && echo $MUSTER_ADDRESS $OWN >out; exit 7", Address: "phase.p",
 		Env: []providers.EnvVar{{Name: "OWN", Value: "a b"}}}
 	f := fill(t, j)
 	var said strings.Builder

@@ -17,9 +17,8 @@ const (
 	mostSecret  = 1 << 20 // bytes of the secrets of a job that are looked for
 )
 
-// A Mask hides the secrets that a job was given in what it printed. It replaces
-// each byte of them by a star, so that what is masked is as long as before. The
-// zero value hides nothing.
+// A Mask hides a job's secrets in its output. It replaces each byte of them by a star, so that
+// the length stays. The zero value hides nothing.
 type Mask struct {
 	values  [][]byte // longest first
 	longest int
@@ -38,7 +37,7 @@ func ReadMask(path string) Mask {
 	return MaskOf(values(string(b)))
 }
 
-// values reads what Exports wrote.
+// values reads the output of Exports.
 func values(text string) (out []string) {
 	for {
 		_, rest, ok := strings.Cut(text, "='")
@@ -107,19 +106,10 @@ func (m Mask) Text(s string) string {
 	return string(m.Bytes([]byte(s)))
 }
 
-// Lines is Text of each line.
-func (m Mask) Lines(lines []string) []string {
-	for i, l := range lines {
-		lines[i] = m.Text(l)
-	}
-	return lines
-}
-
 const maskBlock = 256 << 10 // bytes of a log that are looked at at once
 
-// Copy writes what a log holds from an offset on, masked, and says how much that
-// was. Unless it is the end of the log, what may be the beginning of a secret is
-// left for the next time.
+// Copy writes a log from an offset on, masked, and returns how much it wrote. Unless it is the
+// end of the log, Copy leaves the possible beginning of a secret for the next time.
 func (m Mask) Copy(w io.Writer, from io.ReaderAt, at int64, end bool) (n int64, err error) {
 	if m.longest == 0 {
 		return io.Copy(w, io.NewSectionReader(from, at, 1<<62))
@@ -148,7 +138,7 @@ func (m Mask) Copy(w io.Writer, from io.ReaderAt, at int64, end bool) (n int64, 
 	}
 }
 
-// File masks a log where it is. One that is not there holds nothing.
+// File masks a log in place. A missing log has nothing to mask.
 func (m Mask) File(path string) error {
 	if m.longest == 0 {
 		return nil

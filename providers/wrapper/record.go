@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Record is what a wrapper wrote down of one start:
+// A Record is the wrapper's record of one start:
 //
 //	1                    the version of the format
 //	claim PID LAUNCH     the first of these holds the claim

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/muster-run/muster/internal/atomicfile"
 )
 
 //go:embed wrapper.sh
@@ -24,18 +26,8 @@ func Install(dir string) (string, error) {
 	if b, err := os.ReadFile(path); err == nil && string(b) == string(script) {
 		return path, nil
 	}
-	if err := replace(path, script, 0o700); err != nil {
+	if err := atomicfile.Write(path, script, 0o700); err != nil {
 		return "", fmt.Errorf("install wrapper: %w", err)
 	}
 	return path, nil
-}
-
-// replace puts a whole file in place at once.
-func replace(path string, b []byte, mode os.FileMode) error {
-	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := os.WriteFile(tmp, b, mode); err != nil {
-		os.Remove(tmp)
-		return err
-	}
-	return os.Rename(tmp, path)
 }

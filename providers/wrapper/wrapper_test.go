@@ -48,7 +48,7 @@ func run(t testing.TB, shell []string, f Folder, j *providers.Job, launch, claim
 func fill(t testing.TB, j *providers.Job) Folder {
 	dir := t.TempDir()
 	f := Folder(filepath.Join(dir, j.Token+".0"))
-	if _, err := (&Shelf{Dir: dir}).Fill(f, j, "", false); err != nil {
+	if _, err := (&FolderPool{Dir: dir}).Fill(f, j, "", false); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -140,7 +140,7 @@ func TestSourcesSetupAndSecrets(t *testing.T) {
 			j := &providers.Job{Token: rand.Text(), Argv: []string{"/bin/sh", "-c", `printf %s "$KEY$FROM$1" > said`, "sh", "a  b"},
 				Setup: []string{"export FROM=setup", last}, Workdir: dir, Dir: dir}
 			f := Folder(filepath.Join(t.TempDir(), j.Token+".0"))
-			if _, err := (&Shelf{Dir: filepath.Dir(string(f))}).Fill(f, j, secrets, false); err != nil {
+			if _, err := (&FolderPool{Dir: filepath.Dir(string(f))}).Fill(f, j, secrets, false); err != nil {
 				t.Fatal(err)
 			}
 			os.Remove(filepath.Join(dir, "said"))

@@ -1,7 +1,7 @@
-// Package codec writes jobs and events as JSON and reads them back: what is
-// read back and encoded again is the same bytes. Reading is several times
-// faster than encoding/json on what this package wrote, and the same as
-// encoding/json on everything else.
+// Package codec encodes jobs and events as JSON and decodes them. Decoding and
+// encoding again gives the same bytes. Decoding is several times faster than
+// encoding/json on JSON that this package wrote, and gives the same values as
+// encoding/json on any other.
 package codec
 
 import (
@@ -46,7 +46,7 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return out[:len(out)-1], nil // Encode ends with a newline
 }
 
-// A Decoder reads what lies in the same file; the zero value works, for one
+// A Decoder reads the text of one file; the zero value works, for one
 // goroutine. What it reads shares text with what it is given, which must not
 // change afterwards, and maps that are equal with one another: a State's maps
 // are replaced, never changed.

@@ -24,6 +24,9 @@ func fill(t *rapid.T, v reflect.Value) {
 		nano := rapid.SampledFrom([]int64{0, 1, 120_000_000, 999_999_999}).Draw(t, "nano")
 		v.Set(reflect.ValueOf(time.Unix(sec, nano).UTC()))
 		return
+	case state.Texts:
+		v.Set(reflect.ValueOf(state.TextsOf(rapid.MapOfN(words, words, 1, 3).Draw(t, "texts"))))
+		return
 	case json.RawMessage:
 		v.Set(reflect.ValueOf(json.RawMessage(`{"a":[1,"<&>"]}`)))
 		return
@@ -101,7 +104,7 @@ func sparse(t *rapid.T, v reflect.Value) {
 	switch {
 	case rapid.IntRange(0, 3).Draw(t, "zero") == 0:
 		v.SetZero()
-	case v.Type() == reflect.TypeFor[time.Time]():
+	case v.Type() == reflect.TypeFor[time.Time](), v.Type() == reflect.TypeFor[state.Texts]():
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
 			sparse(t, v.Field(i))

@@ -9,8 +9,8 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 26 && fields[state.Attempt]() == 28 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
-	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 5 && fields[state.Observed]() == 13
+var known = fields[state.Job]() == 27 && fields[state.Attempt]() == 30 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
 
@@ -30,7 +30,7 @@ func (w *text) job(j *state.Job) {
 	w.str(j.Address)
 	w.lit(`,"phase":`)
 	w.str(j.Phase)
-	w.dict(`,"axes":`, j.Axes)
+	w.named(`,"axes":`, j.Axes)
 	w.flag(`,"smoke":`, j.Smoke)
 	w.field(`,"name":`, j.Name)
 	w.field(`,"definition":`, j.Definition)
@@ -38,12 +38,13 @@ func (w *text) job(j *state.Job) {
 	w.field(`,"result":`, j.Result)
 	w.field(`,"request":`, j.Request)
 	w.field(`,"source":`, j.Source)
-	w.dict(`,"inputs":`, j.Inputs)
-	w.dict(`,"input_bytes":`, j.InputBytes)
+	w.named(`,"inputs":`, j.Inputs)
+	w.named(`,"input_bytes":`, j.InputBytes)
 	w.lit(`,"status":`)
 	w.str(string(j.Status))
 	w.field(`,"class":`, j.Class)
 	w.field(`,"reason":`, j.Reason)
+	w.field(`,"cause":`, j.Cause)
 	w.field(`,"by":`, j.By)
 	w.at(`,"retry":`, j.Retry)
 	w.field(`,"short":`, j.Short)
@@ -68,6 +69,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.field(`,"handle":`, a.Handle)
 	w.field(`,"stage":`, a.Stage)
 	w.field(`,"host":`, a.Host)
+	w.field(`,"queue":`, a.Queue)
 	w.field(`,"plan":`, a.Plan)
 	if a.Fence != 0 {
 		w.b = strconv.AppendUint(append(w.b, `,"fence":`...), a.Fence, 10)
@@ -91,6 +93,7 @@ func (w *text) attempt(a *state.Attempt) {
 	}
 	w.at(`,"expected":`, a.Expected)
 	w.field(`,"why":`, a.Why)
+	w.field(`,"adopter":`, a.Adopter)
 	w.dict(`,"scaled":`, a.Scaled)
 	w.field(`,"replaces":`, a.Replaces)
 	w.list(`,"duplicates":`, a.Duplicates)
@@ -163,7 +166,7 @@ func (w *text) entry(e *state.Entry) {
 	w.field(`,"phase":`, e.Phase)
 	w.lit(`,"at":`)
 	w.moment(e.At)
-	w.dict(`,"spent":`, e.Spent)
+	w.named(`,"spent":`, e.Spent)
 	w.flag(`,"unknown":`, e.Unknown)
 	w.list(`,"unpriced":`, e.Unpriced)
 	w.flag(`,"estimated":`, e.Estimated)
@@ -189,6 +192,7 @@ func (w *text) submitted(e *state.Submitted) {
 	w.lit(`,"handle":`)
 	w.str(e.Handle)
 	w.field(`,"stage":`, e.Stage)
+	w.field(`,"queue":`, e.Queue)
 	w.lit(`,"at":`)
 	w.moment(e.At)
 	w.lit("}")
@@ -208,6 +212,7 @@ func (w *text) observed(e *state.Observed) {
 	w.dict(`,"unread":`, e.Unread)
 	w.dict(`,"inputs":`, e.Inputs)
 	w.field(`,"reason":`, e.Reason)
+	w.field(`,"cause":`, e.Cause)
 	w.at(`,"retry":`, e.Retry)
 	w.field(`,"short":`, e.Short)
 	if e.Spent != nil {

@@ -36,6 +36,8 @@ func (p *scan) submitted(e *state.Submitted) {
 			e.Handle = p.str()
 		case "stage":
 			e.Stage = p.str()
+		case "queue":
+			e.Queue = p.str()
 		case "at":
 			e.At = p.time()
 		default:
@@ -65,6 +67,8 @@ func (p *scan) observed(e *state.Observed) {
 			e.Inputs = p.dict()
 		case "reason":
 			e.Reason = p.str()
+		case "cause":
+			e.Cause = p.str()
 		case "retry":
 			e.Retry = p.time()
 		case "short":

@@ -10,7 +10,7 @@ func (p *scan) job(j *state.Job) {
 		case "phase":
 			j.Phase = p.str()
 		case "axes":
-			j.Axes = p.dict()
+			j.Axes = p.namedTexts()
 		case "smoke":
 			j.Smoke = p.boolean()
 		case "name":
@@ -26,9 +26,9 @@ func (p *scan) job(j *state.Job) {
 		case "source":
 			j.Source = p.str()
 		case "inputs":
-			j.Inputs = p.share()
+			j.Inputs = p.namedTexts()
 		case "input_bytes":
-			j.InputBytes = p.share()
+			j.InputBytes = p.namedTexts()
 		default:
 			p.progress(j, k)
 		}
@@ -44,6 +44,8 @@ func (p *scan) progress(j *state.Job, k string) {
 		j.Class = p.str()
 	case "reason":
 		j.Reason = p.str()
+	case "cause":
+		j.Cause = p.str()
 	case "by":
 		j.By = p.str()
 	case "retry":
@@ -92,6 +94,8 @@ func (p *scan) attempt(a *state.Attempt) {
 			a.Stage = p.str()
 		case "host":
 			a.Host = p.str()
+		case "queue":
+			a.Queue = p.str()
 		case "plan":
 			a.Plan = p.str()
 		case "fence":
@@ -137,6 +141,8 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 		a.Expected = p.time()
 	case "why":
 		a.Why = p.str()
+	case "adopter":
+		a.Adopter = p.str()
 	case "scaled":
 		a.Scaled = p.dict()
 	case "replaces":
@@ -257,7 +263,7 @@ func (p *scan) entry(e *state.Entry) {
 		case "at":
 			e.At = p.time()
 		case "spent":
-			e.Spent = p.share()
+			e.Spent = p.namedTexts()
 		case "unknown":
 			e.Unknown = p.boolean()
 		case "unpriced":

@@ -28,6 +28,7 @@ type scan struct {
 	outputs  slab[state.Output]
 	copies   slab[state.Copy]
 	texts    slab[string]
+	named    slab[state.Text]
 
 	minute string // the last one read, and when it began
 	since  int64
@@ -174,7 +175,7 @@ func (p *scan) escaped(i int) (text string) {
 	return text
 }
 
-// unescape is what follows a backslash, and what it stands for; not \u.
+// unescape maps the byte after a backslash to the byte that it means; not \u.
 var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unescaped resolves the simple escapes of raw, the first being at i.
@@ -207,7 +208,7 @@ func (p *scan) number() string {
 }
 
 // short is a natural number of few digits, which needs no care about its
-// size; anything else is left where it stands.
+// size; it leaves anything else unread.
 func (p *scan) short() (n int64, ok bool) {
 	i := p.i
 	for ; i < len(p.s) && i-p.i <= 18; i++ {
@@ -293,6 +294,22 @@ func (p *scan) dict() map[string]string {
 		m[k] = p.str()
 	}
 	return m
+}
+
+// namedTexts reads texts by name, which are written in order.
+func (p *scan) namedTexts() state.Texts {
+	p.named.begin()
+	last := ""
+	for k := p.first(); k != ""; k = p.next() {
+		if k <= last {
+			p.bad = true
+		}
+		*p.named.add(), last = state.Text{Name: k, Value: p.str()}, k
+	}
+	if l := p.named.end(); len(l) > 0 {
+		return l
+	}
+	return nil
 }
 
 // sharedMaps is how many maps a scan remembers; it bounds what a file without

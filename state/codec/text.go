@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/muster-run/muster/state"
 )
 
 // A text is JSON being written, as encoding/json writes it with SetEscapeHTML
@@ -112,6 +114,20 @@ func (w *text) dict(key string, m map[string]string) {
 		w.str(k)
 		w.b = append(w.b, ':')
 		w.str(m[k])
+	}
+	w.b = append(w.b, '}')
+}
+
+func (w *text) named(key string, t state.Texts) {
+	if len(t) == 0 {
+		return
+	}
+	w.lit(key)
+	for i := range t {
+		w.b = append(w.b, "{,"[min(i, 1)])
+		w.str(t[i].Name)
+		w.b = append(w.b, ':')
+		w.str(t[i].Value)
 	}
 	w.b = append(w.b, '}')
 }

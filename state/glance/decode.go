@@ -163,9 +163,9 @@ type reader struct {
 	digests bool
 	bad     bool
 
-	attempt   int                          // the last one of the job that was read
-	filesOnly bool                         // inputs are passed over
-	shared    map[string]map[string]string // inputs by their text
+	attempt   int                    // the last one of the job that was read
+	filesOnly bool                   // inputs are passed over
+	shared    map[string]state.Texts // inputs by their text
 }
 
 // end says whether all was read, and was as it should be.
@@ -239,38 +239,35 @@ func (r *reader) job(j *state.Job) (outputs int) {
 	return r.count()
 }
 
-// mostShared is how many maps are kept for rows that follow with equal ones.
+// mostShared is how many are kept for rows that follow with equal ones.
 const mostShared = 4096
 
-func (r *reader) inputs() map[string]string {
+func (r *reader) inputs() state.Texts {
 	from := r.s
 	n := r.count()
 	if n == 0 {
 		return nil
 	}
-	var room [8]string
-	pairs := room[:0]
+	var room [4]state.Text
+	texts := room[:0]
 	for range n {
-		pairs = append(pairs, r.word(), r.text())
+		texts = append(texts, state.Text{Name: r.word(), Value: r.text()})
 	}
 	if r.filesOnly {
 		return nil
 	}
 	raw := from[:len(from)-len(r.s)]
-	if m, ok := r.shared[raw]; ok {
-		return m
+	if known, ok := r.shared[raw]; ok {
+		return known
 	}
-	m := make(map[string]string, n)
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = pairs[i+1]
-	}
+	texts = slices.Clone(texts)
 	if r.shared == nil {
-		r.shared = map[string]map[string]string{}
+		r.shared = map[string]state.Texts{}
 	} else if len(r.shared) == mostShared {
 		clear(r.shared)
 	}
-	r.shared[raw] = m
-	return m
+	r.shared[raw] = texts
+	return texts
 }
 
 func (r *reader) output(o *state.Output) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"maps"
 	"slices"
 
 	"github.com/muster-run/muster/state"
@@ -22,7 +21,7 @@ import (
 //	whether outputs have digests; how many parts
 //	the parts, of all other jobs: how many, and outputs of them all, and a row a job, by key
 //
-// Before each part stands its length. Texts that many rows share are words, and stand in a row by their number.
+// Each part begins with its length. Texts that many rows share are words, and a row has their numbers.
 const mark = "muster glance 4\n"
 
 const bodyAt = len(mark) + 4 // after mark and checksum
@@ -154,9 +153,9 @@ func (w *writer) row(j *state.Job) {
 	w.text(j.Accepted)
 	w.number(uint64(attempt(j)))
 	w.number(uint64(len(j.InputBytes)))
-	for _, name := range slices.Sorted(maps.Keys(j.InputBytes)) {
+	for name, digest := range j.InputBytes.All() {
 		w.word(name)
-		w.text(j.InputBytes[name])
+		w.text(digest)
 	}
 	outputs := files(j)
 	w.number(uint64(len(outputs)))

@@ -1,8 +1,8 @@
-// Package glance keeps, beside a snapshot, the little that a plan asks of a
-// state in which all work ended, and nearly all of it well: a tenth of the
-// bytes, laid out to be read without parsing. It is made anew with every snapshot, may be removed at
-// any time, and counts only for the very snapshot it was made of; whoever finds
-// it missing, damaged or not enough reads the snapshot.
+// Package glance keeps, beside a snapshot, the values that a plan needs of a
+// state in which all work has ended, nearly all of it well: a tenth of the
+// snapshot's bytes, read without parsing. Every snapshot writes a new one,
+// which counts only for that snapshot. A reader that finds it missing, damaged
+// or insufficient reads the snapshot.
 package glance
 
 import (
@@ -102,7 +102,7 @@ func sums(ledger []state.Entry) ([]state.Entry, bool) {
 			totals[at] = map[string]decimal.Decimal{}
 			out = append(out, state.Entry{Phase: e.Phase, Backend: e.Backend})
 		}
-		for unit, text := range e.Spent {
+		for unit, text := range e.Spent.All() {
 			d, err := decimal.NewFromString(text)
 			if err != nil {
 				return nil, false
@@ -111,10 +111,11 @@ func sums(ledger []state.Entry) ([]state.Entry, bool) {
 		}
 	}
 	for i := range out {
-		out[i].Spent = state.Amounts{}
+		spent := state.Amounts{}
 		for unit, d := range totals[account{out[i].Phase, out[i].Backend}] {
-			out[i].Spent[unit] = d.String()
+			spent[unit] = d.String()
 		}
+		out[i].Spent = state.TextsOf(spent)
 	}
 	return out, true
 }

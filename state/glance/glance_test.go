@@ -25,11 +25,11 @@ func done(n int) *state.State {
 	for i := range n {
 		j := &state.Job{
 			Address: fmt.Sprintf(`phase.p["i=%d"]`, i), Phase: "p", Scheme: 1, Result: fmt.Sprintf("%032x", i), Request: "r", Status: state.Completed,
-			InputBytes: map[string]string{"in": fmt.Sprintf("sha256:%d", i/2)}, Attempts: []state.Attempt{{N: 1 + i%3, Token: "t", Ended: time.Unix(1, 0)}},
+			InputBytes: state.TextsOf(map[string]string{"in": fmt.Sprintf("sha256:%d", i/2)}), Attempts: []state.Attempt{{N: 1 + i%3, Token: "t", Ended: time.Unix(1, 0)}},
 			Outputs: []state.Output{{Name: "x", Backend: "local.local", Workdir: "/w", Path: fmt.Sprint("out/", i), Size: int64(i), MTime: -int64(i) << 40, Inode: 1<<63 + uint64(i), Digest: fmt.Sprint("sha256:", i)}},
 		}
 		s.Jobs[j.Key()] = j
-		s.Ledger = append(s.Ledger, state.Entry{Address: j.Address, Phase: "p", Backend: "local.local", Spent: state.Amounts{"cpu_hours": "0.1"}})
+		s.Ledger = append(s.Ledger, state.Entry{Address: j.Address, Phase: "p", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"cpu_hours": "0.1"})})
 	}
 	smoke := &state.Job{Address: `phase.p["i=0"]`, Phase: "p", Smoke: true, Status: state.Failed, Result: "f", Outputs: []state.Output{{Name: "x", Path: "smoke"}}}
 	s.Jobs[smoke.Key()] = smoke
@@ -44,8 +44,8 @@ func stoppedToo(n int) *state.State {
 	exit := 3
 	for i, status := range []state.Status{state.Failed, state.Held, state.Cancelled} {
 		j := &state.Job{
-			Address: fmt.Sprintf(`phase.p["i=%d"]`, n+i), Phase: "p", Axes: map[string]string{"i": fmt.Sprint(n + i)}, Scheme: 1, Result: fmt.Sprintf("%032x", n+i), Request: "r", Definition: "sha256:d",
-			Status: status, Class: "unknown", Reason: "looked odd", By: "ada", Updated: time.Unix(2, 0).UTC(), InputBytes: map[string]string{"in": "sha256:0"},
+			Address: fmt.Sprintf(`phase.p["i=%d"]`, n+i), Phase: "p", Axes: state.TextsOf(map[string]string{"i": fmt.Sprint(n + i)}), Scheme: 1, Result: fmt.Sprintf("%032x", n+i), Request: "r", Definition: "sha256:d",
+			Status: status, Class: "unknown", Reason: "looked odd", By: "ada", Updated: time.Unix(2, 0).UTC(), InputBytes: state.TextsOf(map[string]string{"in": "sha256:0"}),
 			Attempts: []state.Attempt{{N: 1, Token: "t1", Ended: time.Unix(1, 0).UTC(), Exit: &exit, Tail: []string{"it said <no> & \"why\""}}, {N: 2, Token: "t2", Ended: time.Unix(2, 0).UTC(), Signal: "KILL"}},
 			Outputs:  []state.Output{{Name: "x", Backend: "local.local", Workdir: "relative", Path: "half", Missing: true}},
 		}
@@ -171,7 +171,7 @@ func TestOnlyOfWhatIsOver(t *testing.T) {
 		"an output without dir": job(func(j *state.Job) { j.Outputs[0].Workdir = "" }),
 		"a smoke that runs":     func(s *state.State) { s.Jobs[`smoke.phase.p["i=0"]`].Status = state.Running },
 		"a bill not known":      func(s *state.State) { s.Ledger[0].Unknown = true },
-		"an amount of nonsense": func(s *state.State) { s.Ledger[0].Spent = state.Amounts{"usd": "x"} },
+		"an amount of nonsense": func(s *state.State) { s.Ledger[0].Spent = state.TextsOf(state.Amounts{"usd": "x"}) },
 		"a rental":              func(s *state.State) { s.Rentals = map[string]state.Rental{"r": {}} },
 		"no job":                func(s *state.State) { clear(s.Jobs) },
 	} {

@@ -33,6 +33,6 @@ func (h Header) Bytes() ([]byte, error) {
 		if err != nil {
 			return b, err
 		}
-		return append(b, text[1:]...), nil // less the brace that the checksum stands behind
+		return append(b, text[1:]...), nil // less the brace before the checksum
 	})
 }

@@ -1,10 +1,13 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
-
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,9 +96,9 @@ func TestParse(t *testing.T) {
 		{"no header", lines[1], "first line is no header", 0},
 		{"only a header", lines[0], "", 0},
 		{"a torn line", whole[:len(whole)-1], "", 0},
-		{"a line missing", lines[0] + lines[1] + lines[3], "event 13 stands where event 12 belongs", int64(len(lines[0] + lines[1]))},
-		{"a line twice", lines[0] + lines[1] + lines[1], "event 11 stands where event 12 belongs", int64(len(lines[0] + lines[1]))},
-		{"lines exchanged", lines[0] + lines[2] + lines[1], "event 12 stands", int64(len(lines[0]))},
+		{"a line missing", lines[0] + lines[1] + lines[3], "event 13 is in the place of event 12", int64(len(lines[0] + lines[1]))},
+		{"a line twice", lines[0] + lines[1] + lines[1], "event 11 is in the place of event 12", int64(len(lines[0] + lines[1]))},
+		{"lines exchanged", lines[0] + lines[2] + lines[1], "event 12 is in the place", int64(len(lines[0]))},
 		{"an empty line", lines[0] + "\n" + lines[1], "no line of a journal", int64(len(lines[0]))},
 		{"two lines in one", lines[0] + strings.TrimSuffix(lines[1], "\n") + lines[2], "checksum", int64(len(lines[0]))},
 		{"another file's line", lines[0] + strings.SplitAfter(other, "\n")[1], "checksum", int64(len(lines[0]))},
@@ -104,6 +107,9 @@ func TestParse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Parse("dir/muster.state.journal.3", []byte(c.data))
+			if _, e := read("dir/muster.state.journal.3", []byte(c.data)); fmt.Sprint(e) != fmt.Sprint(err) {
+				t.Errorf("line by line: %v; as a whole: %v", e, err)
+			}
 			if c.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -161,10 +167,28 @@ func TestTextThatIsNoUTF8ComesBackAsItWillBeRead(t *testing.T) {
 	}
 }
 
+// read reads a journal line by line.
+func read(path string, data []byte) (lines []Line, err error) {
+	r, err := NewReader(path, bytes.NewReader(data))
+	for err == nil {
+		var l Line
+		if l, err = r.Next(); err == nil {
+			lines = append(lines, l)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return lines, err
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(journal(f, 3))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		j, err := Parse("j", data)
+		if lines, e := read("j", data); fmt.Sprint(e) != fmt.Sprint(err) || err == nil && !slices.Equal(lines, j.Lines) {
+			t.Errorf("line by line: %v; as a whole: %v", e, err)
+		}
 		if err == nil && j.Size+j.Torn != int64(len(data)) {
 			t.Errorf("%d + %d bytes of %d", j.Size, j.Torn, len(data))
 		}

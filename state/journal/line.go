@@ -1,7 +1,6 @@
-// Package journal keeps events in a file, one a line, and promises that what
-// Sync acknowledged is what Parse gives back: every line carries its number
-// and a checksum over its exact bytes, and anything that was changed or cut
-// out is an error that says where.
+// Package journal keeps events in a file, one a line. Parse returns every event
+// that Sync acknowledged: a line carries its number and a checksum of its exact
+// bytes, and a changed or missing line is an error that names the place.
 package journal
 
 import (
@@ -30,7 +29,7 @@ const (
 	crcLen  = len(crcHead) + 8 + len(crcTail) // bytes before REST
 )
 
-// A Line is an event as it lies in a journal.
+// A Line is an event in a journal.
 type Line struct {
 	Fence uint64
 	Seq   uint64

@@ -23,6 +23,8 @@ type Journal struct {
 // after.
 func (j *Journal) Last() uint64 { return j.Header.After.Seq + uint64(len(j.Lines)) }
 
+const noHeader = "it has no header"
+
 // Parse takes a journal's bytes apart, which must not change afterwards. A
 // last line without a newline was never acknowledged and is left out; anything
 // else that is not as it was written is a *store.CorruptError, and a journal
@@ -32,7 +34,7 @@ func Parse(path string, data []byte) (*Journal, error) {
 	text := unsafe.String(unsafe.SliceData(data), len(data)) // shared: data does not change
 	head, rest, ok := strings.Cut(text, "\n")
 	if !ok {
-		return nil, j.damage(0, "it has no header")
+		return nil, j.damage(0, noHeader)
 	}
 	if err := j.parseHeader(head); err != nil {
 		return nil, err
@@ -69,17 +71,25 @@ func (j *Journal) parseHeader(head string) error {
 }
 
 func (j *Journal) parse(text string) error {
+	l, err := j.line(text, j.Last()+1)
+	if err == nil {
+		j.Lines = append(j.Lines, l)
+	}
+	return err
+}
+
+// line reads the line of an event, which begins where the lines before it end.
+func (j *Journal) line(text string, seq uint64) (Line, error) {
 	l, why := ParseLine(text)
 	switch {
 	case why != "":
-		return j.damage(j.Size, why)
+		return l, j.damage(j.Size, why)
 	case l.Fence != j.Header.Fence:
-		return j.damage(j.Size, fmt.Sprintf("the line was written by holder %d, the journal is of holder %d", l.Fence, j.Header.Fence))
-	case l.Seq != j.Last()+1:
-		return j.damage(j.Size, fmt.Sprintf("event %d stands where event %d belongs", l.Seq, j.Last()+1))
+		return l, j.damage(j.Size, fmt.Sprintf("holder %d wrote the line, and the journal belongs to holder %d", l.Fence, j.Header.Fence))
+	case l.Seq != seq:
+		return l, j.damage(j.Size, fmt.Sprintf("event %d is in the place of event %d", l.Seq, seq))
 	}
-	j.Lines = append(j.Lines, l)
-	return nil
+	return l, nil
 }
 
 func (j *Journal) damage(at int64, why string) error {

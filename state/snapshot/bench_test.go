@@ -18,9 +18,9 @@ func campaign(n int) *state.State {
 	for i := range n {
 		lr, seed := fmt.Sprintf("%de-5", i%1000), fmt.Sprint(i/1000)
 		j := &state.Job{
-			Address: fmt.Sprintf(`phase.students["lr=%s,seed=%s"]`, lr, seed), Phase: "students", Axes: map[string]string{"lr": lr, "seed": seed},
+			Address: fmt.Sprintf(`phase.students["lr=%s,seed=%s"]`, lr, seed), Phase: "students", Axes: state.TextsOf(map[string]string{"lr": lr, "seed": seed}),
 			Name: "student-" + lr + "-" + seed, Definition: hash(1), Scheme: 1, Result: hash(i), Request: hash(i / 7), Source: hash(2),
-			Inputs: map[string]string{"teacher": hash(i % 10)}, InputBytes: map[string]string{"teacher": hash(i % 11)},
+			Inputs: state.TextsOf(map[string]string{"teacher": hash(i % 10)}), InputBytes: state.TextsOf(map[string]string{"teacher": hash(i % 11)}),
 			Status: state.Completed, Metrics: map[string]string{"accuracy": fmt.Sprintf("0.%d", 900000+i%99999), "loss": "0.0312"},
 			Updated: at.Add(time.Duration(i) * time.Second),
 		}
@@ -35,7 +35,7 @@ func campaign(n int) *state.State {
 				a.Class, a.Tail = "oom_host", []string{"epoch 3 loss 0.31", "Killed"}
 			}
 			j.Attempts = append(j.Attempts, a)
-			s.Ledger = append(s.Ledger, state.Entry{Address: j.Address, Attempt: k + 1, Backend: "local", Pool: "local", Phase: "students", At: at, Spent: state.Amounts{"cpu_hours": "0.0164"}})
+			s.Ledger = append(s.Ledger, state.Entry{Address: j.Address, Attempt: k + 1, Backend: "local", Pool: "local", Phase: "students", At: at, Spent: state.TextsOf(state.Amounts{"cpu_hours": "0.0164"})})
 		}
 		for _, name := range []string{"checkpoint", "metrics"} {
 			j.Outputs = append(j.Outputs, state.Output{Name: name, Backend: "local", Path: "out/students/" + j.Name + "/" + name, Workdir: "/home/ada/distill",

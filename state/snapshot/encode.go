@@ -1,7 +1,7 @@
-// Package snapshot writes a state as one JSON document and reads it back, in
-// time that grows with its bytes and on every core: one line a job, sorted, so
-// that jq, grep and diff work on it, and a digest at its end, so that no byte
-// of it changes unseen.
+// Package snapshot writes a state as one JSON document and reads it back, on
+// every core and in linear time. The document has one line a job, sorted, so
+// that jq, grep and diff work on it, and a digest at its end, which reveals
+// every changed byte.
 package snapshot
 
 import (
@@ -30,7 +30,7 @@ import (
 //	],
 //	"digest":"sha256:HEX"}
 //
-// HEX is the SHA-256 of every byte before the line it stands in:
+// HEX is the SHA-256 of every byte before its own line:
 // head -n -1 muster.state.json | sha256sum
 const (
 	ledgerMark = ",\"ledger\":[\n"
@@ -87,7 +87,7 @@ func Encode(w io.Writer, s *state.State) error {
 // rows writes n rows, a line each, encoding them on all cores.
 func rows(w io.Writer, n int, row func(b []byte, i int) ([]byte, error)) error {
 	type part struct {
-		room *[]byte // where text lies, to be used again
+		room *[]byte // buffers of text, for reuse
 		text []byte
 		err  error
 	}

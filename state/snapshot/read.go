@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// Read reads a snapshot that a person may have edited or formatted anew, or
+// Read reads a snapshot that a person may have edited or reformatted, or
 // that an older muster wrote: any layout will do, and a digest is not needed.
 // One that is there must match if the layout is still Encode's.
 func Read(path string, data []byte) (*state.State, error) {
@@ -57,7 +57,7 @@ func (d *decoder) whole(text []byte) (*state.State, error) {
 		case j == nil || strings.TrimSpace(j.Address) == "":
 			return nil, d.damage(0, "a job has no address")
 		case s.Jobs[j.Key()] != nil:
-			return nil, d.damage(0, fmt.Sprintf("job %q stands in it twice", j.Key()))
+			return nil, d.damage(0, fmt.Sprintf("job %q is there twice", j.Key()))
 		}
 		s.Jobs[j.Key()] = j
 	}

@@ -1,6 +1,7 @@
-// Package store says what a durable home of a state must do: hold a snapshot
-// and journals, lease the right to write to one holder at a time, and never
-// acknowledge what is not durable.
+// Package store defines the interface of a state's storage. A store holds a
+// snapshot and journals, leases the right to write to one holder at a time, and
+// never acknowledges an event that is not durable. A registry opens stores by
+// type.
 package store
 
 import (
@@ -11,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/state"
+	"github.com/muster-run/muster/state/glance"
 )
 
 // A Store is the durable home of one campaign's state.
@@ -35,8 +38,18 @@ type Store interface {
 	// Push replaces the snapshot; lineage must match and serial must not be
 	// smaller, unless force.
 	Push(ctx context.Context, snapshot []byte, force bool) error
+	// Location is where the state is kept: a path or an address, for people and
+	// for asking whether this campaign may write there.
+	Location() string
 	// Pull returns the snapshot's bytes, with the journal folded in.
 	Pull(ctx context.Context) ([]byte, error)
+}
+
+// A Glancer is a store that keeps a glance of its state: enough for the plan of
+// a campaign whose work is over.
+type Glancer interface {
+	// Glance returns false where there is none of the state as it is now.
+	Glance(ctx context.Context) (*glance.Glance, bool)
 }
 
 // A Session is the lease held, with the state it guards. All methods are for
@@ -60,7 +73,7 @@ type Session interface {
 	Close(ctx context.Context) error
 }
 
-// A Record is an event as it lies in a journal.
+// A Record is an event in a journal.
 type Record struct {
 	Fence uint64
 	Seq   uint64
@@ -102,7 +115,7 @@ func (e *LockedError) Gone() bool { return e.Alive == "dead" }
 func (e *LockedError) Left() string {
 	l := e.Lease
 	return fmt.Sprintf("%s on %s (pid %d) took the state's lock on %s for %s and is gone; last sign of life %s.",
-		l.Who, l.Host, l.PID, l.Since.Format(time.DateTime), l.Purpose, l.Heartbeat.Format(time.DateTime))
+		l.Who, l.Host, l.PID, units.FormatSecond(l.Since), l.Purpose, units.FormatSecond(l.Heartbeat))
 }
 
 // ErrLost says that the lease was taken over: nothing more may be written.
@@ -122,7 +135,7 @@ func (e *CorruptError) Error() string {
 
 // Forgotten is what to know before going on without events that were
 // acknowledged: without a token, nothing can be asked for.
-const Forgotten = "Jobs whose intent is still recorded are found by their tokens at the next plan; those that were handed over later are unknown, " +
+const Forgotten = "Jobs whose intent is still recorded are found by their tokens at the next plan; those that were submitted later are unknown, " +
 	"and run again: see first that none of them runs."
 
 // WayJournal is the way out of a journal that is damaged at a byte.
@@ -190,5 +203,5 @@ func (e *LockedError) Detail() string {
 		looks = "gives no sign of life just now"
 	}
 	return fmt.Sprintf("%s on %s (pid %d) holds it since %s for %s; last sign of life %s: it %s. Wait for it (-lock-timeout=10m), or, if you are sure that it has ended, run \"muster force-unlock %s\". Lease: %s",
-		l.Who, l.Host, l.PID, l.Since.Format(time.DateTime), l.Purpose, l.Heartbeat.Format(time.DateTime), looks, l.ID, e.Where)
+		l.Who, l.Host, l.PID, units.FormatSecond(l.Since), l.Purpose, units.FormatSecond(l.Heartbeat), looks, l.ID, e.Where)
 }

@@ -48,7 +48,7 @@ func pack(dir, arch string) error {
 	if err := carry(arch); err != nil {
 		fmt.Fprintf(os.Stderr, "pack: linux/%s hosts are asked for their GPUs by nvidia-smi, not NVML: %v\n", arch, err)
 	}
-	b, err := build(arch, "cmd/muster-host", "CGO_ENABLED=0")
+	b, err := build(arch, "cmd/muster-host", "-E "+module+"/internal/ulimit.entry", "CGO_ENABLED=0")
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func carry(arch string) error {
 	cc, err := compiler(arch)
 	if err == nil {
 		var b []byte
-		if b, err = build(arch, "cmd/muster-nvml", "CGO_ENABLED=1", "CC="+cc); err == nil {
+		if b, err = build(arch, "cmd/muster-nvml", "", "CGO_ENABLED=1", "CC="+cc); err == nil {
 			if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, b) {
 				return nil
 			}
@@ -121,14 +121,14 @@ func compiler(arch string) (string, error) {
 
 // build is a program for Linux. No time, path or commit goes in: the same
 // sources give the same bytes, and a host keeps the binary it has.
-func build(arch, program string, env ...string) ([]byte, error) {
+func build(arch, program, ldflags string, env ...string) ([]byte, error) {
 	tmp, err := os.MkdirTemp("", "muster-pack")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(tmp)
 	built := filepath.Join(tmp, filepath.Base(program))
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", built, module+"/"+program)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= "+ldflags, "-o", built, module+"/"+program)
 	cmd.Env = append(append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "GOFLAGS="), env...)
 	var said bytes.Buffer
 	cmd.Stderr = &said

@@ -1,5 +1,6 @@
-// Package command is a table of commands: from its rows come the flags, the
-// help, the completion and the reference, and it runs what a command line says.
+// Package command defines commands in a table. It makes flags, help, completion
+// and reference pages from the rows, and runs the command that a command line
+// names.
 package command
 
 import (
@@ -25,8 +26,7 @@ type Command struct {
 	MinArgs, MaxArgs int
 }
 
-// A Run does what a command is for, once its flags are parsed; args is what
-// stands beside them.
+// A Run runs a command, once its flags are parsed; args are the other words.
 type Run func(ctx context.Context, args []string) error
 
 // An Example is a command line and what it is for. It is shown in the help, and

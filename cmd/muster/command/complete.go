@@ -74,7 +74,7 @@ func (t *Table) completeArgs(c *Command, before []string, last string) (prefix s
 	return "", c.Complete(last)
 }
 
-// isSwitch reports whether a flag stands without a value.
+// isSwitch reports whether a flag takes no value.
 func isSwitch(f *flag.Flag) bool {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()

@@ -21,10 +21,10 @@ const (
 // means says what each means; each help text lists those it uses.
 var means = map[Exit]string{
 	Done:        "done, warnings or not",
-	Failed:      "an error in what was asked",
-	Changes:     "changes are present (plan -detailed-exitcode), or work beyond what was approved (apply -once)",
-	Held:        "ended with held, failed or blocked jobs, or with work left under a hold",
-	Budget:      "a budget or its deadline does not hold (plan), or stopped by one (apply)",
+	Failed:      "an error; the message says what and where",
+	Changes:     "changes are present (plan -detailed-exitcode), or unapproved work remains (apply)",
+	Held:        "ended with held, failed or blocked jobs, or with work under a hold",
+	Budget:      "the plan exceeds a budget or a deadline (plan), or one stopped the run (apply)",
 	Locked:      "the state is locked by another muster",
 	Interrupted: "interrupted; jobs are still running",
 }

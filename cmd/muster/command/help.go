@@ -27,7 +27,7 @@ func (t *Table) Help(w io.Writer, c *Command, width int) error {
 	return lw.Err
 }
 
-// refill breaks paragraphs anew; what is indented stays as it is.
+// refill breaks paragraphs into lines again; indented lines stay as they are.
 func refill(text string, width int) string {
 	var out, paragraph []string
 	flush := func() {
@@ -126,7 +126,7 @@ func (t *Table) Overview(w io.Writer, width int) error {
 		}
 		fmt.Fprint(lw, rows.String())
 	}
-	fmt.Fprint(lw, "\nmuster COMMAND -h tells more about one command.\n")
+	fmt.Fprint(lw, "\nmuster COMMAND -h describes one command.\n")
 	return lw.Err
 }
 

@@ -10,7 +10,7 @@ import (
 // what they have in common.
 type Table struct {
 	Commands []*Command
-	Groups   []Group // of the overview: every command that is not hidden stands in one
+	Groups   []Group // of the overview: every command that is not hidden is in one
 	// Flags declares those that every command takes, and Settle acts on them once
 	// they are parsed.
 	Flags  func(*flag.FlagSet)
@@ -22,7 +22,7 @@ type Table struct {
 	Width  int // of the help, in columns
 }
 
-// A Group is commands under one title; "state" stands for all that begin so.
+// A Group is commands under one title; "state" means all that begin so.
 type Group struct {
 	Title string
 	Names []string

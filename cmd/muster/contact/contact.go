@@ -1,6 +1,6 @@
 // Package contact reaches the backends of a campaign for commands that run
-// nothing: it asks what they have, takes away what muster put there, and copies
-// outputs from them.
+// nothing: it lists their pools, removes muster's files there, copies outputs
+// from them and reads the logs of jobs.
 package contact
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/site"
-	"github.com/muster-run/muster/planner/remarks"
+	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
 )
@@ -69,7 +69,7 @@ func (b *Backends) config(name string) (providers.Backend, error) {
 	if kept, ok := b.state.Backends[name]; ok {
 		var conf providers.Backend
 		if err := json.Unmarshal(kept.Config, &conf); err != nil {
-			return conf, fmt.Errorf("read what the state keeps of backend.%s: %w", name, err)
+			return conf, fmt.Errorf("read the recorded configuration of backend.%s: %w", name, err)
 		}
 		return conf, nil
 	}
@@ -98,7 +98,7 @@ func (b *Backends) Ask(ctx context.Context, names []string) []page.Backend {
 		if err != nil {
 			out[i].Problem = providers.WithHint(err)
 		}
-		out[i].Pools = remarks.Stated(out[i].Pools, b.campaign.Backends)
+		out[i].Pools = warnings.Stated(out[i].Pools, b.campaign.Backends)
 	}
 	return out
 }

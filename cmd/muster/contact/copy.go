@@ -4,23 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/planner/apply/haul"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
-// Copy copies the outputs of those of some jobs that are completed into a folder,
-// and compares what is there with what was recorded.
-func (b *Backends) Copy(ctx context.Context, addresses []string, to string) page.Pull {
-	from := origins{Backends: b, pools: map[string][]offer.Pool{}}
+// Copy copies the outputs of completed jobs into a folder and compares every file
+// with its recorded digest. It reports progress every minute, and files that resume
+// after a break.
+func (b *Backends) Copy(ctx context.Context, addresses []string, to string, say func(string)) page.Pull {
+	from := origins{Backends: b, pools: map[string][]offer.Pool{}, far: staging.Begin(b.bytes(addresses), time.Now())}
+	from.far.Resumed = func(file string, at, size int64) { say(staging.ResumedText(file, at, size)) }
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go from.watch(ctx, say)
 	r := page.PullTo(to)
 	for _, address := range addresses {
 		j := b.state.Job(address)
@@ -41,10 +47,41 @@ func (b *Backends) Copy(ctx context.Context, addresses []string, to string) page
 	return r
 }
 
+// sayEvery is how often is said how far a copy is.
+const sayEvery = time.Minute
+
+func (b origins) watch(ctx context.Context, say func(string)) {
+	t := time.NewTicker(sayEvery)
+	defer t.Stop()
+	for {
+		select {
+		case now := <-t.C:
+			if text := staging.Text(now, b.far); text != "" {
+				say("copied: " + text)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// bytes are those of the outputs of jobs that are completed.
+func (b *Backends) bytes(addresses []string) (sum int64) {
+	for _, address := range addresses {
+		if j := b.state.Job(address); j != nil && j.Status == state.Completed {
+			for _, o := range j.Outputs {
+				sum += o.Size
+			}
+		}
+	}
+	return sum
+}
+
 // origins are where outputs lie. Each backend is asked once what it has.
 type origins struct {
 	*Backends
 	pools map[string][]offer.Pool
+	far   *staging.Progress
 }
 
 // copy copies the files of one output.
@@ -53,7 +90,7 @@ func (b origins) copy(ctx context.Context, j *state.Job, o state.Output, to stri
 	if err != nil {
 		return nil, err
 	}
-	fetched, err := haul.Fetch(ctx, end, o, to)
+	fetched, err := staging.Fetch(ctx, end, o, to, b.far)
 	var gone *providers.Error
 	if errors.As(err, &gone) && gone.Class == providers.NotFound {
 		err = fmt.Errorf("%s is not on backend.%s any more", term.CleanLine(o.Path), o.Backend)
@@ -70,7 +107,7 @@ func (b origins) copy(ctx context.Context, j *state.Job, o state.Output, to stri
 
 // of is where an output is read from, and what is billed there of 10^9 bytes that
 // leave.
-func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end haul.End, rate decimal.Decimal, err error) {
+func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end staging.End, rate decimal.Decimal, err error) {
 	p, err := b.Reach(ctx, o.Backend)
 	if err != nil {
 		return end, rate, err
@@ -88,7 +125,10 @@ func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end haul
 	if a := j.Last(); a != nil && a.Backend == o.Backend {
 		pool = a.Pool
 	}
-	spot := site.SpotOf(conf, pools, pool)
+	if pool != "" && conf.Type == "ssh" && site.Gone(conf, pool) {
+		return end, rate, fmt.Errorf("%s is no longer in hosts of backend.%s", pool, conf.Name)
+	}
+	spot := site.FilesystemOf(conf, pools, pool)
 	workdir := site.AtHome(o.Workdir, pools, pool)
 	if workdir == "" {
 		workdir = spot.Workdir
@@ -98,5 +138,5 @@ func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end haul
 			rate = place.OutRate(b.declared(o.Backend), offered)
 		}
 	}
-	return haul.End{Files: p, Backend: spot.Name(), Workdir: workdir}, rate, nil
+	return staging.End{Files: p, Backend: spot.Name(), Workdir: workdir}, rate, nil
 }

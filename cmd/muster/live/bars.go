@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
+	pretty "github.com/jedib0t/go-pretty/v6/progress"
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
@@ -21,11 +21,11 @@ type bars struct {
 	style term.Style
 	width int // columns drawn for
 	name  int // columns of the longest phase name
-	last  standing.Run
+	last  progress.Snapshot
 	paces paces
 
-	pw       progress.Writer
-	trackers map[string]*progress.Tracker
+	pw       pretty.Writer
+	trackers map[string]*pretty.Tracker
 	done     chan struct{} // the drawing has ended
 }
 
@@ -45,7 +45,7 @@ func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
 				selected++
 			}
 		}
-		b.last.Phases = append(b.last.Phases, standing.Phase{Phase: pp.Phase.Name, Total: selected})
+		b.last.Phases = append(b.last.Phases, progress.Phase{Phase: pp.Phase.Name, Total: selected})
 	}
 	b.draw()
 	return b
@@ -54,11 +54,11 @@ func newBars(w io.Writer, style term.Style, p *planner.Plan) *bars {
 // draw begins to draw for the width that the terminal has now.
 func (b *bars) draw() {
 	b.width = term.Columns(b.w, b.style.Width)
-	b.pw, b.trackers, b.done = progress.NewWriter(), map[string]*progress.Tracker{}, make(chan struct{})
+	b.pw, b.trackers, b.done = pretty.NewWriter(), map[string]*pretty.Tracker{}, make(chan struct{})
 	b.pw.SetOutputWriter(cleared{b.w})
 	b.pw.SetAutoStop(false)
 	b.pw.SetUpdateFrequency(barEvery)
-	b.pw.SetTrackerPosition(progress.PositionRight)
+	b.pw.SetTrackerPosition(pretty.PositionRight)
 	b.pw.SetTrackerLength(b.bar())
 	b.pw.SetMessageLength(b.message())
 	b.pw.SetTerminalWidth(b.width - 1) // a line that fills the last column wraps on some terminals
@@ -67,7 +67,7 @@ func (b *bars) draw() {
 		if ph.Done == ph.Total {
 			continue // its last line is above, or none of it is selected
 		}
-		t := &progress.Tracker{Message: b.text(ph), Total: int64(ph.Total)}
+		t := &pretty.Tracker{Message: b.text(ph), Total: int64(ph.Total)}
 		t.SetValue(int64(ph.Done))
 		b.trackers[ph.Phase] = t
 		b.pw.AppendTracker(t)
@@ -90,22 +90,22 @@ func (b *bars) bar() int {
 
 func (b *bars) message() int { return max(b.width-1-len("   ")-b.bar(), 20) }
 
-func barStyle(s term.Style, bar bool) progress.Style {
-	style := progress.StyleBlocks
+func barStyle(s term.Style, bar bool) pretty.Style {
+	style := pretty.StyleBlocks
 	if !s.UTF8 {
-		style = progress.StyleDefault
+		style = pretty.StyleDefault
 	}
-	style.Colors = progress.StyleColors{}
+	style.Colors = pretty.StyleColors{}
 	style.Options.Separator = "  "
 	style.Options.DoneString = ""
 	style.Options.ErrorString = "not done" // failed, or only left to run on
 	style.Options.SnipIndicator = "~"
-	style.Visibility = progress.StyleVisibility{Tracker: bar, Pinned: true}
+	style.Visibility = pretty.StyleVisibility{Tracker: bar, Pinned: true}
 	return style
 }
 
 // text is "students  27 of 36, 2 running; 1.5/min, 6m left".
-func (b *bars) text(p standing.Phase) string {
+func (b *bars) text(p progress.Phase) string {
 	name := term.Fit(p.Phase, b.name)
 	counts := strings.Join(append([]string{fmt.Sprintf("%d of %d", p.Done, p.Total)}, phaseCounts(p)...), ", ")
 	line := name + strings.Repeat(" ", max(0, b.name-term.Width(name))+2) + term.Join("; ", counts, b.paces[p.Phase].text(p, b.last))
@@ -117,7 +117,7 @@ const goesOn = "    "
 
 func (b *bars) Event(state.Event) {}
 
-func (b *bars) Show(p standing.Run) {
+func (b *bars) Show(p progress.Snapshot) {
 	if p.Note != "" {
 		note := term.Wrap(term.CleanLine(noteText(p)), b.width-len(goesOn))
 		b.pw.Log("%s", b.style.Text(strings.Join(note, "\n"+goesOn)))

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
@@ -22,7 +22,7 @@ func (e *endings) Event(state.Event) {}
 
 func (e *endings) Close() {}
 
-func (e *endings) Show(p standing.Run) {
+func (e *endings) Show(p progress.Snapshot) {
 	switch {
 	case e.cancel == 1:
 		e.print("cancelling 1 job")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
@@ -41,7 +41,7 @@ func (e *Events) Event(ev state.Event) {
 	e.write("info", "fact", ev.Kind(), map[string]any{"kind": ev.Kind(), "fact": ev})
 }
 
-func (e *Events) Show(p standing.Run) {
+func (e *Events) Show(p progress.Snapshot) {
 	if p.Note != "" {
 		level := "info"
 		if p.Bad {
@@ -68,10 +68,10 @@ func (e *Events) Diagnostics(l diag.List, sources diag.Sources) {
 }
 
 // Ended notes how a run ended, for the last line.
-func (e *Events) Ended(o standing.Outcome) {
+func (e *Events) Ended(o progress.Outcome) {
 	e.end = map[string]any{
 		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
-		"running": o.Running, "queued": o.Queued, "queue_held": o.HeldThere, "unsubmitted": o.Unsent, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "deleted": o.Deleted,
+		"running": o.Running, "queued": o.Queued, "queue_held": o.HeldThere, "unsubmitted": o.Unsent, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "changed_inputs": o.Changed, "deleted": o.Deleted,
 		"first": o.First, "next": o.Next, "spent": o.Spent, "message": page.Headline(o),
 	}
 }
@@ -95,23 +95,24 @@ func (e *Events) Outcome(code int, failed bool) {
 
 // A PhaseEvent is how far a phase is, in counts of jobs.
 type PhaseEvent struct {
-	Phase     string    `json:"phase"`
-	Total     int       `json:"total"`
-	Done      int       `json:"done"`
-	Before    int       `json:"done_before"`
-	Running   int       `json:"running"`
-	Queued    int       `json:"queued"`
-	Verifying int       `json:"verifying"`
-	Unknown   int       `json:"unknown"`
-	Waiting   int       `json:"waiting"`
-	RetryAt   time.Time `json:"retry_at,omitzero"` // when the last of those waiting may start
-	Pending   int       `json:"pending"`
-	Failed    int       `json:"failed"`
-	Held      int       `json:"held"`
-	Blocked   int       `json:"blocked"`
-	Cancelled int       `json:"cancelled"`
-	Late      int       `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
-	Overdue   int       `json:"overdue,omitempty"` // longer than three times
+	Phase     string          `json:"phase"`
+	Total     int             `json:"total"`
+	Done      int             `json:"done"`
+	Before    int             `json:"done_before"`
+	Running   int             `json:"running"`
+	Queued    int             `json:"queued"`
+	Verifying int             `json:"verifying"`
+	Unknown   int             `json:"unknown"`
+	Away      []progress.Away `json:"away,omitempty"` // what was last heard of these
+	Waiting   int             `json:"waiting"`
+	RetryAt   time.Time       `json:"retry_at,omitzero"` // when the last of those waiting may start
+	Pending   int             `json:"pending"`
+	Failed    int             `json:"failed"`
+	Held      int             `json:"held"`
+	Blocked   int             `json:"blocked"`
+	Cancelled int             `json:"cancelled"`
+	Late      int             `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
+	Overdue   int             `json:"overdue,omitempty"` // longer than three times
 	// Unsubmitted jobs were given to a backend whose scheduler does not have them, or
 	// has not answered; HeldThere are held in its queue.
 	Unsubmitted int    `json:"unsubmitted,omitempty"`

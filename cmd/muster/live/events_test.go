@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 )
 
 // The stream begins with its version and ends with how the run ended and the
@@ -15,8 +15,8 @@ func TestEvents(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
 	e := NewEvents(&out, "1.2.3", func() time.Time { return now })
-	e.Show(standing.Run{Note: "phase.a is held", Bad: true, Phases: []standing.Phase{{Phase: "a", Total: 2, Done: 1}}})
-	e.Ended(standing.Outcome{Stopped: standing.Hold, Total: 2, Done: 1})
+	e.Show(progress.Snapshot{Note: "phase.a is held", Bad: true, Phases: []progress.Phase{{Phase: "a", Total: 2, Done: 1}}})
+	e.Ended(progress.Outcome{Stopped: progress.Hold, Total: 2, Done: 1})
 	e.Outcome(3, true)
 	type line struct {
 		Level   string `json:"@level"`
@@ -32,7 +32,7 @@ func TestEvents(t *testing.T) {
 		{"info", "muster 1.2.3", at, "version", "1.2.3", "", 0},
 		{"warn", "phase.a is held", at, "note", "", "", 0},
 		{"info", "progress", at, "progress", "", "", 0},
-		{"error", "Held", at, "outcome", "", string(standing.Hold), 3},
+		{"error", "Held", at, "outcome", "", string(progress.Hold), 3},
 	}
 	dec := json.NewDecoder(&out)
 	for _, w := range want {

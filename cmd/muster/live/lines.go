@@ -1,5 +1,3 @@
-// Package live shows a run while it goes: bars on a terminal, lines in a pipe,
-// events for machines.
 package live
 
 import (
@@ -9,7 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
@@ -31,7 +29,7 @@ func (l *lines) Event(state.Event) {}
 
 func (l *lines) Close() {}
 
-func (l *lines) Show(p standing.Run) {
+func (l *lines) Show(p progress.Snapshot) {
 	l.paces.see(p)
 	if p.Note != "" {
 		l.print(noteText(p))
@@ -57,11 +55,11 @@ func (l *lines) Show(p standing.Run) {
 func (l *lines) print(s string) { fmt.Fprintln(l.w, l.style.Text(term.CleanLine(s))) }
 
 // idle reports whether a phase has not begun, so that it is not news.
-func idle(p standing.Phase) bool {
+func idle(p progress.Phase) bool {
 	return p.Running+p.Queued+p.Unsubmitted+p.HeldThere+p.Verifying+p.Unknown+p.Waiting+p.Failed+p.Held+p.Smoke == 0 && p.Done == p.Before
 }
 
-func noteText(p standing.Run) string {
+func noteText(p progress.Snapshot) string {
 	if p.Address == "" || strings.Contains(p.Note, p.Address) {
 		return p.Note
 	}
@@ -69,16 +67,19 @@ func noteText(p standing.Run) string {
 }
 
 // phaseText is "phase.students: 3 of 24 done, 2 running; 1.5/min, 14m left".
-func phaseText(p standing.Phase, pace string) string {
+func phaseText(p progress.Phase, pace string) string {
 	parts := append([]string{fmt.Sprintf("%d of %d done", p.Done, p.Total)}, phaseCounts(p)...)
 	waits := p.Waits
 	if waits != "" {
 		waits = "waits: " + waits
 	}
+	for _, a := range p.Away {
+		waits = term.Join("; ", waits, a.Text())
+	}
 	return "phase." + p.Phase + ": " + term.Join("; ", strings.Join(parts, ", "), pace, waits)
 }
 
-func phaseCounts(p standing.Phase) []string {
+func phaseCounts(p progress.Phase) []string {
 	var parts []string
 	for _, c := range []struct {
 		n    int

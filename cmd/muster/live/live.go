@@ -1,5 +1,5 @@
-// Package live shows a run while it goes: bars on a terminal, lines in a pipe,
-// events for machines.
+// Package live shows the progress of a run: bars on a terminal, lines in a
+// pipe, events for machines.
 package live
 
 import (
@@ -7,14 +7,14 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
 // A Sink shows what a run does: a bar per phase on a terminal, plain lines at
 // a growing interval in a pipe, or events for machines.
 type Sink interface {
-	Show(standing.Run)
+	Show(progress.Snapshot)
 	Event(state.Event)
 	Close()
 }
@@ -38,7 +38,7 @@ type onceWaits struct {
 	first func(what string) bool
 }
 
-func (o onceWaits) Show(p standing.Run) {
+func (o onceWaits) Show(p progress.Snapshot) {
 	if p.Phases != nil || p.Note == "" || p.Note != p.Waits || o.first(p.Note) {
 		o.Sink.Show(p)
 	}

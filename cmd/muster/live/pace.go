@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 )
 
 // A pace is from when to when a phase has had work under way in this run.
@@ -15,7 +15,7 @@ type pace struct{ began, ended time.Time }
 type paces map[string]pace
 
 // see notes the phases that have begun.
-func (m paces) see(p standing.Run) {
+func (m paces) see(p progress.Snapshot) {
 	for _, ph := range p.Phases {
 		if m[ph.Phase].began.IsZero() && !idle(ph) {
 			m[ph.Phase] = pace{began: p.At}
@@ -33,7 +33,7 @@ func (m paces) see(p standing.Run) {
 
 // text is "1.5/min, 14m left" once there is a rate to speak of, "in 3m"
 // when the phase is done, and else "".
-func (m pace) text(p standing.Phase, at standing.Run) string {
+func (m pace) text(p progress.Phase, at progress.Snapshot) string {
 	done, elapsed := p.Done-p.Before, at.At.Sub(m.began)
 	if !m.ended.IsZero() {
 		elapsed = m.ended.Sub(m.began)

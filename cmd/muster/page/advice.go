@@ -38,7 +38,8 @@ type useReport struct {
 	Least    float64 `json:"asked_least"`
 	Median   float64 `json:"median"`
 	Most     float64 `json:"most"`
-	Measured int     `json:"measured"` // launches; 0 = nobody measured it
+	Measured int     `json:"measured"`            // launches; 0 = nobody measured it
+	Short    int     `json:"too_short,omitempty"` // launches that were too short to measure their memory
 }
 
 // A timesReport is where time went, in seconds.

@@ -14,14 +14,14 @@ import (
 )
 
 // AdviceText is the page of `muster advise`.
-func AdviceText(r advice.Report, width int) string {
+func AdviceText(r advice.Report, width, row int) string {
 	var b strings.Builder
 	var phases []historyReport
 	for _, h := range r.Phases {
 		phases = append(phases, historyReportOf(h))
 	}
 	for _, work := range []string{"cpu", "gpu"} {
-		if text := historyTable(phases, work); text != "" {
+		if text := historyTable(phases, work, row); text != "" {
 			fmt.Fprintf(&b, "\n  %s work\n%s", strings.ToUpper(work), text)
 		}
 	}
@@ -42,15 +42,15 @@ func nothingToSay(r advice.Report) string {
 	if r.Launches == 0 {
 		return "no launch of this campaign has ended yet"
 	}
-	return fmt.Sprintf("%s ended, and what they asked for is near what they used, as far as it was measured", launches(r.Launches))
+	return fmt.Sprintf("%s ended, and they used about what they requested, as far as it was measured", launches(r.Launches))
 }
 
 // historyTable is what jobs of one kind asked for and used, and where their time
 // went.
-func historyTable(phases []historyReport, work string) string {
-	t := term.Table{Indent: "    ", Gap: "   ", Align: []term.Align{term.Left, term.Left, term.Right, term.Right, term.Right, term.Right}}
+func historyTable(phases []historyReport, work string, row int) string {
+	t := term.Table{Indent: "    ", Width: row, Gap: "   ", Align: []term.Align{term.Left, term.Left, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "", "asked for", "median", "most", "all jobs")
-	rows, after := 1, map[int]string{} // by row: what stands below it, across the columns
+	rows, after := 1, map[int]string{} // by row: the text below it, across the columns
 	for _, h := range phases {
 		if h.Work != work {
 			continue
@@ -109,7 +109,10 @@ func askedText(u useReport) string {
 }
 
 func usedText(u useReport, v float64) string {
-	if u.Measured == 0 {
+	switch {
+	case u.Measured == 0 && u.Short > 0:
+		return "too short to measure"
+	case u.Measured == 0:
 		return "not measured"
 	}
 	return quantityOf(u.What, v)

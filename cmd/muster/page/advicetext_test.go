@@ -17,3 +17,17 @@ func TestAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestUsed: an amount that nobody measured says so, and why where that is known.
+func TestUsed(t *testing.T) {
+	t.Parallel()
+	for want, u := range map[string]useReport{
+		"34MiB":                {What: "memory", Measured: 1, Short: 4},
+		"not measured":         {What: "memory"},
+		"too short to measure": {What: "memory", Short: 5},
+	} {
+		if got := usedText(u, 34<<20); got != want {
+			t.Errorf("%+v: %q, want %q", u, got, want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Backend struct {
 }
 
 // BackendsText is the page of `muster backends`.
-func BackendsText(views []Backend, width int) string {
+func BackendsText(views []Backend, width, row int) string {
 	var b strings.Builder
 	for _, v := range views {
 		fmt.Fprintf(&b, "\nbackend.%s%s\n", v.Name, sharedFacts(v.Pools))
@@ -28,13 +28,13 @@ func BackendsText(views []Backend, width int) string {
 			writeProblem(&b, v.Problem, width)
 			continue
 		}
-		t := term.Table{Indent: "  "}
+		t := term.Table{Indent: "  ", Width: row}
 		for _, p := range v.Pools {
 			facts := ""
 			if sharedFacts(v.Pools) == "" {
 				facts = poolFacts(p)
 			}
-			t.Row(cmp.Or(strings.TrimSpace(p.Word+" "+p.Name), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
+			t.Row(cmp.Or(term.CleanLine(strings.TrimSpace(p.Word+" "+p.Name)), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
 		}
 		fmt.Fprintf(&b, "%s", t.String())
 		for _, n := range slices.Concat(factLines(v.Pools), clockLines(v.Pools), poolNotes(v.Pools)) {
@@ -76,7 +76,7 @@ func clockLines(pools []offer.Pool) []string {
 	var dates about
 	for _, p := range pools {
 		for _, c := range p.Clocks {
-			when := "as long as it stands there"
+			when := "while it is there"
 			switch {
 			case !c.At.IsZero():
 				when = "on " + c.At.UTC().Format(time.DateOnly)

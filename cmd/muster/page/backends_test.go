@@ -12,14 +12,14 @@ import (
 func TestBackendsOfSeveralHosts(t *testing.T) {
 	got := BackendsText([]Backend{
 		{Name: "ssh.lab", Pools: []offer.Pool{
-			{Word: "host", Name: "a", CPUs: 64, GPUs: 8, GPUModel: "A100", Idle: 5, Total: 8, Others: 2, Source: "live", Price: offer.Price{Known: true},
+			{Kind: offer.HostPool, Word: "host", Name: "a", CPUs: 64, GPUs: 8, GPUModel: "A100", Idle: 5, Total: 8, Others: 2, Source: "live", Price: offer.Price{Known: true},
 				Notes: []string{"GPU 3 is held by python of ada (pid 4711)"}},
-			{Word: "host", Name: "b", GPUs: 4, Idle: -1, Source: "live", Notes: []string{"cannot be reached since 12 min: no route to host"}},
+			{Kind: offer.HostPool, Word: "host", Name: "b", GPUs: 4, Idle: -1, Source: "live", Notes: []string{"cannot be reached since 12 min: no route to host"}},
 		}},
 		{Name: "slurm.alpine", Problem: "sinfo: command not found"},
 		{Name: "slurm.other", Problem: "site.hcl:2: verified is not a month\nsite.hcl:5: max_nodes is 5"},
-		{Name: "local.local", Pools: []offer.Pool{{Word: "machine", CPUs: 2, Idle: 1, Total: 2, MaxJobs: 2, Source: "live", Price: offer.Price{Known: true, USDPerHour: "0.60"}}}},
-	}, term.MaxWidth)
+		{Name: "local.local", Pools: []offer.Pool{{Kind: offer.MachinePool, Word: "machine", CPUs: 2, Idle: 1, Total: 2, MaxJobs: 2, Source: "live", Price: offer.Price{Known: true, USDPerHour: "0.60"}}}},
+	}, term.MaxWidth, 0)
 	want := `
 backend.ssh.lab   live
   host a  64 cores, 8×A100  5 of 8 GPUs free, 2 held by others    no charge

@@ -47,7 +47,7 @@ phase "train" {
 		"r2": {ID: "r2", Backend: "vastai.x", Status: "running", Since: now},
 		"r3": {ID: "r3", Backend: "vastai.x", Status: "released", PerHour: "9"},
 	}, Approvals: []state.Approval{{Plan: "p", Who: "ada", Begun: now, Ceiling: state.Amounts{"usd": "60"}, Outcome: "done"}},
-		Ledger: []state.Entry{{Phase: "train", Backend: "local.local", Spent: state.Amounts{"usd": "3"}}, {Phase: "other", Backend: "local.local", Spent: state.Amounts{"usd": "5"}}}}
+		Ledger: []state.Entry{{Phase: "train", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"usd": "3"})}, {Phase: "other", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"usd": "5"})}}}
 	for _, j := range []*state.Job{
 		job("0", state.Running, state.Attempt{Started: now.Add(-2 * time.Hour)}),
 		job("1", state.Running, state.Attempt{Started: now.Add(-time.Hour)}),
@@ -60,7 +60,7 @@ phase "train" {
 	if len(r.Billed) != 1 || r.Billed[0].Jobs != 2 || r.Billed[0].PerHour["usd"] != "6" || r.Billed[0].SoFar["usd"] != "9" || r.Billed[0].AtMost["usd"] != "24" || !r.Billed[0].Since.Equal(now.Add(-2*time.Hour)) {
 		t.Errorf("%+v", r.Billed)
 	}
-	text := r.Text(term.MaxWidth)
+	text := r.Text(term.MaxWidth, 0)
 	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "a price that is not known",
 		`budget "gpus": $3.00 of $40.00`, "Approved by ada on 2026-11-20", "at most $60.00; done"} {
 		if !strings.Contains(text, want) {

@@ -14,9 +14,10 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/remarks"
 	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -62,7 +63,9 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	for _, b := range c.Budgets {
 		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
 	}
+	phase := history.Spender(c.Moved, nil)
 	for _, e := range st.Ledger {
+		e.Phase = phase(&e)
 		if e.Unknown {
 			r.Unknown++
 		}
@@ -76,23 +79,23 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		}
 		if e.Estimated {
 			r.Estimated++
-			for unit := range e.Spent {
+			for unit := range e.Spent.All() {
 				for _, row := range rows {
 					r.guessed[row+unit] = place.Guessed(offer.Price{Estimated: true}, unit)
 				}
 			}
 		}
-		r.Total.Add(e.Spent)
+		r.Total.Add(e.Spent.Map())
 		for i, b := range c.Budgets {
 			if b.Counts(e.Phase, e.Backend) {
-				r.Budgets[i].Spent.Add(e.Spent)
+				r.Budgets[i].Spent.Add(e.Spent.Map())
 			}
 		}
-		under(r.ByPhase, e.Phase).Add(e.Spent)
-		under(r.ByBackend, e.Backend).Add(e.Spent)
-		under(r.ByDay, day).Add(e.Spent)
+		under(r.ByPhase, e.Phase).Add(e.Spent.Map())
+		under(r.ByBackend, e.Backend).Add(e.Spent.Map())
+		under(r.ByDay, day).Add(e.Spent.Map())
 	}
-	for _, rental := range remarks.ByHand(st.Rentals, c.Backends) {
+	for _, rental := range warnings.ByHand(st.Rentals, c.Backends) {
 		r.Rentals = append(r.Rentals, rental)
 	}
 	slices.SortFunc(r.Rentals, func(a, b state.Rental) int { return strings.Compare(a.ID, b.ID) })
@@ -119,16 +122,16 @@ func under(m map[string]state.Amounts, key string) state.Amounts {
 }
 
 // Text is the page of `muster cost`.
-func (r Cost) Text(width int) string {
+func (r Cost) Text(width, row int) string {
 	var b strings.Builder
 	listed := r.unitsOf()
 	if len(r.ByPhase) == 0 {
 		fmt.Fprintf(&b, "Nothing was spent yet.\n")
 	} else {
-		r.table(&b, "by phase", r.ByPhase, listed)
-		r.table(&b, "by backend", r.ByBackend, listed)
+		r.table(&b, "by phase", r.ByPhase, listed, row)
+		r.table(&b, "by backend", r.ByBackend, listed, row)
 		if len(r.ByDay) > 1 {
-			r.table(&b, byDay, r.ByDay, listed)
+			r.table(&b, byDay, r.ByDay, listed, row)
 		}
 	}
 	if len(r.Budgets) > 0 && len(r.ByPhase) > 0 {
@@ -148,9 +151,9 @@ func (r Cost) Text(width int) string {
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
 		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
 	}
-	b.WriteString(r.Planned.text())
+	b.WriteString(r.Planned.text(row))
 	r.writeApprovals(&b, width)
-	r.writeBilled(&b, width)
+	r.writeBilled(&b, width, row)
 	return b.String()
 }
 
@@ -177,7 +180,7 @@ func (r Cost) writeApprovals(b *strings.Builder, width int) {
 			fmt.Fprintf(b, "\n")
 		}
 		outcome := cmp.Or(p.Outcome, "begun, not finished")
-		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, r.in(p.Begun).Format("2006-01-02 15:04 MST"), view.Amounts(p.Ceiling, r.asked...), outcome), width))
+		b.WriteString(wrapped("  ", "    ", fmt.Sprintf("Approved by %s on %s: at most %s; %s", p.Who, units.FormatTime(r.in(p.Begun)), view.Amounts(p.Ceiling, r.asked...), outcome), width))
 	}
 }
 
@@ -191,7 +194,7 @@ func onlyHours(ceiling state.Amounts) bool {
 }
 
 // writeBilled says what is billed right now: machines, and what runs.
-func (r Cost) writeBilled(b *strings.Builder, width int) {
+func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return !rental.Rented() })
 	if len(rented)+len(r.Billed) == 0 {
 		text := fmt.Sprintf("Billed right now: nothing rented, %s in flight", units.Count(r.InFlight, "job"))
@@ -202,8 +205,8 @@ func (r Cost) writeBilled(b *strings.Builder, width int) {
 		return
 	}
 	fmt.Fprintf(b, "\n  Billed right now\n")
-	t := term.Table{Indent: "    "}
-	when := func(at time.Time) string { return "since " + r.in(at).Format("2006-01-02 15:04 MST") }
+	t := term.Table{Indent: "    ", Width: row}
+	when := func(at time.Time) string { return "since " + units.FormatTime(r.in(at)) }
 	for _, rental := range rented {
 		price, day := "at a price that is not known", ""
 		if rate, err := decimal.NewFromString(rental.PerHour); err == nil {
@@ -256,8 +259,8 @@ const (
 	byDay = "by day"
 )
 
-func (r Cost) table(b *strings.Builder, title string, rows map[string]state.Amounts, listed []string) {
-	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, len(listed)+1)}
+func (r Cost) table(b *strings.Builder, title string, rows map[string]state.Amounts, listed []string, columns int) {
+	t := term.Table{Indent: "  ", Width: columns, Align: slices.Repeat([]term.Align{term.Right}, len(listed)+1)}
 	t.Align[0] = term.Left
 	row := func(name, key string, amounts state.Amounts) {
 		cells := []string{name}

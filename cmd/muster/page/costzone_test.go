@@ -16,8 +16,8 @@ func TestCostInOneTimeZone(t *testing.T) {
 	approved := time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC) // the evening before, there
 	st := &state.State{
 		Ledger: []state.Entry{
-			{Address: "phase.a", Phase: "a", Backend: "sim.s", At: approved.Add(time.Hour), Spent: state.Amounts{"usd": "1"}},
-			{Address: "phase.a", Phase: "a", Backend: "sim.s", At: approved.Add(3 * time.Hour), Spent: state.Amounts{"usd": "2"}},
+			{Address: "phase.a", Phase: "a", Backend: "sim.s", At: approved.Add(time.Hour), Spent: state.TextsOf(state.Amounts{"usd": "1"})},
+			{Address: "phase.a", Phase: "a", Backend: "sim.s", At: approved.Add(3 * time.Hour), Spent: state.TextsOf(state.Amounts{"usd": "2"})},
 		},
 		Approvals: []state.Approval{{Plan: "p", Who: "ada", Begun: approved, Ceiling: state.Amounts{"usd": "3"}}},
 	}
@@ -26,7 +26,7 @@ func TestCostInOneTimeZone(t *testing.T) {
 		t.Errorf("%v, %s", r.ByDay, r.TimeZone)
 	}
 	for _, want := range []string{"by day, HST (UTC-10:00)", "Approved by ada on 2026-11-01 22:00 HST"} {
-		if text := r.Text(100); !strings.Contains(text, want) {
+		if text := r.Text(100, 0); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}

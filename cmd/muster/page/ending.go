@@ -2,26 +2,28 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
-	"github.com/muster-run/muster/planner/remarks"
-	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/change"
+	"github.com/muster-run/muster/planner/warnings"
 )
 
 // Ending is the last words of a run, of the plan saved in a file or of one made
 // for it (""): how it ended, and the results; after a destroy what is billed on
 // at the backends, since no plan ends it.
-func Ending(p *planner.Plan, o standing.Outcome, saved string, backends []*lang.Backend, width int) string {
+func Ending(p *planner.Plan, o progress.Outcome, saved string, backends []*lang.Backend, width int) string {
 	text := conclusion(o, p.Of(planner.Missing), p.Of(planner.Altered), saved)
-	if p.Destroy && o.Stopped == standing.None {
-		text = term.Join("\n", strings.TrimSuffix(destroyed(o), "\n"), remarks.NotOurs(backends)) + "\n"
+	if p.Destroy && o.Stopped == progress.None {
+		text = term.Join("\n", strings.TrimSuffix(destroyed(o)+unended(p), "\n"), warnings.NotOurs(backends)) + "\n"
 	}
 	text = "\n" + term.Fold(text, width)
 	for _, r := range o.Results {
@@ -31,7 +33,7 @@ func Ending(p *planner.Plan, o standing.Outcome, saved string, backends []*lang.
 }
 
 // destroyed is the last word of a destroy that came to its end.
-func destroyed(o standing.Outcome) string {
+func destroyed(o progress.Outcome) string {
 	text := fmt.Sprintf("Destroyed: %d jobs cancelled", o.Cancelled)
 	if o.Cancelled == 1 {
 		text = "Destroyed: 1 job cancelled"
@@ -45,9 +47,40 @@ func destroyed(o standing.Outcome) string {
 	return text + ".\n"
 }
 
+// Unended are the jobs, by backend, that a destroy could not end, since their
+// backends could not be asked.
+func Unended(p *planner.Plan) map[string][]string {
+	out := map[string][]string{}
+	for _, pp := range p.Phases {
+		for i, k := range pp.Kind {
+			if job := pp.Record(i); k == planner.UnknownAt && job != nil && job.Last() != nil {
+				out[job.Last().Backend] = append(out[job.Last().Backend], pp.Phase.Address(i))
+			}
+		}
+	}
+	for _, r := range p.Loose {
+		if r.Kind == planner.UnknownAt {
+			out[r.Backend] = append(out[r.Backend], r.Address)
+		}
+	}
+	return out
+}
+
+func unended(p *planner.Plan) string {
+	var b strings.Builder
+	left := Unended(p)
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		fmt.Fprintf(&b, "backend.%s cannot be asked: muster did not cancel %s there, which may still run and cost: %s\n", name, units.Count(len(left[name]), "job"), change.Names(left[name]))
+	}
+	if len(left) > 0 {
+		b.WriteString("The state keeps these jobs. When the backend can be asked again, or its block is back in the campaign:\n\n    muster destroy\n")
+	}
+	return b.String()
+}
+
 // conclusion is the last word of a run. A saved plan that has not come to its end
 // is carried on with by its file: what was approved stays approved.
-func conclusion(o standing.Outcome, missing, altered []string, saved string) string {
+func conclusion(o progress.Outcome, missing, altered []string, saved string) string {
 	var b strings.Builder
 	again := "muster apply"
 	if saved != "" {
@@ -55,31 +88,34 @@ func conclusion(o standing.Outcome, missing, altered []string, saved string) str
 	}
 	head := Headline(o)
 	if head == "Done" && len(missing) > 0 {
-		head = "Done, but for files that are gone"
+		head = "Done, except for missing files"
 	}
 	if head == "Done" && o.Altered > 0 {
-		head = "Done, but for outputs that changed"
+		head = "Done, except for changed outputs"
 	}
 	fmt.Fprintf(&b, "%s: %d of %d jobs done and verified", head, o.Done, o.Total)
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.HeldThere, "held in the queue"}, {o.Unsent, "not submitted"}, {o.Left, "left"}} {
+	}{{o.Failed, "failed"}, {o.Held, "held"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Changed, "with changed inputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.HeldThere, "held in the queue"}, {o.Unsent, "not submitted"}, {o.Left, "left"}} {
 		if c.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", c.n, c.word)
 		}
 	}
 	b.WriteString(".\n")
 	if len(missing) > 0 {
-		fmt.Fprintf(&b, "Outputs of %s are not there any more (? missing). To make them again:\n\n    muster apply -rerun='%s'\n", units.Count(len(missing), "job"), missing[0])
+		fmt.Fprintf(&b, "Outputs of %s are not there any more (? missing). To make them again:\n\n    muster apply -rerun=%s\n", units.Count(len(missing), "job"), shell.Enclose(missing[0]))
 	}
 	if len(altered) > 0 {
-		b.WriteString(view.AlteredWays(altered) + "\n")
+		b.WriteString(planner.AlteredWays(altered) + "\n")
+	}
+	if o.Changed > 0 {
+		fmt.Fprintf(&b, "Inputs of %s changed after their jobs read them. To see what would run again:\n\n    muster plan\n", units.Count(o.Changed, "job"))
 	}
 	if o.Why != "" {
 		fmt.Fprintf(&b, "%s\n", diag.Sentence(o.Why))
 	}
-	if o.Stopped == standing.Interrupted || o.Stopped == standing.Detached || o.Stopped == standing.LeaseLost || o.Stopped == standing.StoreFailed {
+	if o.Stopped == progress.Interrupted || o.Stopped == progress.Detached || o.Stopped == progress.LeaseLost || o.Stopped == progress.StoreFailed {
 		b.WriteString(goingOn(o))
 	}
 	if o.UnsentWhy != "" {
@@ -88,27 +124,29 @@ func conclusion(o standing.Outcome, missing, altered []string, saved string) str
 	if o.HeldWhy != "" {
 		fmt.Fprintf(&b, "Held in the queue: %s.\n", o.HeldWhy)
 	}
-	if o.First != "" && (o.Why == "" || !strings.Contains(o.First, o.Why)) { // else it stands above
+	if o.First != "" && (o.Why == "" || !strings.Contains(o.First, o.Why)) { // else it is above
 		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
 	}
 	switch {
-	case o.Stopped == standing.Hold:
-		fmt.Fprintf(&b, "When it may go on:\n\n    muster resume\n    %s\n", again)
-	case o.Stopped == standing.Budget && o.Running+o.Queued+o.HeldThere+o.Unsent == 0:
-		b.WriteString("When the budget is raised, or less is asked for:\n\n    muster plan\n")
-	case o.Stopped == standing.Interrupted && o.Next == "muster apply":
-		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", again)
+	case o.Stopped == progress.Hold:
+		fmt.Fprintf(&b, "To continue:\n\n    muster resume\n    %s\n", again)
+	case o.Approval && o.Running+o.Queued+o.HeldThere+o.Unsent == 0:
+		b.WriteString("To approve the rest:\n\n    muster apply\n")
+	case o.Stopped == progress.Budget && o.Running+o.Queued+o.HeldThere+o.Unsent == 0:
+		b.WriteString("After raising the budget, or reducing the work:\n\n    muster plan\n")
+	case o.Stopped == progress.Interrupted && o.Next == "muster apply":
+		fmt.Fprintf(&b, "To continue:\n\n    %s\n", again)
 	case o.Next != "":
-		fmt.Fprintf(&b, "To carry on:\n\n    %s\n", o.Next)
-	case o.Stopped == standing.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
-		fmt.Fprintf(&b, "%s held when this plan was made, and let go since. A new plan runs what was held:\n\n    muster apply\n", jobsWere(o.LetGo))
-	case o.Stopped == standing.None && o.Smoke != "":
-		fmt.Fprintf(&b, "To see why: muster status, muster logs -smoke '%s'. When that is mended, so that it runs again:\n\n    muster resume\n    muster apply\n\n"+
-			"or, where it may pass on your word, instead of resume:\n\n    muster override -reason=TEXT PHASE\n", o.Smoke)
-	case o.Stopped == standing.None && o.Held+o.Failed+o.Cancelled == 0 && o.Altered > 0:
-		// what can be done stands above
-	case o.Stopped == standing.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
-		b.WriteString("To see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n")
+		fmt.Fprintf(&b, "To continue:\n\n    %s\n", o.Next)
+	case o.Stopped == progress.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
+		fmt.Fprintf(&b, "%s held when this plan was made, and released since. A new plan runs them:\n\n    muster apply\n", jobsWere(o.LetGo))
+	case o.Stopped == progress.None && o.Smoke != "":
+		fmt.Fprintf(&b, "To see why: muster status, muster logs -smoke %s. When you have fixed the cause, run it again:\n\n    muster resume\n    muster apply\n\n"+
+			"or, to let it pass without a fix, instead of resume:\n\n    muster override -reason=TEXT PHASE\n", shell.Enclose(o.Smoke))
+	case o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled == 0 && o.Altered > 0:
+		// the ways out are above
+	case o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
+		b.WriteString("To see why: muster status. When you have fixed the cause:\n\n    muster resume\n    muster apply\n")
 	}
 	return b.String()
 }
@@ -121,27 +159,30 @@ func jobsWere(n int) string {
 	return units.Count(n, "job") + " were"
 }
 
-func Headline(o standing.Outcome) string {
+func Headline(o progress.Outcome) string {
 	switch o.Stopped {
-	case standing.Budget:
-		return "Stopped by a budget"
-	case standing.Hold:
-		return "Held"
-	case standing.Interrupted:
-		return "Interrupted"
-	case standing.Beyond:
-		return "More than was approved is left"
-	case standing.Detached:
-		if o.Stranded() {
-			return "Not all was handed over"
+	case progress.Budget:
+		if o.Approval {
+			return "Stopped by the approved ceiling"
 		}
-		return "Handed over"
-	case standing.LeaseLost:
+		return "Stopped by a budget"
+	case progress.Hold:
+		return "Held"
+	case progress.Interrupted:
+		return "Interrupted"
+	case progress.Beyond:
+		return "Unapproved work remains"
+	case progress.Detached:
+		if o.Stranded() {
+			return "Not all jobs were submitted"
+		}
+		return "Submitted"
+	case progress.LeaseLost:
 		return "The lease was taken over"
-	case standing.StoreFailed:
+	case progress.StoreFailed:
 		return "The state cannot be written"
 	}
-	if o.Held+o.Failed+o.Cancelled+o.Blocked > 0 {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed > 0 {
 		return "Ended with work that needs you"
 	}
 	if o.Running+o.Queued+o.HeldThere+o.Unsent > 0 || o.First != "" { // apply -once
@@ -152,7 +193,7 @@ func Headline(o standing.Outcome) string {
 
 // goingOn is what runs on without muster: "6 running; 240 queued on lab will
 // still start. Stop that: muster hold".
-func goingOn(o standing.Outcome) string {
+func goingOn(o progress.Outcome) string {
 	var parts []string
 	if o.Running > 0 {
 		parts = append(parts, fmt.Sprintf("%d running", o.Running))

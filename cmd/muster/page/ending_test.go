@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 )
 
 // The last words say how it ended and what to type next.
@@ -16,25 +16,25 @@ func TestEnding(t *testing.T) {
 		name    string
 		destroy bool
 		saved   string
-		o       standing.Outcome
+		o       progress.Outcome
 		want    string
 	}{
-		{"done", false, "", standing.Outcome{Total: 2, Done: 2}, "\nDone: 2 of 2 jobs done and verified.\n"},
-		{"held", false, "", standing.Outcome{Stopped: standing.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nWhen it may go on:\n\n    muster resume\n    muster apply\n"},
-		{"interrupted", false, "", standing.Outcome{Stopped: standing.Interrupted, Total: 9, Running: 2, Queued: 7, QueuedOn: []standing.BackendCount{{Backend: "ssh.lab", Jobs: 7}}, Next: "muster apply"},
-			"\nInterrupted: 0 of 9 jobs done and verified, 2 running, 7 queued.\n2 running; 7 queued on ssh.lab will still start. Stop that: muster hold\nTo carry on:\n\n    muster apply\n"},
-		{"a saved plan is held", false, "my plan", standing.Outcome{Stopped: standing.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nWhen it may go on:\n\n    muster resume\n    muster apply 'my plan'\n"},
-		{"a saved plan is interrupted", false, "x.mplan", standing.Outcome{Stopped: standing.Interrupted, Total: 9, Running: 9, Next: "muster apply"},
-			"\nInterrupted: 0 of 9 jobs done and verified, 9 running.\n9 running\nTo carry on:\n\n    muster apply x.mplan\n"},
-		{"a saved plan has nothing to clear", false, "x.mplan", standing.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 2},
-			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\n2 jobs were held when this plan was made, and let go since. A new plan runs what was held:\n\n    muster apply\n"},
-		{"some of it is held still", false, "x.mplan", standing.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 1},
-			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\nTo see why: muster status. When that is mended:\n\n    muster resume\n    muster apply\n"},
-		{"a budget", false, "", standing.Outcome{Stopped: standing.Budget, Total: 5, Done: 4, Left: 1, Why: `budget "b" does not cover x`, First: `budget "b" does not cover x`, Next: "muster apply -once"},
-			"\nStopped by a budget: 4 of 5 jobs done and verified, 1 left.\nBudget \"b\" does not cover x\nWhen the budget is raised, or less is asked for:\n\n    muster plan\n"},
-		{"a budget beside what runs", false, "", standing.Outcome{Stopped: standing.Budget, Total: 5, Running: 4, Left: 1, Why: `budget "b" does not cover x`, First: "a gate on expect", Next: "muster apply -once"},
-			"\nStopped by a budget: 0 of 5 jobs done and verified, 4 running, 1 left.\nBudget \"b\" does not cover x\nWaits for muster: a gate on expect\nTo carry on:\n\n    muster apply -once\n"},
-		{"destroyed", true, "", standing.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
+		{"done", false, "", progress.Outcome{Total: 2, Done: 2}, "\nDone: 2 of 2 jobs done and verified.\n"},
+		{"held", false, "", progress.Outcome{Stopped: progress.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nTo continue:\n\n    muster resume\n    muster apply\n"},
+		{"interrupted", false, "", progress.Outcome{Stopped: progress.Interrupted, Total: 9, Running: 2, Queued: 7, QueuedOn: []progress.BackendCount{{Backend: "ssh.lab", Jobs: 7}}, Next: "muster apply"},
+			"\nInterrupted: 0 of 9 jobs done and verified, 2 running, 7 queued.\n2 running; 7 queued on ssh.lab will still start. Stop that: muster hold\nTo continue:\n\n    muster apply\n"},
+		{"a saved plan is held", false, "my plan", progress.Outcome{Stopped: progress.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nTo continue:\n\n    muster resume\n    muster apply 'my plan'\n"},
+		{"a saved plan is interrupted", false, "x.mplan", progress.Outcome{Stopped: progress.Interrupted, Total: 9, Running: 9, Next: "muster apply"},
+			"\nInterrupted: 0 of 9 jobs done and verified, 9 running.\n9 running\nTo continue:\n\n    muster apply x.mplan\n"},
+		{"a saved plan has nothing to clear", false, "x.mplan", progress.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 2},
+			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\n2 jobs were held when this plan was made, and released since. A new plan runs them:\n\n    muster apply\n"},
+		{"some of it is held still", false, "x.mplan", progress.Outcome{Total: 9, Done: 7, Held: 2, LetGo: 1},
+			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\nTo see why: muster status. When you have fixed the cause:\n\n    muster resume\n    muster apply\n"},
+		{"a budget", false, "", progress.Outcome{Stopped: progress.Budget, Total: 5, Done: 4, Left: 1, Why: `budget "b" does not cover x`, First: `budget "b" does not cover x`, Next: "muster apply -once"},
+			"\nStopped by a budget: 4 of 5 jobs done and verified, 1 left.\nBudget \"b\" does not cover x\nAfter raising the budget, or reducing the work:\n\n    muster plan\n"},
+		{"a budget beside what runs", false, "", progress.Outcome{Stopped: progress.Budget, Total: 5, Running: 4, Left: 1, Why: `budget "b" does not cover x`, First: "a gate on expect", Next: "muster apply -once"},
+			"\nStopped by a budget: 0 of 5 jobs done and verified, 4 running, 1 left.\nBudget \"b\" does not cover x\nWaits for muster: a gate on expect\nTo continue:\n\n    muster apply -once\n"},
+		{"destroyed", true, "", progress.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := Ending(&planner.Plan{Destroy: test.destroy}, test.o, test.saved, nil, term.MaxWidth); got != test.want {
@@ -47,9 +47,19 @@ func TestEnding(t *testing.T) {
 // A result that is wider than the terminal is cut, and the command named that
 // shows it whole.
 func TestEndingOfALongResult(t *testing.T) {
-	o := standing.Outcome{Total: 1, Done: 1, Results: []lang.ResultValue{{Name: "loss", Known: true, JSON: "0.25"}, {Name: "curve", Known: true, JSON: strings.Repeat("1, ", 60)}}}
+	o := progress.Outcome{Total: 1, Done: 1, Results: []lang.ResultValue{{Name: "loss", Known: true, JSON: "0.25"}, {Name: "curve", Known: true, JSON: strings.Repeat("1, ", 60)}}}
 	lines := strings.Split(strings.TrimSpace(Ending(&planner.Plan{}, o, "", nil, 80)), "\n")
 	if len(lines) != 3 || lines[1] != "  result.loss = 0.25" || term.Width(lines[2]) > 80 || !strings.HasSuffix(lines[2], "…  (whole: muster outputs)") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// A destroy names the jobs that it could not end, where they are and what to do.
+func TestEndingOfADestroyThatLeavesJobs(t *testing.T) {
+	p := &planner.Plan{Destroy: true, Loose: []planner.Row{{Kind: planner.UnknownAt, Address: "phase.p", Backend: "ssh.far"}, {Kind: planner.Cancel, Address: "phase.q", Backend: "local.local"}}}
+	want := "\nDestroyed: 1 job cancelled.\nbackend.ssh.far cannot be asked: muster did not cancel 1 job there, which may still run and cost:\nphase.p\n" +
+		"The state keeps these jobs. When the backend can be asked again, or its block is back in the\ncampaign:\n\n    muster destroy\n"
+	if got := Ending(p, progress.Outcome{Cancelled: 1}, "", nil, term.MaxWidth); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

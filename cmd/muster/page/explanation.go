@@ -19,7 +19,8 @@ type Explanation struct {
 	Action        string           `json:"action"` // as in the plan's JSON
 	Reasons       []string         `json:"reasons"`
 	Text          string           `json:"text,omitempty"`
-	Result        string           `json:"result"` // hash of what determines the result
+	Adopted       *Adoption        `json:"adopted,omitempty"` // its result is files that muster did not make
+	Result        string           `json:"result"`            // hash of what determines the result
 	Request       string           `json:"request"`
 	Fields        []explainField   `json:"fields"` // what determines the result, as written
 	Backend       string           `json:"backend,omitempty"`
@@ -72,6 +73,9 @@ func ExplanationOf(x explain.Job) Explanation {
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
 		Ceiling: x.Ceiling, Priced: x.Priced.All(), Guessed: guessedCeiling(x), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
 		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
+	}
+	if !x.Goes {
+		r.Adopted = AdoptionOf(x.Detail.State)
 	}
 	for _, reason := range x.Detail.Reasons {
 		r.Reasons = append(r.Reasons, reason.Text())

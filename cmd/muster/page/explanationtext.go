@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
@@ -15,13 +16,14 @@ import (
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/view"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
-// Standing is where a job that has not ended is, as its backend says; "" when
+// BackendStatus is the status and place of a job that has not ended, as its backend says; "" when
 // that was not asked, or it has ended.
-func Standing(seen observed.Refresh, job *state.Job, now time.Time) string {
+func BackendStatus(seen observed.Refresh, job *state.Job, now time.Time) string {
 	if job == nil {
 		return ""
 	}
@@ -50,8 +52,8 @@ func Standing(seen observed.Refresh, job *state.Job, now time.Time) string {
 	return term.Join(": ", text, term.Join("; ", reasons(s, now)...))
 }
 
-// ExplanationText is the page of one job; standing is where it is now.
-func ExplanationText(x explain.Job, standing string, width int) string {
+// ExplanationText is the page of one job; status is where it is now.
+func ExplanationText(x explain.Job, status string, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s", term.CleanLine(x.Address))
 	if x.Label != "" && x.Label != x.Address {
@@ -73,13 +75,14 @@ func ExplanationText(x explain.Job, standing string, width int) string {
 			say(line)
 		}
 	}
-	if standing != "" {
-		say(standing)
+	if status != "" {
+		say(status)
 	}
 	b.WriteString("\n")
 	if !strings.Contains(b.String(), "muster resume") {
 		b.WriteString(wayOn(x, width))
 	}
+	b.WriteString(wayToAdopt(x, width))
 	explainPlace(&b, x, width)
 	explainWaits(&b, x, width)
 	b.WriteString("\n  What determines its result  (" + x.Result.String() + ")\n")
@@ -110,13 +113,27 @@ func wayOn(x explain.Job, width int) string {
 	case x.Kind != planner.HeldKind:
 		return ""
 	case j != nil && (j.Status == state.Failed || j.Status == state.Held):
-		address := term.CleanLine(x.Address)
-		return fmt.Sprintf("\n  What it runs, ready to paste: muster explain -command '%s'\n  When its cause is mended: muster resume '%s', then muster apply\n", address, address)
+		address := shell.Enclose(term.CleanLine(x.Address))
+		return fmt.Sprintf("\n  What it runs, ready to paste: muster explain -command %s\n  When you have fixed the cause: muster resume %s, then muster apply\n", address, address)
 	case x.Held:
 		phase, _, _ := strings.Cut(strings.TrimPrefix(x.Address, "phase."), "[")
-		return "\n" + wrapped("  ", "  ", fmt.Sprintf("When its cause is mended: muster resume, then muster apply. Where it may pass on your word: muster override -reason=TEXT %s", phase), width)
+		return "\n" + wrapped("  ", "  ", fmt.Sprintf("When you have fixed the cause: muster resume, then muster apply. To let it pass without a fix: muster override -reason=TEXT %s", phase), width)
 	}
 	return ""
+}
+
+// wayToAdopt is how the files of a job become its result whose program exited with 0 and
+// whose outputs were not accepted.
+func wayToAdopt(x explain.Job, width int) string {
+	j := x.Detail.State
+	if x.Kind != planner.HeldKind || j == nil {
+		return ""
+	}
+	if last := j.Last(); last == nil || last.Class != failure.BadOutput || len(last.Left) == 0 {
+		return ""
+	}
+	phase, _, _ := strings.Cut(x.Address, "[")
+	return wrapped("  ", "  ", fmt.Sprintf("If its files are right and a check or metric of the campaign is wrong: correct that block, add import { to = %s }, then muster apply: the files become results, and nothing runs again", phase), width)
 }
 
 // aroundCommands folds a text, but no command in backquotes: it is meant to be copied.
@@ -135,14 +152,16 @@ func aroundCommands(text string, width int) []string {
 
 func explainPlace(b *strings.Builder, x explain.Job, width int) {
 	d := x.Decision
-	if at := x.Detail.State.Last(); at != nil && at.Why != "" && !x.Goes {
+	if j := x.Detail.State; j.Adopted() && !x.Goes {
+		b.WriteString("\n" + wrapped("  ", "  ", "Its files were "+AdoptionOf(j).text()+".", width))
+	} else if at := j.Last(); at != nil && at.Why != "" && !x.Goes {
 		b.WriteString("\n" + wrapped("  ", "  ", fmt.Sprintf("Went to %s: %s", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), at.Why), width))
 	}
 	switch {
 	case d.Backend == "" && d.Away != "":
 		b.WriteString("\n" + wrapped("  ", "  ", "Waits for a place: "+d.Away, width))
 	case d.Backend == "":
-		b.WriteString("\n  Fits nowhere as it stands\n")
+		b.WriteString("\n  Fits nowhere\n")
 	default:
 		goes := "Goes to"
 		if !x.Goes {
@@ -201,7 +220,7 @@ func candidates(d place.Decision, costs func(c map[string]string, unknown, guess
 	return t.String(), whys
 }
 
-// byProfile says that the most that a job may take stands on an estimate.
+// byProfile says that the most that a job may take is an estimate.
 func byProfile(x explain.Job) string {
 	if len(guessedCeiling(x)) == 0 {
 		return ""
@@ -251,7 +270,7 @@ func costText(c map[string]string, unknown, guessed []string) string {
 }
 
 func explainWaits(b *strings.Builder, x explain.Job, width int) {
-	if x.Smoke != "" && !x.Held { // else it stands above
+	if x.Smoke != "" && !x.Held { // else it is above
 		b.WriteString("\n" + wrapped("  ", "  ", "Gate: "+x.Smoke, width))
 	}
 	for _, text := range x.Barred {
@@ -276,7 +295,7 @@ func explainWaits(b *strings.Builder, x explain.Job, width int) {
 // waitedFor says of a job that another waits for whether it comes by itself.
 var waitedFor = map[planner.Kind]string{
 	planner.HeldKind: "is held", planner.Blocked: "is blocked itself", planner.Continue: "is under way", planner.UnknownAt: "cannot be asked about",
-	planner.Missing: "lacks a file that it made", planner.Altered: "has an output that holds other bytes now", planner.Skipped: "is not selected", planner.Restore: "gets an earlier result back",
+	planner.Missing: "lacks a file that it made", planner.Altered: "has an output that holds other bytes now", planner.Skipped: "is not selected", planner.Restore: "gets an earlier result back", planner.AdoptFiles: "adopts files that are there",
 }
 
 func launches(n int) string {

@@ -44,8 +44,8 @@ func (a about) lines(pools []offer.Pool) (lines []string) {
 	return lines
 }
 
-// aside reports whether a fact is about the site and not about a pool, and stands
-// in a line of its own.
+// aside reports whether a fact is about the site, not about a pool, and gets a
+// line of its own.
 func aside(f offer.Fact) bool { return f.Name == "site" || strings.HasPrefix(f.Name, "qos ") }
 
 // origins say which facts are of which source: those of the one that tells most

@@ -21,9 +21,9 @@ func TestWhoseFactsAreTold(t *testing.T) {
 	price := offer.Fact{Name: "price", Value: "1 SU/core-hour", Source: profile, Since: "2026-05"}
 	long := offer.Fact{Name: "qos long", Value: "≤7d; lower priority", Source: profile, Since: "2026-05"}
 	got := BackendsText([]Backend{
-		{Name: "slurm.a", Pools: []offer.Pool{{Word: "partition", Name: "x", Source: "live", Facts: facts("7d", price, long)}, {Word: "partition", Name: "y", Source: "live", Facts: facts("no limit", price)}}},
-		{Name: "slurm.b", Pools: []offer.Pool{{Word: "partition", Name: "x", Source: "live", Facts: facts("7d")[:2]}}},
-	}, term.MaxWidth)
+		{Name: "slurm.a", Pools: []offer.Pool{{Kind: offer.QueuePool, Word: "partition", Name: "x", Source: "live", Facts: facts("7d", price, long)}, {Kind: offer.QueuePool, Word: "partition", Name: "y", Source: "live", Facts: facts("no limit", price)}}},
+		{Name: "slurm.b", Pools: []offer.Pool{{Kind: offer.QueuePool, Word: "partition", Name: "x", Source: "live", Facts: facts("7d")[:2]}}},
+	}, term.MaxWidth, 0)
 	want := `
 backend.slurm.a   live
   partition x        price unknown

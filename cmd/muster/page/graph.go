@@ -24,7 +24,7 @@ type graphNode struct {
 type graphEdge struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
-	Output string `json:"output,omitempty"` // that is handed over; "" for depends_on
+	Output string `json:"output,omitempty"` // that passes along it; "" for depends_on
 }
 
 func GraphOf(c *lang.Campaign) Graph {

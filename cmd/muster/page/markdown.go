@@ -14,45 +14,79 @@ import (
 	"github.com/muster-run/muster/planner/view"
 )
 
-// Markdown is the page of `muster report`.
-func (r Report) Markdown() string {
+// A writing is how a report is written: for a forge, or for a person's screen.
+type writing struct {
+	columns int                 // of a row; 0 = as many as it takes
+	text    func(string) string // one line of it
+}
+
+// Markdown is the page of `muster report`: Markdown, and on a terminal without
+// what only a forge needs.
+func (r Report) Markdown(style term.Style) string {
+	w := writing{style.Row, markdown.Text}
+	if style.TTY {
+		w.text = term.CleanLine
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", markdown.Text(r.Campaign))
+	fmt.Fprintf(&b, "# %s\n\n", w.text(r.Campaign))
 	if r.Description != "" {
-		fmt.Fprintf(&b, "%s\n\n", markdown.Text(term.CleanLine(r.Description)))
+		fmt.Fprintf(&b, "%s\n\n", w.text(term.CleanLine(r.Description)))
 	}
 	if !r.Began.IsZero() {
-		fmt.Fprintf(&b, "From %s to %s: %s.\n", r.Began.Local().Format(time.DateTime), r.Ended.Local().Format("2006-01-02 15:04:05 MST"), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
+		fmt.Fprintf(&b, "From the first submission, %s, to the last end, %s: %s.\n", units.FormatSecond(r.Began.Local()), units.FormatSecond(r.Ended.Local()), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
 	}
 	if text := view.Amounts(r.Spent, r.asked...); text != "" {
 		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())
 	}
+	for _, line := range r.adoptions() {
+		fmt.Fprintf(&b, "%s\n", w.text(line))
+	}
 	if text := emptyText(r.Empty); text != "" {
-		fmt.Fprintf(&b, "Warning: %s\n", markdown.Text(text))
+		fmt.Fprintf(&b, "Warning: %s\n", w.text(text))
 	}
 	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}
 	for _, p := range r.Phases {
 		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})
 	}
-	b.WriteString("\n" + markdownTable(rows))
-	b.WriteString(r.Planned.markdown())
+	b.WriteString("\n" + w.table(rows))
+	b.WriteString(r.Planned.markdown(w))
 	if len(r.History) > 0 {
-		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + markdownTable(timeRows(r.History)))
-		b.WriteString("\n## Asked for and used\n\n" + markdownTable(useRows(r.History)))
+		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + w.table(timeRows(r.History)))
+		b.WriteString("\n## Asked for and used\n\n" + w.table(useRows(r.History)))
 	}
 	if rows := troubles(r); len(rows) > 1 {
-		b.WriteString("\n## Failures and retries\n\n" + markdownTable(rows))
+		b.WriteString("\n## Failures and retries\n\n" + w.table(rows))
 	}
 	if rows := r.unread(); len(rows) > 1 {
-		b.WriteString("\n## Metrics without a value\n\n" + markdownTable(rows))
+		b.WriteString("\n## Metrics without a value\n\n" + w.table(rows))
 	}
 	if len(r.Results) > 0 {
 		b.WriteString("\n## Results\n\n")
 		for _, v := range r.Results {
-			b.WriteString("- " + markdown.Text(v.text()) + "\n")
+			b.WriteString("- " + w.text(v.text()) + "\n")
 		}
 	}
 	return b.String()
+}
+
+// adoptions says how many jobs of each phase muster did not run.
+func (r Report) adoptions() (lines []string) {
+	type group struct{ phase, text string }
+	n := map[group]int{}
+	var order []group
+	for _, j := range r.Jobs {
+		if j.Adopted == nil {
+			continue
+		}
+		g := group{j.Phase, j.Adopted.text()}
+		if n[g]++; n[g] == 1 {
+			order = append(order, g)
+		}
+	}
+	for _, g := range order {
+		lines = append(lines, fmt.Sprintf("phase.%s: %s %s.", g.phase, units.Count(n[g], "job"), g.text))
+	}
+	return lines
 }
 
 // unread lists the metrics of which jobs left no value.
@@ -97,14 +131,14 @@ func troubles(r Report) [][]string {
 	return rows
 }
 
-// markdownTable lines columns up, so that the report reads well as text, too.
-func markdownTable(rows [][]string) string {
+// table lines columns up, so that the report reads well as text, too.
+func (w writing) table(rows [][]string) string {
 	for _, row := range rows {
 		for i := range row {
-			row[i] = markdown.Text(row[i])
+			row[i] = w.text(row[i])
 		}
 	}
-	t := term.Table{Gap: " | ", Indent: "| "}
+	t := term.Table{Gap: " | ", Indent: "| ", Width: w.columns}
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -112,8 +146,8 @@ func markdownTable(rows [][]string) string {
 		}
 	}
 	rule := make([]string, len(widths))
-	for i, w := range widths {
-		rule[i] = strings.Repeat("-", w)
+	for i, n := range widths {
+		rule[i] = strings.Repeat("-", n)
 	}
 	for i, row := range rows {
 		t.Row(append(row, "")...)
@@ -121,7 +155,9 @@ func markdownTable(rows [][]string) string {
 			t.Row(append(rule, "")...)
 		}
 	}
-	return t.String()
+	lines := strings.SplitAfterN(t.String(), "\n", 3)
+	lines[1] = strings.ReplaceAll(lines[1], "…", "-") // the rule, where it was shortened
+	return strings.Join(lines, "")
 }
 
 func secs(s float64) string {

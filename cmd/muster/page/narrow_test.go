@@ -90,9 +90,9 @@ func TestPagesInNarrowTerminals(t *testing.T) {
 		Waits: []explain.Wait{{On: "input.weights", Jobs: 240, Open: 3, Address: `phase.base["lr=1e-3,seed=2,task=code,width=512"]`, Kind: planner.HeldKind}}}
 	uses := []advice.Use{{What: "gpu memory", Asked: 64 << 30}}
 	pages := map[string]string{
-		"cost":    cost.Text(80),
+		"cost":    cost.Text(80, 80),
 		"explain": ExplanationText(x, "running on slurm.alpine as 513de27eeec68d38d9791465f72acada, node gpu0123: for 1m 17s", 80),
-		"advise":  AdviceText(advice.Report{Launches: 3, Phases: []advice.History{{Phase: "finetune", GPU: true, Uses: uses, Jobs: 240, Done: 237, Launches: 248, Failed: 11}}}, 80),
+		"advise":  AdviceText(advice.Report{Launches: 3, Phases: []advice.History{{Phase: "finetune", GPU: true, Uses: uses, Jobs: 240, Done: 237, Launches: 248, Failed: 11}}}, 80, 80),
 	}
 	for name, text := range pages {
 		for line := range strings.Lines(text) {

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/apply/results"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/state"
 )
 
@@ -35,11 +35,12 @@ type resultReport struct {
 	Known bool            `json:"known"`
 	Value json.RawMessage `json:"value,omitempty"`
 	Error string          `json:"error,omitempty"`
+	Lacks string          `json:"lacks,omitempty"` // which metrics that it reads have no value in some jobs
 	Done  int             `json:"done"`
 	Total int             `json:"total"`
 }
 
-func OutputsOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Outputs {
+func OutputsOf(c *lang.Campaign, st *state.State, s selection.Jobs) Outputs {
 	r := Outputs{FormatVersion: FormatVersion, Campaign: c.Name, Jobs: []jobOutputs{}, Results: []resultReport{}}
 	for _, p := range c.Phases {
 		for i := range p.Len() {
@@ -47,14 +48,14 @@ func OutputsOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Outputs {
 			if j == nil || j.Status != state.Completed || !s.Has(j.Address) {
 				continue
 			}
-			o := jobOutputs{Address: j.Address, Axes: j.Axes, Outputs: j.Outputs, Metrics: map[string]json.RawMessage{}}
+			o := jobOutputs{Address: j.Address, Axes: j.Axes.Map(), Outputs: j.Outputs, Metrics: map[string]json.RawMessage{}}
 			for name, text := range j.Metrics {
 				o.Metrics[name] = json.RawMessage(text)
 			}
 			r.Jobs = append(r.Jobs, o)
 		}
 	}
-	for _, v := range results.Of(c, st) {
+	for _, v := range staging.Results(c, st) {
 		r.Results = append(r.Results, resultOf(v))
 	}
 	return r
@@ -71,7 +72,7 @@ func (r Outputs) Raw(name string) (string, error) {
 			return "", fmt.Errorf("result %s cannot be computed: %s", name, v.Error)
 		}
 		if !v.Known {
-			return "", fmt.Errorf("result %s is known after %d of %d jobs", name, v.Done, v.Total)
+			return "", fmt.Errorf("result %s is not known yet: %d of %d jobs are done", name, v.Done, v.Total)
 		}
 		var text string
 		if json.Unmarshal(v.Value, &text) != nil {
@@ -88,23 +89,28 @@ func (v resultReport) text() string {
 	case v.Error != "":
 		return fmt.Sprintf("result.%s: cannot be computed: %s", v.Name, term.CleanLine(v.Error))
 	case !v.Known:
-		return fmt.Sprintf("result.%s: known after %d of %d", v.Name, v.Done, v.Total)
+		return fmt.Sprintf("result.%s: not known yet: %d of %d jobs done", v.Name, v.Done, v.Total)
 	}
-	return fmt.Sprintf("result.%s = %s", v.Name, term.CleanLine(string(v.Value)))
+	text := fmt.Sprintf("result.%s = %s", v.Name, term.CleanLine(string(v.Value)))
+	if v.Lacks != "" {
+		text += "  (" + term.CleanLine(v.Lacks) + ")"
+	}
+	return text
 }
 
 // resultOf is a result as the campaign has it.
 func resultOf(v lang.ResultValue) resultReport {
-	return resultReport{v.Name, v.Known, json.RawMessage(v.JSON), v.Error, v.Done, v.Total}
+	return resultReport{v.Name, v.Known, json.RawMessage(v.JSON), v.Error, v.Lacks, v.Done, v.Total}
 }
 
-// Text is the page of `muster outputs`.
-func (r Outputs) Text() string {
+// Text is the page of `muster outputs`, its rows in so many columns; 0 = as many as
+// they take.
+func (r Outputs) Text(columns int) string {
 	var b strings.Builder
 	if len(r.Jobs) == 0 {
 		b.WriteString("No job is done yet.\n")
 	}
-	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Left, term.Right}}
+	t := term.Table{Indent: "  ", Width: columns, Align: []term.Align{term.Left, term.Left, term.Right}}
 	for _, j := range r.Jobs {
 		for i, o := range j.Outputs {
 			address := ""

@@ -1,7 +1,6 @@
-// Package page holds what commands answer: each a value that is its JSON
-// document, made of a campaign and its state, and its text for people. It asks
-// nobody, prints nothing and knows no clock: what is here is what was seen,
-// put into words.
+// Package page holds the answers of commands. An answer is a value made from a
+// campaign and its state; it is its own JSON document and formats its text for
+// people. The package asks no backend, prints nothing and reads no clock.
 package page
 
 import (

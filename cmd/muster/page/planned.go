@@ -170,7 +170,7 @@ func (s plannedSums) plan(phase string, amounts map[string]state.Estimate, share
 }
 
 func (s plannedSums) spend(e state.Entry) {
-	for unit, text := range e.Spent {
+	for unit, text := range e.Spent.All() {
 		for _, sum := range []*plannedSum{s.at(unit, ""), s.at(unit, e.Phase)} {
 			sum.actual = sum.actual.Add(amount.Of(text))
 		}
@@ -324,11 +324,11 @@ func (p *Planned) left() string {
 }
 
 // text is the part of `muster cost`.
-func (p *Planned) text() string {
+func (p *Planned) text(row int) string {
 	if p == nil || p.Billed == 0 {
 		return ""
 	}
-	t := term.Table{Indent: "  ", Align: slices.Repeat([]term.Align{term.Right}, 6)}
+	t := term.Table{Indent: "  ", Width: row, Align: slices.Repeat([]term.Align{term.Right}, 6)}
 	t.Align[0] = term.Left
 	for _, row := range p.cells("  ") {
 		t.Row(row...)
@@ -341,11 +341,11 @@ func (p *Planned) text() string {
 }
 
 // markdown is the part of `muster report`.
-func (p *Planned) markdown() string {
+func (p *Planned) markdown(w writing) string {
 	if p == nil || p.Billed == 0 {
 		return ""
 	}
-	out := fmt.Sprintf("\n## Planned and actual\n\nFor %d of %s.\n\n%s", p.Billed, units.Count(p.Jobs, "planned job"), markdownTable(p.cells("")))
+	out := fmt.Sprintf("\n## Planned and actual\n\nFor %d of %s.\n\n%s", p.Billed, units.Count(p.Jobs, "planned job"), w.table(p.cells("")))
 	if left := p.left(); left != "" {
 		out += "\n" + strings.ToUpper(left[:1]) + left[1:] + "\n"
 	}

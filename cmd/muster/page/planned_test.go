@@ -19,7 +19,7 @@ func TestPlannedAndActual(t *testing.T) {
 		return &state.Forecast{Amounts: e, Phases: map[string]state.PhaseForecast{phase: {Jobs: jobs, Amounts: e}}, Median: median, P90: 2 * median}
 	}
 	entry := func(address, phase string, attempt int, plan, usd string) state.Entry {
-		return state.Entry{Address: address, Phase: phase, Attempt: attempt, Plan: plan, Backend: "sim.s", Spent: state.Amounts{"usd": usd}}
+		return state.Entry{Address: address, Phase: phase, Attempt: attempt, Plan: plan, Backend: "sim.s", Spent: state.TextsOf(state.Amounts{"usd": usd})}
 	}
 	ended := func(at time.Duration) *state.Job {
 		return &state.Job{Status: state.Completed, Attempts: []state.Attempt{{N: 1, Ended: begun.Add(at)}}}
@@ -59,12 +59,12 @@ func TestPlannedAndActual(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	for _, line := range []string{"planned and actual, for 11 of 14 planned jobs", "1.46×", "1 attempt not compared", "walltime        1h"} {
-		if !strings.Contains(r.Text(100), line) {
-			t.Errorf("%q is not in\n%s", line, r.Text(100))
+		if !strings.Contains(r.Text(100, 0), line) {
+			t.Errorf("%q is not in\n%s", line, r.Text(100, 0))
 		}
 	}
 	st.Approvals = st.Approvals[:1]
-	if r := CostOf(&lang.Campaign{Name: "c"}, st, begun); r.Planned != nil || strings.Contains(r.Text(100), "planned") {
+	if r := CostOf(&lang.Campaign{Name: "c"}, st, begun); r.Planned != nil || strings.Contains(r.Text(100, 0), "planned") {
 		t.Errorf("without a forecast: %+v", r.Planned)
 	}
 }

@@ -11,13 +11,14 @@ import (
 // durations seconds, rates decimal text; zero limits are left out.
 type poolDocument struct {
 	Name  string `json:"name,omitempty"` // left out where the backend has only one
+	Kind  string `json:"kind,omitempty"` // "queue", "machine", "host", "rental"
 	Word  string `json:"word,omitempty"` // the site's own for a pool: "partition"
 	CPUs  int    `json:"cpus,omitempty"` // of one node, as memory and gpus
 	Mem   int64  `json:"memory,omitempty"`
 	GPUs  int    `json:"gpus,omitempty"`
 	Model string `json:"gpu_model,omitempty"`
 	Class string `json:"gpu_class,omitempty"`
-	// GPUMem is of one device.
+	// GPUMem is the memory of one device.
 	GPUMem int64 `json:"gpu_memory,omitempty"`
 
 	MinNodes  int     `json:"min_nodes,omitempty"`
@@ -25,6 +26,7 @@ type poolDocument struct {
 	MaxTime   float64 `json:"max_seconds,omitempty"`
 	MaxJobs   int     `json:"max_jobs,omitempty"`   // running at once
 	MaxSubmit int     `json:"max_submit,omitempty"` // queued or running at once
+	SubmitBy  string  `json:"max_submit_by,omitempty"`
 	Arrays    bool    `json:"arrays,omitempty"`
 
 	Testing   bool     `json:"testing,omitempty"`
@@ -44,6 +46,7 @@ type poolDocument struct {
 	Clocks     []clockDocument `json:"clocks,omitempty"`
 	Home       string          `json:"home,omitempty"`
 	Filesystem string          `json:"filesystem,omitempty"`
+	Queue      string          `json:"queue,omitempty"` // the identity of what keeps its jobs
 
 	Facts map[string]factDocument `json:"facts,omitempty"`
 }
@@ -101,10 +104,10 @@ func (b Backend) MarshalJSON() ([]byte, error) {
 
 func documentOf(p offer.Pool) poolDocument {
 	d := poolDocument{
-		Name: p.Name, Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
-		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, Arrays: p.Arrays,
+		Name: p.Name, Kind: string(p.Kind), Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
+		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
 		Testing: p.Testing, StandsFor: p.StandsFor, Idle: p.Idle, Total: p.Total, Others: p.Others, Wait: p.Wait.Seconds(), Price: rates(p.Price),
-		WholeNode: p.WholeNode, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem,
+		WholeNode: p.WholeNode, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Queue: p.Queue,
 	}
 	if p.Wait < 0 {
 		d.Wait = -1

@@ -80,8 +80,8 @@ func TestEveryFactOfAPoolIsInItsJSON(t *testing.T) {
 func TestPoolsInJSON(t *testing.T) {
 	for want, b := range map[string]Backend{
 		`{"name":"a","problem":"no route","pools":[]}`: {Name: "a", Problem: "no route"},
-		`{"name":"a","pools":[{"word":"machine","cpus":4,"idle":0,"total":4,"wait_seconds":0,"price":{"known":true}}]}`: {Name: "a", Pools: []offer.Pool{
-			{Backend: "a", Word: "machine", CPUs: 4, Total: 4, Price: offer.Price{Known: true}}}},
+		`{"name":"a","pools":[{"kind":"machine","word":"machine","cpus":4,"idle":0,"total":4,"wait_seconds":0,"price":{"known":true}}]}`: {Name: "a", Pools: []offer.Pool{
+			{Backend: "a", Kind: offer.MachinePool, Word: "machine", CPUs: 4, Total: 4, Price: offer.Price{Known: true}}}},
 		`{"name":"a","pools":[{"name":"aa100","gpus":3,"gpu_model":"A100","max_seconds":86400,"idle":-1,"wait_seconds":-1,"price":{"known":true,"service_units_per_gpu_hour":"108.2"}}]}`: {Name: "a", Pools: []offer.Pool{
 			{Name: "aa100", GPUs: 3, GPUModel: "A100", MaxTime: 24 * time.Hour, Idle: -1, Wait: -1, Price: offer.Price{Known: true, SUPerGPUHour: "108.2"}}}},
 	} {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
@@ -56,15 +57,31 @@ func (p Pull) Text() string {
 		text += fmt.Sprintf("; %d outputs were not copied", n)
 	}
 	if usd := billed.Total(); usd.IsPositive() {
-		text += fmt.Sprintf("; what was copied now is billed %s where it left, which is not in the ledger", amount.Words("usd", usd.String()))
+		text += fmt.Sprintf("; the backend bills %s for this transfer, which the ledger does not include", amount.Words("usd", usd.String()))
 	}
 	return text + ".\n"
 }
 
-// Diagnostics tell of each output that was not copied.
+// Diagnostics tell why outputs were not copied: each reason once, as that of a
+// host that is gone.
 func (p Pull) Diagnostics() (l diag.List) {
-	for _, f := range p.Failed {
-		l.Append(diag.Diagnostic{Summary: "An output was not copied", Detail: fmt.Sprintf("%s, output %q: %s.", f.Address, f.Output, f.Error)})
+	for i, f := range p.Failed {
+		same := func(g Unpulled) bool { return g.Error == f.Error }
+		if slices.ContainsFunc(p.Failed[:i], same) {
+			continue
+		}
+		d := diag.Diagnostic{Summary: "An output was not copied", Detail: fmt.Sprintf("%s, output %q: %s.", f.Address, f.Output, f.Error)}
+		more := 0
+		for _, g := range p.Failed[i+1:] {
+			if same(g) {
+				more++
+			}
+		}
+		if more > 0 {
+			d.Summary = fmt.Sprintf("%d outputs were not copied", more+1)
+			d.Detail = fmt.Sprintf("%s, output %q, and %d more: %s.", f.Address, f.Output, more, f.Error)
+		}
+		l.Append(d)
 	}
 	return l
 }

@@ -55,7 +55,7 @@ type rehearsedRun struct {
 	Resumed  int           `json:"resumed,omitempty"`  // how often somebody came
 }
 
-func RehearsalOf(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []rehearse.Run) Rehearsal {
+func RehearsalOf(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []rehearse.Result) Rehearsal {
 	out := Rehearsal{FormatVersion: FormatVersion, Campaign: p.Campaign, Plan: p.ID, Now: p.Now, Seed: seed, Runs: len(runs),
 		Jobs: p.Counts.Run + p.Counts.Retry + p.Counts.Rerun, Figures: map[string]rehearsedRange{}, Endings: []rehearsedEnding{}, Assumed: stage.Assumed()}
 	for _, f := range rehearsedFigures(p, runs) {

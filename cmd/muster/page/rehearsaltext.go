@@ -34,7 +34,7 @@ type rehearsedFigure struct {
 var rehearsedUnits = map[string]string{"usd": "money", "service_units": "service units", "gpu_hours": "GPU-hours", "cpu_hours": "CPU-hours", "node_hours": "node-hours"}
 
 // rehearsedFigures are the rows, in the order of a plan's cost table.
-func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
+func rehearsedFigures(p *planner.Plan, runs []rehearse.Result) []rehearsedFigure {
 	var out []rehearsedFigure
 	list := rehearse.Units(runs)
 	for _, u := range list {
@@ -55,7 +55,7 @@ func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
 		out = append(out, f)
 	}
 	w := p.Forecast.Walltime
-	took := rehearsedFigure{name: "walltime", unit: "walltime_s", spread: rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Seconds() }),
+	took := rehearsedFigure{name: "walltime", unit: "walltime_s", spread: rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Seconds() }),
 		show: func(v float64) string {
 			return units.FormatDuration(time.Duration(v * float64(time.Second)).Round(time.Second))
 		}}
@@ -66,17 +66,17 @@ func rehearsedFigures(p *planner.Plan, runs []rehearse.Run) []rehearsedFigure {
 	count := func(v float64) string { return units.FormatCount(int64(v + 0.5)) }
 	for _, c := range []struct {
 		name, unit string
-		of         func(rehearse.Run) int
+		of         func(rehearse.Result) int
 		always     bool
 	}{
-		{"failed jobs", "failed", func(r rehearse.Run) int { return r.Failed }, true},
-		{"held jobs", "held", func(r rehearse.Run) int { return r.Held }, true},
-		{"blocked jobs", "blocked", func(r rehearse.Run) int { return r.Blocked }, false},
-		{"never started", "left", func(r rehearse.Run) int { return r.Left }, false},
-		{"retries", "retries", func(r rehearse.Run) int { return r.Retries }, false},
-		{"resumed", "resumed", func(r rehearse.Run) int { return r.Visits }, false},
+		{"failed jobs", "failed", func(r rehearse.Result) int { return r.Failed }, true},
+		{"held jobs", "held", func(r rehearse.Result) int { return r.Held }, true},
+		{"blocked jobs", "blocked", func(r rehearse.Result) int { return r.Blocked }, false},
+		{"never started", "left", func(r rehearse.Result) int { return r.Left }, false},
+		{"retries", "retries", func(r rehearse.Result) int { return r.Retries }, false},
+		{"resumed", "resumed", func(r rehearse.Result) int { return r.Visits }, false},
 	} {
-		s := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return float64(c.of(r)) })
+		s := rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return float64(c.of(r)) })
 		if c.always || s.Max > 0 {
 			out = append(out, rehearsedFigure{name: c.name, unit: c.unit, spread: s, show: count})
 		}
@@ -98,7 +98,7 @@ func shownAmount(unit, text string) string {
 
 // aboveAtMost says in how many rehearsals more was spent than the plan says may be,
 // and why, "" where in none.
-func aboveAtMost(p *planner.Plan, runs []rehearse.Run) (out string) {
+func aboveAtMost(p *planner.Plan, runs []rehearse.Result) (out string) {
 	for _, u := range rehearse.Units(runs) {
 		line := forecast.LineOf(p.Forecast.All(), u)
 		if line.Unit == "" || line.AtMost.Mark == forecast.Unknown {
@@ -121,7 +121,7 @@ func aboveAtMost(p *planner.Plan, runs []rehearse.Run) (out string) {
 	return out
 }
 
-func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []rehearse.Run, style term.Style) string {
+func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []rehearse.Result, style term.Style) string {
 	var b strings.Builder
 	times := "once"
 	if len(runs) > 1 {
@@ -164,7 +164,7 @@ func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []r
 		assumed = append(assumed, text)
 	}
 	for _, text := range append(assumed, "waits in queues as quoted, boots as quoted and billed",
-		"not played: strangers in the queue beyond the quoted wait, price changes that nobody declares") {
+		"not simulated: other users' jobs beyond the quoted wait, and undeclared price changes") {
 		for i, line := range term.Wrap(text, max(style.Width, 60)-6) {
 			indent := "    "
 			if i > 0 {
@@ -178,7 +178,7 @@ func RehearsalText(p *planner.Plan, stage *rehearse.Stage, seed uint64, runs []r
 
 // histograms are the rows that differ from rehearsal to rehearsal and that a
 // decision hangs on.
-func histograms(p *planner.Plan, runs []rehearse.Run, style term.Style) string {
+func histograms(p *planner.Plan, runs []rehearse.Result, style term.Style) string {
 	if len(runs) < 10 || !style.UTF8 {
 		return ""
 	}
@@ -202,7 +202,7 @@ func histograms(p *planner.Plan, runs []rehearse.Run, style term.Style) string {
 }
 
 // completedText says how often all was done.
-func completedText(runs []rehearse.Run) string {
+func completedText(runs []rehearse.Result) string {
 	n := 0
 	for _, r := range runs {
 		if r.Failed+r.Held+r.Blocked+r.Left == 0 {
@@ -210,9 +210,9 @@ func completedText(runs []rehearse.Run) string {
 		}
 	}
 	if n == len(runs) {
-		return fmt.Sprintf("in all of %d rehearsals every job was done", n)
+		return fmt.Sprintf("every job was done in all %d rehearsals", n)
 	}
-	return fmt.Sprintf("in %d of %d rehearsals every job was done", n, len(runs))
+	return fmt.Sprintf("every job was done in %d of %d rehearsals", n, len(runs))
 }
 
 // endingText is one way in which rehearsals ended early: "in 12 of 100
@@ -229,7 +229,7 @@ func endingText(e rehearse.Ending, runs int) string {
 	return fmt.Sprintf("in %d of %d rehearsals %s, with %s %s left", e.Count, runs, e.Why, left, word)
 }
 
-func lateRuns(p *planner.Plan, b planner.BudgetCheck, runs []rehearse.Run) int {
+func lateRuns(p *planner.Plan, b planner.BudgetCheck, runs []rehearse.Result) int {
 	n := 0
 	for _, r := range runs {
 		if !b.Deadline.IsZero() && p.Now.Add(r.Took).After(b.Deadline) {

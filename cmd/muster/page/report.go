@@ -2,17 +2,19 @@ package page
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/cmd/muster/selection"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/evidence"
-	"github.com/muster-run/muster/planner/lateness"
+	"github.com/muster-run/muster/planner/fit"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/state"
 )
 
@@ -29,22 +31,22 @@ type Report struct {
 	Unpriced      map[string]int  `json:"unpriced"`          // by unit, as in Cost
 	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
-	Began         time.Time       `json:"began,omitzero"`
+	Began         time.Time       `json:"began,omitzero"` // the first submission of a job that ended
+	Ended         time.Time       `json:"ended,omitzero"` // the last end of one
 
 	asked []string // as in Cost
-
-	Ended time.Time `json:"ended,omitzero"`
 }
 
 type phaseReport struct {
 	Phase     string  `json:"phase"`
 	Jobs      int     `json:"jobs"`
 	Completed int     `json:"completed"`
+	Adopted   int     `json:"adopted"` // of those completed: muster did not run them
 	Retried   int     `json:"retried"`
 	Failed    int     `json:"failed"` // failed or held now
 	Median    float64 `json:"median_seconds"`
 	Longest   float64 `json:"longest_seconds"`
-	Queued    float64 `json:"queue_seconds"` // median wait from submission to start
+	Queued    float64 `json:"queue_seconds"` // the median of History
 }
 
 type jobReport struct {
@@ -63,7 +65,8 @@ type jobReport struct {
 	Started  time.Time                  `json:"started,omitzero"`
 	Ended    time.Time                  `json:"ended,omitzero"`
 	Failures []string                   `json:"failures,omitempty"` // class of each failed attempt
-	Mark     lateness.Mark              `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
+	Adopted  *Adoption                  `json:"adopted,omitempty"`  // its result is files that muster did not make
+	Mark     history.Mark               `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
 	Unread   map[string]string          `json:"unread,omitempty"` // metrics without a value, and why
 }
@@ -76,27 +79,28 @@ func (r Report) unpriced() (text string) {
 	return text
 }
 
-func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
+func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 	r := Report{FormatVersion: FormatVersion, Campaign: c.Name, Description: c.Description, Jobs: []jobReport{}, Phases: []phaseReport{}, Spent: state.Amounts{}, Unpriced: map[string]int{}}
 	r.Results = OutputsOf(c, st, s).Results
 	r.History = historyOf(c, st, s)
 	r.Planned = plannedOf(c, st)
 	r.asked = asked(c)
-	r.Empty = emptyOutputs(c, s, st.Job)
+	r.Empty = emptyOutputs(c, s, st)
 	for _, e := range st.Ledger {
-		r.Spent.Add(e.Spent)
+		r.Spent.Add(e.Spent.Map())
 		for _, unit := range e.Unpriced {
 			r.Unpriced[unit]++
 		}
 	}
+	var fits fit.Budget
 	for _, p := range c.Phases {
 		ph := phaseReport{Phase: p.Name, Jobs: p.Len()}
-		var ran, queued []float64
+		var ran []float64
 		records := make([]*state.Job, p.Len())
 		for i := range records {
 			records[i] = st.Recalled(p.Address(i))
 		}
-		pace := lateness.Of(p, records, st.Definitions)
+		pace := history.PaceOf(p, records, st.Definitions, &fits)
 		for i := range p.Len() {
 			j := records[i]
 			if j == nil || !s.Has(j.Address) {
@@ -105,16 +109,18 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 			jr := jobReportOf(p, j)
 			jr.Mark, _, _ = pace.Completed(i)
 			r.Jobs = append(r.Jobs, jr)
-			r.span(jr)
+			r.span(j)
 			ph.count(p, j)
-			if last := j.Last(); jr.Seconds > 0 && last != nil {
+			if jr.Seconds > 0 {
 				ran = append(ran, jr.Seconds)
-				if !last.Queued.IsZero() && !last.Started.IsZero() { // a retry by a host's queue was never queued here
-					queued = append(queued, max(0, last.Started.Sub(last.Queued).Seconds()))
-				}
 			}
 		}
-		ph.Median, ph.Longest, ph.Queued = median(ran), longest(ran), median(queued)
+		ph.Median, ph.Longest = median(ran), longest(ran)
+		for _, h := range r.History {
+			if h.Phase == p.Name {
+				ph.Queued = h.Median.Queue
+			}
+		}
 		r.Phases = append(r.Phases, ph)
 	}
 	return r
@@ -122,7 +128,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s chosen.Jobs) Report {
 
 // historyOf is where the time of the selected jobs went, and what they used of
 // what they asked for.
-func historyOf(c *lang.Campaign, st *state.State, s chosen.Jobs) []historyReport {
+func historyOf(c *lang.Campaign, st *state.State, s selection.Jobs) []historyReport {
 	out := []historyReport{}
 	for _, h := range advice.HistoryOf(advice.Input{Campaign: c, State: st}, s.Has) {
 		out = append(out, historyReportOf(h))
@@ -130,24 +136,44 @@ func historyOf(c *lang.Campaign, st *state.State, s chosen.Jobs) []historyReport
 	return out
 }
 
-func (r *Report) span(j jobReport) {
-	if !j.Started.IsZero() && (r.Began.IsZero() || j.Started.Before(r.Began)) {
-		r.Began = j.Started
+// span takes a job that ended into the time from the first submission to the last
+// end. Submissions have this machine's clock; starts before the last may have that of
+// a host whose clock was set since. An adopted job never ran, so it does not count.
+func (r *Report) span(j *state.Job) {
+	last := j.Last()
+	if last == nil || j.Adopted() || last.Started.IsZero() || last.Ended.IsZero() {
+		return
 	}
-	if j.Ended.After(r.Ended) {
-		r.Ended = j.Ended
+	if first := submitted(j); r.Began.IsZero() || first.Before(r.Began) {
+		r.Began = first
 	}
+	if last.Ended.After(r.Ended) {
+		r.Ended = last.Ended
+	}
+}
+
+// submitted is when a job was first submitted, as far as that is recorded.
+func submitted(j *state.Job) time.Time {
+	for _, at := range []time.Time{j.Attempts[0].Queued, j.Attempts[0].Intent} {
+		if !at.IsZero() {
+			return at
+		}
+	}
+	return j.Last().Started
 }
 
 func (ph *phaseReport) count(p *lang.Phase, j *state.Job) {
 	if j.Status == state.Completed {
 		ph.Completed++
 	}
+	if j.Adopted() {
+		ph.Adopted++
+	}
 	if j.Status == state.Failed || j.Status == state.Held {
 		ph.Failed++
 	}
 	for k := range j.Attempts {
-		if k > 0 && !evidence.GoesOn(p, j, k-1) {
+		if k > 0 && !history.GoesOn(p, j, k-1) {
 			ph.Retried++
 			break
 		}
@@ -155,26 +181,48 @@ func (ph *phaseReport) count(p *lang.Phase, j *state.Job) {
 }
 
 func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
-	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes, Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, GPUMax: -1, Metrics: map[string]json.RawMessage{}}
+	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes.Map(), Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, GPUMax: -1, Metrics: map[string]json.RawMessage{}}
 	r.Unread = j.Unread
 	for name, text := range j.Metrics {
 		r.Metrics[name] = json.RawMessage(text)
 	}
 	for k, at := range j.Attempts {
-		if at.Class != "" && !evidence.GoesOn(p, j, k) {
+		if at.Class != "" && !history.GoesOn(p, j, k) {
 			r.Failures = append(r.Failures, at.Class)
 		}
+	}
+	if r.Adopted = AdoptionOf(j); r.Adopted != nil {
+		r.Attempts, r.Backend = 0, j.Last().Backend
+		return r
 	}
 	if last := j.Last(); last != nil {
 		r.Backend, r.Started, r.Ended = last.Backend, last.Started, last.Ended
 		if !last.Ended.IsZero() && !last.Started.IsZero() {
-			r.Seconds = last.Ended.Sub(last.Started).Seconds() + evidence.Before(p, j).Seconds()
+			r.Seconds = last.Ended.Sub(last.Started).Seconds() + history.Before(p, j).Seconds()
 		}
 		if last.Usage != nil {
 			r.CPU, r.MaxRSS, r.GPUMax = last.Usage.CPU, last.Usage.MaxRSS, last.Usage.GPUMaxMem
 		}
 	}
 	return r
+}
+
+// An Adoption says who had files adopted that muster did not make, and when.
+type Adoption struct {
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// AdoptionOf is that of a job's result, nil where muster made it.
+func AdoptionOf(j *state.Job) *Adoption {
+	if !j.Adopted() {
+		return nil
+	}
+	return &Adoption{j.Last().Adopter, j.Last().Ended}
+}
+
+func (a *Adoption) text() string {
+	return fmt.Sprintf("adopted on %s by %s, not run by muster", a.At.Format("2006-01-02"), term.CleanLine(a.By))
 }
 
 func median(v []float64) float64 {

@@ -33,7 +33,7 @@ func (s Seen) as(j *state.Job) *state.Job {
 		now.Status, now.Class = state.Failed, o.Class
 	case offer.Cancelled:
 		now.Status, now.Class = state.Cancelled, o.Class
-		if o.Reason == offer.Blocked {
+		if o.GivenUp() {
 			now.Class = offer.Blocked
 		}
 	default:
@@ -69,8 +69,8 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 		return
 	}
 	v.Status, v.Class, v.Exit, v.Signal = string(o.Status), o.Class, o.Exit, o.Signal
-	if o.Status == offer.Cancelled && o.Reason == offer.Blocked {
-		v.Status, v.Class, v.Reason = blocked, "", "waits for what it comes after, and is submitted again when that is done"
+	if o.GivenUp() {
+		v.Status, v.Class, v.Reason = blocked, "", "waits for its dependency, and is submitted again when that is done"
 		return
 	}
 	if o.Node != "" {
@@ -79,7 +79,7 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	if o.Status == offer.Running && !o.Started.IsZero() {
 		v.Since = o.Started
 	}
-	if o.Reason == offer.CampaignHeld && len(st.Holds) == 0 { // it has not been told yet
+	if o.Cause == offer.CampaignHeld && len(st.Holds) == 0 { // it has not been told yet
 		o.Reason = "waits for `muster apply`"
 	}
 	if o.Reason != "" || o.Status != offer.Status(j.Status) {
@@ -94,12 +94,12 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	}
 }
 
-// unknown is how a job stands whose backend, or host of it, cannot be asked.
+// unknown is the status of a job whose backend, or its host, cannot be asked.
 // What was heard last stays.
 func (v *JobStatus) unknown(why string, since time.Time) {
 	v.Start = time.Time{}
 	if !since.IsZero() {
 		v.Since = since
 	}
-	v.Status, v.Reason = unknown, strings.TrimSpace("last heard of as "+v.Status+"; "+why)
+	v.Status, v.Reason = unknown, strings.TrimSpace("last seen "+v.Status+"; "+why)
 }

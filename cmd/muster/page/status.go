@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-run/muster/cmd/muster/chosen"
+	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/lateness"
-	"github.com/muster-run/muster/planner/stuck"
+	"github.com/muster-run/muster/planner/explain"
+	"github.com/muster-run/muster/planner/fit"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/state"
 )
 
@@ -65,10 +66,10 @@ type JobStatus struct {
 	// Mark says that a job runs longer than expected ("late", "overdue"), or
 	// completed in too little time ("suspect"), by what completed jobs of its
 	// phase took: Expected, in seconds.
-	Mark     lateness.Mark `json:"mark,omitempty"`
-	Expected float64       `json:"expected_seconds,omitempty"`
+	Mark     history.Mark `json:"mark,omitempty"`
+	Expected float64      `json:"expected_seconds,omitempty"`
 	took     time.Duration
-	alike    int // further jobs that this line of the table stands for
+	alike    int // further jobs that this line of the table includes
 }
 
 // blocked is the status of a job that has no record and waits for what will
@@ -86,19 +87,20 @@ const unknown = "unknown"
 type statusMaker struct {
 	st     *state.State
 	seen   Seen
-	chosen chosen.Jobs
+	chosen selection.Jobs
 	stuck  map[string]string // by address, what blocks it
 	now    time.Time
 	old    func(*state.Job) bool
 	report Status
+	fits   fit.Budget
 }
 
 // StatusOf is how the chosen jobs stand, with what the backends say where they
 // were asked.
-func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, now time.Time) Status {
-	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: stuck.JobsAs(c, st, seen.as), old: st.Old()}
+func StatusOf(c *lang.Campaign, st *state.State, jobs selection.Jobs, seen Seen, now time.Time) Status {
+	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: explain.StuckAs(c, st, seen.as), old: st.Old()}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
-		Unreachable: seen.Unreachable, Empty: emptyOutputs(c, jobs, st.Job)}
+		Unreachable: seen.Unreachable, Empty: emptyOutputs(c, jobs, st)}
 	for _, f := range seen.Findings {
 		m.report.Findings = append(m.report.Findings, f.Address+": "+f.Detail)
 	}
@@ -116,7 +118,7 @@ func StatusOf(c *lang.Campaign, st *state.State, jobs chosen.Jobs, seen Seen, no
 
 func (m *statusMaker) phase(p *lang.Phase) {
 	ps := PhaseStatus{Phase: p.Name, Counts: map[string]int{}, Note: m.note(p)}
-	pace := lateness.Of(p, m.records(p), m.st.Definitions)
+	pace := history.PaceOf(p, m.records(p), m.st.Definitions, &m.fits)
 	for i := range p.Len() {
 		address := p.Address(i)
 		if !m.chosen.Has(address) {
@@ -175,7 +177,7 @@ func (m *statusMaker) records(p *lang.Phase) []*state.Job {
 }
 
 // judge marks a job whose time is not what was measured of others.
-func (s *JobStatus) judge(pace *lateness.Phase, cell int, j *state.Job, now time.Time) {
+func (s *JobStatus) judge(pace *history.Pace, cell int, j *state.Job, now time.Time) {
 	if j == nil {
 		return
 	}
@@ -198,7 +200,7 @@ func (s JobStatus) markText() string {
 	switch s.Mark {
 	case "":
 		return ""
-	case lateness.Suspect:
+	case history.Suspect:
 		return fmt.Sprintf("suspect: it took %s, and %s was expected", units.FormatDuration(s.took.Round(time.Second)), units.FormatDuration(expected.Round(time.Second)))
 	}
 	return fmt.Sprintf("%s: %.1f × the expected %s", s.Mark, s.took.Seconds()/s.Expected, units.FormatDuration(expected.Round(time.Second)))
@@ -216,7 +218,7 @@ func (m *statusMaker) note(p *lang.Phase) string {
 	if b, ok := m.st.Breakers[p.Name]; ok {
 		return "breaker open: " + b.Reason
 	}
-	if v := stuck.SmokeFailed(p, m.st); v != nil {
+	if v := explain.SmokeFailed(p, m.st); v != nil {
 		return "smoke failed: " + v.Message
 	}
 	return ""
@@ -261,7 +263,7 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	if root := m.stuck[address]; root != "" {
 		return JobStatus{Address: address, Status: blocked, Reason: "waits for " + root}
 	}
-	if stuck.Unstarted(j) {
+	if explain.Unstarted(j) {
 		return JobStatus{Address: address, Status: "pending"}
 	}
 	s := JobStatus{Address: address, Name: j.Name, Status: string(j.Status), Class: j.Class, Reason: j.Reason, Since: j.Updated, Retry: j.Retry}

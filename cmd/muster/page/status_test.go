@@ -24,7 +24,7 @@ func TestStatusOfAHostThatARunLost(t *testing.T) {
 		t.Errorf("on the host that answers: %+v", got)
 	}
 	got := m.job("phase.t", at("h2", "22"))
-	if got.Status != "unknown" || since(got, now) != "since 5m" || got.Reason != "last heard of as running; cannot reach h2" || !active(got.Status) {
+	if got.Status != "unknown" || since(got, now) != "since 5m" || got.Reason != "last seen running; cannot reach h2" || !active(got.Status) {
 		t.Errorf("on the host that is away: %+v, %s", got, since(got, now))
 	}
 	m.seen.Jobs = map[string]offer.Observation{"22": {Token: "22", Presence: offer.Found, Status: offer.Running}}
@@ -63,10 +63,9 @@ campaign "c"
 ? backend.ssh.far cannot be asked: dial far: connection refused
 
   queued   phase.t["i=3"]  ssh.lab  12m ago  GPU 0 is held by python of ada (pid 4711)
-  unknown  phase.t["i=1"]  ssh.far  since 12m
-      last heard of as running; dial far: connection refused
+  unknown  phase.t["i=1"]  ssh.far  since 12m  last seen running; dial far: connection refused
   unknown  phase.t["i=2"]  ssh.lab  since 12m
-      last heard of as running; host a cannot be reached: no route to host
+      last seen running; host a cannot be reached: no route to host
 `
 	if got := r.Text(term.Style{UTF8: true, Width: term.MaxWidth}, now, false); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/lateness"
+	"github.com/muster-run/muster/planner/history"
 )
 
 // Statuses is how statuses are listed.
@@ -22,7 +22,8 @@ const shownJobs = 10
 // Text is the page of `muster status` at a time; every: with each job.
 func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\ncampaign %q\n\n%s", r.Campaign, phaseTable(r.Phases, style.Width))
+	row := max(style.Row, style.Width)
+	fmt.Fprintf(&b, "\ncampaign %q\n\n%s", r.Campaign, phaseTable(r.Phases, row))
 	if r.selected != "" {
 		fmt.Fprintf(&b, "\n%s\n", r.selected)
 	}
@@ -36,9 +37,9 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 		fmt.Fprintf(&b, "\n! %s\n", strings.Join(term.Wrap(text, style.Width-2), "\n  "))
 	}
 	for _, p := range r.Pauses {
-		fmt.Fprintf(&b, "\n! nothing starts on backend.%s since %s, until its workdir takes files: %s\n", p.Backend, p.At.Local().Format("15:04 on 2006-01-02"), term.CleanLine(p.Reason))
+		fmt.Fprintf(&b, "\n! nothing starts on backend.%s since %s, until its workdir takes files: %s\n", p.Backend, units.FormatTime(p.At.Local()), term.CleanLine(p.Reason))
 	}
-	b.WriteString(jobTable(r.Jobs, now, style.Width, every))
+	b.WriteString(jobTable(r.Jobs, now, row, every))
 	for _, h := range r.Holds {
 		fmt.Fprintf(&b, "\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))
 	}
@@ -59,7 +60,7 @@ func phaseTable(phases []PhaseStatus, width int) string {
 				parts = append(parts, fmt.Sprintf("%d %s", n, s))
 			}
 		}
-		for _, mark := range []lateness.Mark{lateness.Late, lateness.Overdue, lateness.Suspect} {
+		for _, mark := range []history.Mark{history.Late, history.Overdue, history.Suspect} {
 			if n := p.Counts[string(mark)]; n > 0 {
 				parts = append(parts, fmt.Sprintf("%d %s", n, mark))
 			}
@@ -92,8 +93,8 @@ func because(reason string) string {
 	return ": " + term.CleanLine(reason)
 }
 
-// jobTable lists jobs by status: a line each, and below it why it stands so,
-// where that does not fit beside it.
+// jobTable lists jobs by status: a line each, with the reason beside it, or below
+// it where it does not fit.
 func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 	jobs = slices.Clone(jobs)
 	slices.SortStableFunc(jobs, func(x, y JobStatus) int { return slices.Index(Statuses, x.Status) - slices.Index(Statuses, y.Status) })
@@ -111,7 +112,7 @@ func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 		if seen[j.Status]++; seen[j.Status] > shownJobs && !every {
 			continue
 		}
-		rows = append(rows, []string{j.Status, term.CleanLine(j.Address), placed(j), since(j, now)})
+		rows = append(rows, []string{j.Status, term.CleanLine(j.Address), term.CleanLine(placed(j)), since(j, now)})
 		shown = append(shown, j)
 	}
 	room := width - len(t.Indent) - beside(rows)
@@ -135,7 +136,7 @@ func jobTable(jobs []JobStatus, now time.Time, width int, every bool) string {
 	return b.String()
 }
 
-// leastName is what is left of a job's name at least.
+// leastName is how much of a job's name is always shown, in columns.
 const leastName = 24
 
 // beside is how much the columns of jobs take but their names: a long name is
@@ -218,8 +219,8 @@ func placed(j JobStatus) string {
 	return s
 }
 
-// reasons are the lines about why a job stands as it does: how it ended and
-// what for, and the last line of its log.
+// reasons are the lines about why a job has its status: how and why it ended, and
+// the last line of its log.
 func reasons(j JobStatus, now time.Time) (lines []string) {
 	tail := ""
 	if len(j.Tail) > 0 {

@@ -1,11 +1,11 @@
-// Package plugins knows the providers of this binary and those that a campaign
-// finds beside it: their schemas, their versions, and which of them are locked.
+// Package plugins finds the built-in providers and the installed ones that a
+// campaign uses, with their schemas, their versions and their entries in the
+// lock file.
 package plugins
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,18 +14,20 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/delivery"
+	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/schedulers"
 	"github.com/muster-run/muster/providers/sdk"
 	"github.com/muster-run/muster/providers/sim"
-	"github.com/muster-run/muster/providers/slurm"
-	"github.com/muster-run/muster/providers/slurm/node"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
@@ -41,7 +43,13 @@ var Builtins = map[string]Builtin{
 	"local": {local.Schema, func() providers.Provider { return local.New() }},
 	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
-	"slurm": {slurm.Schema, func() providers.Provider { return slurm.New() }},
+}
+
+// init adds the types of batch schedulers.
+func init() {
+	for _, t := range schedulers.Types {
+		Builtins[t.Name()] = Builtin{func() offer.Schema { return delivery.Schema(t) }, func() providers.Provider { return delivery.New(t) }}
+	}
 }
 
 // A Set is the providers that a campaign in a directory can use.
@@ -60,6 +68,27 @@ type Set struct {
 // Launcher starts provider processes as they are needed.
 func (p Set) Launcher() *launch.Launcher {
 	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin, Gate: p.Gate, Person: p.Person})
+}
+
+// A Scripter is a built-in provider that submits scripts, and what its backends can do.
+type Scripter struct {
+	providers.Scripter
+	Can offer.Capabilities
+}
+
+// Scripters are those of some backends' types, by type.
+func Scripters(backends []*lang.Backend) map[string]Scripter {
+	out := map[string]Scripter{}
+	for _, c := range backends {
+		b := Builtins[c.Type]
+		if _, known := out[c.Type]; known || b.New == nil {
+			continue
+		}
+		if s, ok := b.New().(providers.Scripter); ok {
+			out[c.Type] = Scripter{s, b.Schema().Can}
+		}
+	}
+	return out
 }
 
 // IsBuiltin reports whether a type of backend is part of this binary.
@@ -141,14 +170,7 @@ func (p Set) keep(digest string, s offer.Schema) {
 	if p.Keep == "" || err != nil || os.MkdirAll(p.Keep, 0o700) != nil {
 		return
 	}
-	tmp, err := os.CreateTemp(p.Keep, "schema-*")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(b)
-	if errors.Join(err, tmp.Close()) != nil || os.Rename(tmp.Name(), p.schemaFile(digest)) != nil {
-		os.Remove(tmp.Name())
-	}
+	_ = atomicfile.WriteCache(p.schemaFile(digest), b)
 }
 
 // Main runs the parts of muster that are processes of their own:
@@ -164,7 +186,7 @@ func Main(args []string) (int, bool) {
 	case "serve":
 		return serve(args[2:]), true
 	case "node":
-		return node.Main(args[2:]), true
+		return node.Main(args[2:], schedulers.Nodes()...), true
 	case "verify":
 		return verifier.Main(), true
 	}

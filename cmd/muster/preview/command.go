@@ -8,10 +8,11 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
@@ -39,77 +40,104 @@ func (v Preview) Command(pp *planner.PhasePlan, cell int, at place.Decision) (st
 	}
 	folder := "/tmp/muster-" + pp.Result[cell].String()[:12]
 	where.Spool = folder
-	r, diags := p.Render(cell, where)
+	b := backendOf(v.Campaign, s.at.Backend)
+	shape := s.at.Shape
+	if shape.CPUs == 0 {
+		shape = p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)].Shape
+	}
+	spec := jobspec.NewSpec(v.Campaign, p, site.Env(b), unread)
+	job, r, diags := spec.Job(p, jobspec.Launch{Cell: cell, Address: p.Address(cell), Site: where, Shape: shape, Backend: b})
 	if diags.HasErrors() {
 		return "", diags
 	}
-	b := backendOf(v.Campaign, s.at.Backend)
-	job := &providers.Job{Address: p.Address(cell), Phase: p.Name, Name: r.Label, Workdir: where.Workdir, Dir: r.Dir, Image: r.Image, Argv: r.Argv, Shape: s.at.Shape,
-		Setup: site.Setup(b, r.Setup), Env: sheet.JobEnv(site.Env(b), r.Env)}
-	if shape := p.Requests(lang.Run)[p.RequestOf(cell, lang.Run)].Shape; job.Shape.CPUs == 0 {
-		job.Shape = shape
-	}
-	sheet.FillFiles(job, p, r, where.Input)
 	lists := map[string]string{}
 	for name := range r.InputFiles {
 		lists[name] = lang.ListPath(folder, name)
 	}
-	hidden := p.SensitiveIn(lang.Run)
-
-	var w strings.Builder
+	w := writer{job: job, rendered: r, backend: b, hidden: p.SensitiveIn(lang.Run), folder: folder, lists: lists}
 	fmt.Fprintf(&w, "# %s\n# as it runs on %s; it writes to the same outputs as the job\n(\n", term.CleanLine(job.Address), strings.TrimSuffix(s.at.Backend+", "+s.at.Pool, ", "))
+	w.files()
+	w.environment(p.Secrets)
+	w.setup()
+	w.command()
+	w.WriteString(")\n")
+	return w.String(), nil
+}
+
+// A writer writes a job down as a script for /bin/sh.
+type writer struct {
+	strings.Builder
+	job      *providers.Job
+	rendered lang.Rendered
+	backend  *lang.Backend       // nil where the job has no place yet
+	hidden   lang.SensitiveParts // what is named and not shown
+	folder   string              // for the lists of input files
+	lists    map[string]string   // path of the list of each input of several files
+}
+
+// files changes to the job's directory and lists its inputs.
+func (w *writer) files() {
+	r := w.rendered
 	if r.Dir != "" {
 		w.WriteString("cd " + shellFolder(r.Dir) + " || exit\n")
 	}
-	if len(lists) > 0 || r.Image != "" {
-		fmt.Fprintf(&w, "mkdir -p %s || exit\n", folder)
+	if len(w.lists) > 0 || r.Image != "" {
+		fmt.Fprintf(w, "mkdir -p %s || exit\n", w.folder)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.InputFiles)) {
 		w.WriteString("printf '%s\\n'")
 		for _, file := range r.InputFiles[name] {
-			w.WriteString(" " + quoted(file))
+			w.WriteString(" " + shell.Enclose(file))
 		}
-		w.WriteString(" > " + quoted(lists[name]) + "\n")
+		w.WriteString(" > " + shell.Enclose(w.lists[name]) + "\n")
 	}
-	for _, secret := range p.Secrets {
-		fmt.Fprintf(&w, ": \"${%s:?is a secret: set it first}\"; export %s\n", secret.Name, secret.Name)
+}
+
+func (w *writer) environment(secrets []lang.Secret) {
+	for _, secret := range secrets {
+		fmt.Fprintf(w, ": \"${%s:?is a secret: set it first}\"; export %s\n", secret.Name, secret.Name)
 	}
-	for _, e := range wrapper.Environ(job, nil, wrapper.Start{Folder: wrapper.Folder(folder), Lists: lists}) {
+	for _, e := range wrapper.Environ(w.job, nil, wrapper.Start{Folder: wrapper.Folder(w.folder), Lists: w.lists}) {
 		name, value, _ := strings.Cut(e, "=")
 		switch {
 		case name == "PWD" || name == "MUSTER_TOKEN" || name == "MUSTER_LAUNCH" || name == "CUDA_VISIBLE_DEVICES": // of one launch
-		case slices.Contains(hidden.Env, name) || b != nil && b.SecretEnv && b.Env[name] != "":
-			fmt.Fprintf(&w, ": \"${%s:?is sensitive: set it first}\"; export %s\n", name, name)
+		case slices.Contains(w.hidden.Env, name) || w.backend != nil && w.backend.SecretEnv && w.backend.Env[name] != "":
+			fmt.Fprintf(w, ": \"${%s:?is sensitive: set it first}\"; export %s\n", name, name)
 		default:
-			w.WriteString("export " + name + "=" + quoted(value) + "\n")
+			w.WriteString("export " + name + "=" + shell.Enclose(value) + "\n")
 		}
 	}
-	for i, text := range job.Setup {
-		if hidden.Setup && i == len(job.Setup)-1 || b != nil && b.SecretSetup && i == 0 {
+}
+
+func (w *writer) setup() {
+	for i, text := range w.job.Setup {
+		if w.hidden.Setup && i == len(w.job.Setup)-1 || w.backend != nil && w.backend.SecretSetup && i == 0 {
 			w.WriteString("# setup holds a sensitive value and is not shown\n")
 			continue
 		}
 		w.WriteString(strings.TrimSpace(text) + "\n")
 	}
+}
+
+func (w *writer) command() {
+	r := w.rendered
 	switch {
-	case hidden.Command:
-		w.WriteString("# the command holds a sensitive value and is not shown; a secret block hands it over by name\n")
+	case w.hidden.Command:
+		w.WriteString("# the command holds a sensitive value and is not shown; a secret block passes it by name\n")
 	case r.Image != "" && len(r.Argv) == 0:
-		w.WriteString("set -- /bin/sh -c " + quoted(r.Shell) + "\n" + image.Script(job))
+		w.WriteString("set -- /bin/sh -c " + shell.Enclose(r.Shell) + "\n" + image.Script(w.job))
 	case r.Image != "":
-		w.WriteString("set --" + words(r.Argv) + "\n" + image.Script(job))
+		w.WriteString("set --" + words(r.Argv) + "\n" + image.Script(w.job))
 	case len(r.Argv) > 0:
 		w.WriteString("exec" + words(r.Argv) + "\n")
 	default:
 		w.WriteString(strings.TrimRight(r.Shell, "\n") + "\n")
 	}
-	w.WriteString(")\n")
-	return w.String(), nil
 }
 
 func words(argv []string) (out string) {
 	for _, word := range argv {
-		out += " " + quoted(word)
+		out += " " + shell.Enclose(word)
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// Package preview is what a plan would submit: the command of every job and, for
-// Slurm, what sbatch would be given, before anything is.
+// Package preview lists what a plan would submit, before it is submitted: the
+// command of every job and the scripts for a scheduler.
 package preview
 
 import (
@@ -9,11 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/shell"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/place"
@@ -45,27 +46,32 @@ func starts(pp *planner.PhasePlan) (list []start) {
 
 // A Preview is what is shown before anything is submitted.
 type Preview struct {
-	Campaign *lang.Campaign
-	Plan     *planner.Plan
-	Pools    []offer.Pool
+	Campaign  *lang.Campaign
+	Plan      *planner.Plan
+	Pools     []offer.Pool
+	Scripters map[string]plugins.Scripter // by type of backend
 	// Whole selects jobs whose commands are all shown, and no others; nil = of each
 	// shape the first and the last, and what differs between its jobs.
 	Whole func(address string) bool
 }
 
-// Scripts is, for each shape of jobs that would start, the script that Slurm would
-// be given and commands of jobs, as they would run where they are placed; paths
+// Scripts is, for each shape of jobs that would start, the script that a scheduler
+// would be given and commands of jobs, as they would run where they are placed; paths
 // that only the backend knows are shown by name. With mistakes in a command, it is
 // what comes before them.
 func (v Preview) Scripts() (string, diag.List, error) {
 	var b strings.Builder
 	for _, pp := range v.Plan.Phases {
-		for _, like := range v.likes(pp) {
+		likes, diags := v.likes(pp)
+		if diags.HasErrors() {
+			return b.String(), diags, nil
+		}
+		for _, like := range likes {
 			shown, rest := like.shown(pp.Phase, v.Whole)
 			if len(shown) == 0 {
 				continue
 			}
-			if err := v.writeSlurm(&b, like); err != nil {
+			if err := v.writeSubmission(&b, like); err != nil {
 				return b.String(), nil, err
 			}
 			for _, s := range shown {
@@ -148,7 +154,7 @@ func (l *likeJobs) differences(p *lang.Phase, rest int) string {
 		}
 		fmt.Fprintf(&b, "#   %s%s  %s\n", name, strings.Repeat(" ", width-term.Width(name)), text)
 	}
-	fmt.Fprintf(&b, "# All of one: muster plan -show-scripts='%s'\n\n", p.Address(l.starts[1].cell))
+	fmt.Fprintf(&b, "# All of one: muster plan -show-scripts=%s\n\n", shell.Enclose(p.Address(l.starts[1].cell)))
 	return b.String()
 }
 
@@ -166,7 +172,7 @@ func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start, pools []offe
 	s.Input = func(name string) []string {
 		for _, in := range pp.Phase.Raw {
 			if in.Name == name {
-				return site.RawPaths(c.Dir, pp.RawFiles(in, at.cell))
+				return site.RawAt(c.Dir, in, pp.RawFiles(in, at.cell), d.Backend, s.Workdir)
 			}
 		}
 		return inputPaths(pp.Phase, at.cell, name, s.Workdir)
@@ -200,7 +206,7 @@ func scriptText(r lang.Rendered) string {
 		b.WriteString("cd " + shellFolder(r.Dir) + "\n")
 	}
 	for _, e := range r.Env {
-		b.WriteString("export " + e.Name + "=" + quoted(e.Value) + "\n")
+		b.WriteString("export " + e.Name + "=" + shell.Enclose(e.Value) + "\n")
 	}
 	if r.Setup != "" {
 		b.WriteString(strings.TrimSpace(r.Setup) + "\n")
@@ -208,7 +214,7 @@ func scriptText(r lang.Rendered) string {
 	if len(r.Argv) > 0 {
 		words := make([]string, len(r.Argv))
 		for i, w := range r.Argv {
-			words[i] = quoted(w)
+			words[i] = shell.Enclose(w)
 		}
 		b.WriteString("exec " + strings.Join(words, " ") + "\n")
 	}
@@ -226,6 +232,3 @@ func shellFolder(dir string) string {
 	}
 	return shell.Quote(dir)
 }
-
-// quoted is a word as a POSIX shell takes it.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

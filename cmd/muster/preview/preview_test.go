@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
@@ -99,8 +100,8 @@ func TestHomeIsThatOfThePlace(t *testing.T) {
 	d.Backend = "slurm.x"
 	c.Backends = append(c.Backends, &lang.Backend{Type: "slurm", Name: "x", Workdir: "~/my work"})
 	pp.Placements[1] = d
-	v := Preview{Campaign: c, Plan: &planner.Plan{Phases: []*planner.PhasePlan{pp}}, Pools: []offer.Pool{{Backend: "slurm.x", Name: "b", Home: "/home/ada"}}}
-	if got := v.likes(pp); len(got) != 1 || got[0].job.Workdir != "/home/ada/my work" {
+	v := Preview{Campaign: c, Plan: &planner.Plan{Phases: []*planner.PhasePlan{pp}}, Scripters: plugins.Scripters(c.Backends), Pools: []offer.Pool{{Backend: "slurm.x", Name: "b", Home: "/home/ada"}}}
+	if got, _ := v.likes(pp); len(got) != 1 || got[0].job.Workdir != "/home/ada/my work" {
 		t.Errorf("its folder in an array: %+v", got)
 	}
 }

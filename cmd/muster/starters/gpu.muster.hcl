@@ -3,7 +3,7 @@
 #
 #   muster backends  the GPUs that are seen, free or held
 #   muster plan      what would be done, and how long it may take
-#   muster apply     do it; interrupt it as you like, the same command carries on
+#   muster apply     do it; interrupt it at any time, the same command continues
 
 campaign "gpu-sweep" {}
 

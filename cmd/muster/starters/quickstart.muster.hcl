@@ -1,7 +1,7 @@
 # A first campaign: a small sweep on this machine, then a summary of it.
 #
 #   muster plan      what would be done, and how long it may take
-#   muster apply     do it; interrupt it as you like, the same command carries on
+#   muster apply     do it; interrupt it at any time, the same command continues
 
 campaign "quickstart" {
   description = "A sweep over two axes, and a summary"
@@ -21,7 +21,7 @@ grid "sweep" {
 phase "train" {
   grid = grid.sweep
   job {
-    # Replace this by your own program; ${output.result} is where it must write.
+    # Replace this with your own program; ${output.result} is where it must write.
     command = "printf '{\"lr\": %s, \"seed\": %s, \"loss\": %s}\\n' ${cell.lr} ${cell.seed} $(( ${cell.seed} * 10 )) > ${output.result}"
     resources {
       cpus     = 1

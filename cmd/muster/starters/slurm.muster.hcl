@@ -33,7 +33,7 @@ phase "teachers" {
   place { candidates = [backend.slurm.cluster] }
   max_parallel = 5 # sbatch --array=0-9%5
   job {
-    # Replace this by your own program; ${output.weights} is where it must write.
+    # Replace this with your own program; ${output.weights} is where it must write.
     command = "sleep 5; printf '{\"width\": %s, \"seed\": %s}\\n' ${cell.width} ${cell.seed} > ${output.weights}"
     resources {
       # gpus   = 1

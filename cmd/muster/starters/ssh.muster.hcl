@@ -35,7 +35,7 @@ phase "train" {
   grid = grid.sweep
   place { candidates = [backend.ssh.lab] }
   job {
-    # Replace this by your own program; ${output.result} is where it must write.
+    # Replace this with your own program; ${output.result} is where it must write.
     command = "printf '{\"lr\": %s, \"seed\": %s, \"loss\": %s}\\n' ${cell.lr} ${cell.seed} $(( ${cell.seed} * 10 )) > ${output.result}"
     resources {
       # gpus   = 1

@@ -94,8 +94,8 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// within reports whether a path is a folder or lies below it. Both are clean and
-// lead through no links.
+// within reports whether a path is a folder or is below it. Both are clean and
+// contain no links.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -154,19 +154,6 @@ func (g *Guard) Grant() {
 	g.all = true
 }
 
-// Key tells this user's files from files that others put in their place. It is nil
-// where there is none and none is to be made, or can be.
-func (g *Guard) Key(make bool) []byte {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.key == nil && make && g.broken == nil {
-		if key, err := g.store.makeSecret(); err == nil {
-			g.key = key
-		}
-	}
-	return g.key
-}
-
 // LeftOut is the line that names refused items and how to allow them.
 func LeftOut(items []Item) string {
 	return "Left out: " + Summary(items) + ", not trusted yet. `muster apply` shows and asks; " + Env + "=1 allows them once."
@@ -267,7 +254,7 @@ func (g *Guard) State(path string, write bool) error {
 	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
 		return nil
 	}
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !write {
+	if _, err := os.Lstat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) && !write {
 		return nil
 	}
 	if it := OfStore(path); !g.Allows(it) {

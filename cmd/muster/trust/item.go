@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/cmd/muster/plugins"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
@@ -67,7 +68,7 @@ func OfEndpoint(b providers.Backend) (it Item, ok bool) {
 	var settings map[string]json.RawMessage
 	content := string(b.Config)
 	if json.Unmarshal(b.Config, &settings) == nil {
-		if b.Type == "ssh" || b.Type == "slurm" {
+		if plugins.IsBuiltin(b.Type) {
 			for _, name := range tuning {
 				delete(settings, name)
 			}
@@ -147,7 +148,7 @@ func steers(name string) bool {
 	return slices.ContainsFunc(steering, func(begin string) bool { return strings.HasPrefix(name, begin) })
 }
 
-// ofCheck is a command that verifies an output where it lies.
+// ofCheck is a command that verifies an output in place.
 func ofCheck(b providers.Backend, workdir, command string) Item {
 	content := []string{command}
 	if b.Type == "local" {

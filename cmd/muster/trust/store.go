@@ -1,8 +1,8 @@
-// Package trust remembers what this user has allowed campaigns to do, item by item
-// and by content, and decides what a command may do that only looks at one: which
-// programs it starts, where it connects, what it runs there, and what it reads
-// outside the checkout. What was allowed lies in the user's state folder, never in
-// a checkout, and only this user's yes puts something there.
+// Package trust remembers what this user has allowed campaigns to do, item by
+// item and by content. It decides which programs a read-only command may start,
+// where it may connect, what it may run there, and what it may read outside the
+// checkout. It keeps the allowed items in the user's state folder, never in a
+// checkout, and only this user's yes adds one.
 package trust
 
 import (

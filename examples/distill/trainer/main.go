@@ -1,6 +1,6 @@
 // Command trainer trains small neural networks on Iris: a teacher from the
 // labels, a student from a teacher's soft labels, and a summary of them all.
-// It stands for the real thing: it reads files, writes checkpoints and logs,
+// It behaves like a real one: it reads files, writes checkpoints and logs,
 // takes memory, and can fail.
 //
 //	trainer teacher -data F -hidden N -epochs N -cache MIB -out F -log F

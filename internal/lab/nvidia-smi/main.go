@@ -1,6 +1,6 @@
-// Command nvidia-smi stands in for NVIDIA's on a lab host: its figures follow
-// the processes that really run there. A file "gpus" beside it holds one line
-// a device and one for each process of which only the lab knows:
+// Command nvidia-smi replaces NVIDIA's on a lab host: its figures follow the processes that
+// really run there. A file "gpus" beside it has one line for each device and one for each
+// process that only the lab knows:
 //
 //	gpu UUID MIB NAME
 //	process INDEX PID MIB
@@ -27,7 +27,7 @@ type device struct {
 
 type process struct{ pid, mib int }
 
-// context is what the driver itself takes on a device without a process.
+// context is the driver's own memory on a device without a process.
 const context = 3 // MiB
 
 func main() {
@@ -126,7 +126,7 @@ func (d *device) hold(pid, mib int) {
 	d.processes = append(d.processes, process{pid, mib})
 }
 
-// environments adds the processes that say themselves what they hold.
+// environments adds the processes whose environment states their memory.
 func environments(all []*device) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range files {

@@ -13,8 +13,8 @@ import (
 //go:embed init
 var initScript []byte
 
-// modules are what a virtual network card needs of a kernel, where they are
-// not built in; init loads them in its order.
+// modules are the kernel modules of a virtual network card, where they are not built in; init
+// loads them in its order.
 var modules = []string{"drivers/virtio/virtio_ring", "drivers/virtio/virtio", "drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci_modern_dev",
 	"drivers/virtio/virtio_pci", "net/core/failover", "drivers/net/net_failover", "drivers/net/virtio_net"}
 
@@ -53,7 +53,7 @@ type archive struct {
 	inode int
 }
 
-// program adds a file and what it is linked to.
+// program adds a file and its libraries.
 func (a *archive) program(root, path string) error {
 	text, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *archive) library(root, at string) error {
 	return fmt.Errorf("library %s: %w", name, fs.ErrNotExist)
 }
 
-// file adds a file, and the folders it lies in.
+// file adds a file and its parent folders.
 func (a *archive) file(path string, text []byte, mode int) {
 	for i, c := range path {
 		if dir := path[:i]; c == '/' && !a.made[dir] {

@@ -1,5 +1,5 @@
-// Package sshtest has ssh servers for tests. Each is of this process, and runs
-// commands with a shell, as sshd would; how it lets users in its test says.
+// Package sshtest runs ssh servers inside the test process. Each runs commands
+// with a shell, as sshd does, and authenticates users as its test configures.
 package sshtest
 
 import (
@@ -21,7 +21,7 @@ type Server struct {
 	Command func(line string) *exec.Cmd
 	// Sessions are as many as one connection may have at once.
 	Sessions int
-	// Deaf makes it answer nothing but what the protocol itself answers.
+	// Deaf makes it answer only at the level of the protocol itself.
 	Deaf atomic.Bool
 
 	Connections, Refused, Peak atomic.Int64 // ever; sessions refused; most sessions of a connection
@@ -65,7 +65,7 @@ func (s *Server) Stop() {
 	s.work.Wait()
 }
 
-// Cut ends every connection without a word; what runs over it loses its streams.
+// Cut ends every connection without notice; commands on it lose their streams.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Server) Cut() {
 	}
 }
 
-// Set changes what connections from now on meet.
+// Set changes the settings for later connections.
 func (s *Server) Set(change func(*ssh.ServerConfig)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ phase "p" {
     output "o" { path = "b" } # ERROR: Duplicate output "o"
   }
   smoke { cells = "first" }
-  smoke { cells = "all" } # ERROR: Duplicate smoke: It stands already at
+  smoke { cells = "all" } # ERROR: Duplicate smoke: It is already at
 }
 phase "p" { # ERROR: Duplicate phase "p"
   job { command = "true" }

@@ -40,7 +40,7 @@ phase "v" {
     input "r" { from = phase.t.output.ckk } # ERROR: phase.t has no output "ckk"; did you mean "ck"?
     input "q" { from = phase.tt.output.ck } # ERROR: There is no phase named "tt"; the phases are s, t, u, v, w.
     input "z" {} # ERROR: Write from = phase.NAME.output.OUTPUT, or from_all for a list, or path = "FILE" for a file that no phase makes, in
-    input "y" { from = phase.t.metric.x } # ERROR: An input is a static reference, phase.NAME.output.OUTPUT.
-    input "x" { from = var.foo } # ERROR: An input is a static reference, phase.NAME.output.OUTPUT.
+    input "y" { from = phase.t.metric.x } # ERROR: Write an output of a phase: phase.NAME.output.OUTPUT.
+    input "x" { from = var.foo } # ERROR: Write an output of a phase: phase.NAME.output.OUTPUT.
   }
 }

@@ -26,7 +26,7 @@ phase "v" {
     input "empty" { path = cell.k } # ERROR: The path "" of the input "empty" is empty.
     input "folder" { path = "data/" } # ERROR: The path "data/" of the input "folder" is a folder; write a pattern
     input "open" { path = "data/[a.csv" } # ERROR: The path "data/[a.csv" of the input "open" is not a pattern
-    input "own" { path = ".muster/x" } # ERROR: The path ".muster/x" of the input "own" lies in muster's own folder.
+    input "own" { path = ".muster/x" } # ERROR: The path ".muster/x" of the input "own" is in muster's own folder.
     input "line" { path = "a\nb" } # ERROR: of the input "line" holds a control character.
     input "where" { path = path.workdir } # ERROR: path.workdir is known where the job runs; a path must be known before.
   }

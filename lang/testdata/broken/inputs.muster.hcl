@@ -39,7 +39,10 @@ phase "wrong" {
     input "t" { from = phase.tt.output.o } # ERROR: no phase named "tt"
     input "u" { from = phase.t.output.x } # ERROR: phase.t has no output "x"
     input "v" { from = phase.t.output.s } # ERROR: A shared output feeds nobody
-    input "w" { from = "t" } # ERROR: static reference
+    input "w" { from = "t" } # ERROR: Write an output of a phase
+    input "p" { from = phase.t[cell.n].output.o } # ERROR: Write phase.t.output.OUTPUT without the index: each job reads the cell that has its own axis values.
+    input "q" { from = phase.t["k=a,n=1"].output.o } # ERROR: Write phase.t.output.OUTPUT without the index
+    input "r" { from = phase.t[0] } # ERROR: Write phase.t.output.OUTPUT without the index
     input "x" { match = {} } # ERROR: An input needs a producer
     input "y" {
       from  = phase.t.output.o

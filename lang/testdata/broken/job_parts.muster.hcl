@@ -25,7 +25,7 @@ phase "a" {
     output "r" { path = "/abs" } # ERROR: The path "/abs" of the output "r" of phase.a is absolute. Output
     output "s" { path = "../up" } # ERROR: The path "../up" of the output "s" of phase.a leads out of the
     output "t" { path = "" } # ERROR: The path "" of the output "t" of phase.a is the workdir itself.
-    output "u" { path = ".muster/x" } # ERROR: The path ".muster/x" of the output "u" of phase.a lies in muster's
+    output "u" { path = ".muster/x" } # ERROR: The path ".muster/x" of the output "u" of phase.a is in muster's
     output "v" { 
       path = "v"
       verify = { sha = "x" } # ERROR: An object here is { command = "…" } or { sha256 = "FILE" }, not

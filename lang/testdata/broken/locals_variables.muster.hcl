@@ -12,7 +12,7 @@ variable "x" {
   default = 3
 }
 variable "y" { type = list(string) } # ERROR: Add -var 'y=[…]', or set MUSTER_VAR_y, or write y = … in a file
-variable "y" {} # ERROR: It stands already at x.muster.hcl line 14. Give one of them another
+variable "y" {} # ERROR: It is already at x.muster.hcl line 14. Give one of them another
 variable "z" {
   type = number
   default = "abc" # ERROR: The variable "z" cannot take the value from its default: a number is

@@ -47,4 +47,4 @@ phase "s" {
   place { candidates = [backend.local.local, "lab", phase.p, backend.slurm.nope] } # ERROR: no backend.lab # ERROR: this is a phase # ERROR: no backend.slurm.nope
   lifecycle { prevent_rerun = "maybe" } # ERROR: True or false is needed
 }
-import {} # ERROR: An import block needs to = # ERROR: An import block needs backend = # ERROR: An import block needs id =
+import {} # ERROR: An import block needs to =

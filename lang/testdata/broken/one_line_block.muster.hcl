@@ -4,17 +4,17 @@ campaign "x y" { # ERROR: "x y" cannot name a campaign: use letters, digits, _, 
   max_parallel = "many" # ERROR: A number is needed, this is a string.
   max_cells = -5 # ERROR: At least 1 is needed, -5 was found.
   state "s3" { bucket = "x" } # ERROR: There is no state store of type "s3". Known: file.
-  state "file" { path = 3 } # ERROR: It stands already at x.muster.hcl line 6. There can be only one state
-  notify "slack" { url = "x" } # WARNING: This version of muster reads notify blocks and sends nothing; "slack"
-  notify "slack" { url = "y" } # WARNING: This version of muster reads notify blocks and sends nothing; "slack"
+  state "file" { path = 3 } # ERROR: It is already at x.muster.hcl line 6. There can be only one state
+  notify "slack" { url = "x" } # WARNING: This version of muster reads notify blocks and sends nothing; it will not notify "slack"
+  notify "slack" { url = "y" } # WARNING: This version of muster reads notify blocks and sends nothing; it will not notify "slack"
   descripton = "x" # ERROR: There is no attribute named "descripton" in a campaign block; did you
 }
-campaign "z" {} # ERROR: It stands already at x.muster.hcl line 1. There can be only one
+campaign "z" {} # ERROR: It is already at x.muster.hcl line 1. There can be only one
 source {
   dir = "nope" # ERROR: There is no folder "nope" here.
   include = ["../x", "/abs", "[", 5] # ERROR: "../x" leaves the source's folder; patterns are relative to dir. # ERROR: "/abs" leaves the source's folder; patterns are relative to dir. # ERROR: "[" is not a pattern; ** spans folders, * and ? stay within one,
 }
-source {} # ERROR: It stands already at x.muster.hcl line 13. There can be only one
+source {} # ERROR: It is already at x.muster.hcl line 13. There can be only one
 variable "x" { default = 1 }
 locals { b {} } # ERROR: HCL allows one attribute, and no block, in a one-line block. Give
 backend "local" {} # ERROR: One label was found. Write backend "TYPE" "NAME" { … }.

@@ -2,7 +2,7 @@ phase "a" {
   place { candidates = [backend.local.local] }
   job {
     command = "x"
-    options "slurm" { qos = "normal" } # WARNING: phase.a runs on local.local; none of them is of type slurm, so these
+    options "slurm" { qos = "normal" } # WARNING: phase.a runs on local.local; none of them has type slurm, so these
     resources {
       gpus = 0
       gpu { memory = "16GiB" } # ERROR: gpu says what each GPU must be, and gpus = 0 asks for none. Take one

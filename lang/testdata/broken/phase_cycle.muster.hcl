@@ -20,6 +20,6 @@ phase "c" {
   }
 }
 phase "self" {
-  depends_on = [phase.self] # ERROR: stands in its own depends_on
+  depends_on = [phase.self] # ERROR: is in its own depends_on
   job { command = "true" }
 }

@@ -42,5 +42,5 @@ phase "a" {
     prevent_rerun = "yes" # ERROR: True or false is needed, this is a string.
   }
   max_parallel = 0 # ERROR: At least 1 is needed, 0 was found.
-  depends_on = [phase.b, phase.a, "c"] # ERROR: There is no phase named "b"; the phases are a. # ERROR: There is no phase named "c"; the phases are a. # ERROR: phase.a stands in its own depends_on, so it could never start. Take
+  depends_on = [phase.b, phase.a, "c"] # ERROR: There is no phase named "b"; the phases are a. # ERROR: There is no phase named "c"; the phases are a. # ERROR: phase.a is in its own depends_on, so it could never start. Remove
 }

@@ -11,6 +11,7 @@ result "j" { value = phase.a["N=1"].metric.loss } # ERROR: A result reads phase.
 result "k" { value = phase.a.metric } # ERROR: A result reads phase.NAME.metric.M and phase.NAME.output.O:
 result "l" { value = min(values(phase.a.metric.loss)...) }
 result "m" { value = { for k, v in phase.a.metric.loss : k => v if v < 3 } }
+result "s" { value = min(phase.a.metric.loss...) } # ERROR: phase.a.metric.loss is a map from key to value, and ... spreads a list. Write values(phase.a.metric.loss)...
 result "n" { value = phase.a.metric[var.q] } # ERROR: A result reads phase.NAME.metric.M and phase.NAME.output.O:
 phase "a" {
   grid { axes = { N = [1,2] } }

@@ -7,7 +7,7 @@ locals {
 }
 phase "p" {
   job {
-    command = "run --token ${var.token}" # WARNING: Hand it over by a secret block
+    command = "run --token ${var.token}" # WARNING: Use a secret block
     name    = "job-${local.half}" # ERROR: A sensitive value in a label
     output "o" { path = "out/${var.token}" } # ERROR: A sensitive value in a path
   }

@@ -13,7 +13,7 @@ locals {
 phase "p" {
   params = { a = null }
   job {
-    command = "echo ${var.n} ${param.a} ${local.d}" # ERROR: var.n is null, and no text holds a null. # ERROR: param.a is null, and no text holds a null.
+    command = "echo ${var.n} ${param.a} ${local.d}" # ERROR: var.n is null, and a string cannot contain null. # ERROR: param.a is null, and a string cannot contain null.
     resources {
       mem           = "16G"    # ERROR: in a resources block. Memory of a job is memory = "16GiB", in resources { … }.
       gpus          = "a100:2" # ERROR: this is a string: write gpus = 2, and gpu { models = ["A100"] } for the model.

@@ -32,7 +32,7 @@ phase "p8" {
 }
 phase "p9" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${null}" } # ERROR: The value is null, and no text holds a null.
+  job { command = "x ${cell.N} ${cell.seed} ${null}" } # ERROR: The value is null, and a string cannot contain null.
 }
 phase "p10" {
   grid { axes = { N = [1, 2], seed = [3] } }

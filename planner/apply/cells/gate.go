@@ -44,7 +44,7 @@ func (g *Gate) Reached(cell int32) {
 	}
 }
 
-// Retry lets a smoke start anew.
+// Retry lets a smoke start again.
 func (g *Gate) Retry(cell int32) {
 	if _, ok := g.Smokes[cell]; ok {
 		g.Smokes[cell] = Ready
@@ -72,8 +72,8 @@ func (g *Gate) Pass(cell int32) {
 	delete(g.Smokes, cell)
 }
 
-// Flying counts smokes that a backend has.
-func (g *Gate) Flying() int {
+// InFlight counts smokes that a backend has.
+func (g *Gate) InFlight() int {
 	n := 0
 	for _, s := range g.Smokes {
 		if s.InFlight() {

@@ -135,7 +135,7 @@ func (n *Node) Ahead(cell int32) iter.Seq2[*Node, int32] {
 
 // Stopped reports whether a cell will not be done until a person acts.
 func (s Status) Stopped() bool {
-	return s == Failed || s == Held || s == Cancelled || s == Altered
+	return s == Failed || s == Held || s == Cancelled || s == Altered || s == Changed
 }
 
 // Blocked counts, by phase, the cells that wait for something that will not
@@ -166,7 +166,7 @@ func (n *Node) stuck(before [][]bool) []bool {
 		}
 		out[c] = true
 	}
-	if n.Counts[Failed]+n.Counts[Held]+n.Counts[Cancelled]+n.Counts[Altered]+n.Counts[Skipped] > 0 {
+	if n.Counts[Failed]+n.Counts[Held]+n.Counts[Cancelled]+n.Counts[Altered]+n.Counts[Changed]+n.Counts[Skipped] > 0 {
 		for c, s := range n.At {
 			if s.Stopped() || s == Skipped {
 				mark(c)

@@ -8,7 +8,7 @@ import (
 
 // A Queue of cells: the longest first where Length tells how long they take,
 // and of those alike the first in; its front is the next to start. A machine
-// that is given its long jobs last stands idle beside them at the end (Graham
+// that is given its long jobs last is partly idle at the end (Graham
 // 1969: longest first ends within a third of the best order there is).
 type Queue struct {
 	Length func(cell int32) time.Duration // nil: all are alike

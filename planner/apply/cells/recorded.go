@@ -2,7 +2,7 @@ package cells
 
 import "github.com/muster-run/muster/state"
 
-// InFlightAs is where a job stands that a backend has or may have, by its
+// InFlightAs is the status of a job that a backend has or may have, by its
 // record.
 func InFlightAs(s state.Status) Status {
 	switch s {
@@ -30,7 +30,7 @@ func HeldAs(rec *state.Job) Status {
 	return Held
 }
 
-// RestsAs is where a job stands that a plan leaves as its record says, again
+// RestsAs is the status of a job that a plan leaves as its record says, again
 // telling whether it is tried again when it failed. One without a record is
 // not launched: nothing is that the plan does not launch.
 func RestsAs(rec *state.Job, again bool) Status {

@@ -1,6 +1,6 @@
-// Package cells keeps where every cell of a phase stands in a run: its status,
-// the queues it waits in, what it still waits for, who waits for it, and the
-// gate before it. It decides nothing and costs a few bytes a cell.
+// Package cells keeps the status of every cell of a phase in a run: its queues,
+// the cells it waits for, the cells that wait for it, and its gate. It decides
+// nothing and costs a few bytes a cell.
 package cells
 
 // Status is where a cell is for the engine. One byte a job.
@@ -21,9 +21,11 @@ const (
 	Failed
 	Held
 	Cancelled
-	Unknown // in flight, and its backend cannot be asked
-	Ending  // being cancelled
-	Altered // done, and an output holds other bytes than were recorded
+	Unknown  // in flight, and its backend cannot be asked
+	Ending   // being cancelled
+	Altered  // done, and an output holds other bytes than were recorded
+	Checking // done, if the files that it read hold the bytes that were recorded
+	Changed  // done, and a file that it read holds other bytes than were recorded
 	statuses
 )
 
@@ -56,7 +58,7 @@ type Tally struct {
 	Counts [statuses]int
 }
 
-// NewTally is of n cells that are skipped.
+// NewTally counts n cells, all skipped.
 func NewTally(n int) Tally {
 	t := Tally{At: make([]Status, n), Waits: make([]int32, n)}
 	t.Counts[Skipped] = n

@@ -16,7 +16,7 @@ import (
 // units in the order of Amounts.
 var units = [...]string{place.USD, place.ServiceUnits, place.GPUHours, place.CPUHours, place.NodeHours}
 
-// Where a unit stands in Amounts. From gpuHours on it is measured rather
+// Where a unit belongs in Amounts. From gpuHours on it is measured rather
 // than charged.
 const (
 	money        = 0

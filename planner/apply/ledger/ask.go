@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/launches"
+	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -59,7 +59,7 @@ func (ps Prices) Dues(a Ask) Dues {
 		if !first {
 			policy.Max -= a.Before // this launch is the first of those to come
 		}
-		if d.Steps = t.Ceilings(launches.Shapes(shape, policy, a.Pool)); d.Steps != nil {
+		if d.Steps = t.Ceilings(ceiling.Shapes(shape, policy, a.Pool)); d.Steps != nil {
 			d.Left = min(left, int64(len(d.Steps)))
 		}
 	}

@@ -27,16 +27,18 @@ type account struct {
 	backends map[string]bool // with phases: both nil = everything
 	plan     string          // of the approval whose ceiling this is
 	used     Amounts         // the ledger
-	flying   Amounts         // in flight, at its ceiling
+	inFlight Amounts         // in flight, at its ceiling
 	warned   bool
 }
 
 // Books are all accounts of a run. Short says that something ready was not
-// affordable since it was cleared, and Why which account refused it.
+// affordable since it was cleared, Why which account refused it, and Approval that
+// this was an approved ceiling and no budget.
 type Books struct {
 	accounts []*account
 	Short    bool
 	Why      string
+	Approval bool
 	Spent    Amounts // by this run
 }
 
@@ -127,14 +129,14 @@ func (a Amounts) free() bool {
 	return a == Amounts{}
 }
 
-// fly counts what is in flight, at its ceiling; negative times take it away.
-func (bs *Books) fly(it Item, what Amounts, times int64) {
+// reserve counts what is in flight, at its ceiling; negative times take it away.
+func (bs *Books) reserve(it Item, what Amounts, times int64) {
 	if what == (Amounts{}) {
 		return
 	}
 	for _, a := range bs.accounts {
 		if a.counts(it) {
-			a.flying.Add(what, times)
+			a.inFlight.Add(what, times)
 		}
 	}
 }
@@ -149,7 +151,7 @@ func (bs *Books) Afford(it Item, address string, due Dues, now time.Time) bool {
 			continue
 		}
 		if why := a.refuses(address, rest, due.Open, now); why != "" {
-			bs.Short, bs.Why = true, why
+			bs.Short, bs.Why, bs.Approval = true, why, a.plan != ""
 			return false
 		}
 	}
@@ -159,7 +161,7 @@ func (bs *Books) Afford(it Item, address string, due Dues, now time.Time) bool {
 // Enter counts what is spent beside any launch, if every account covers it;
 // else it says which does not.
 func (bs *Books) Enter(en state.Entry) (why string) {
-	it, spent := Item{Phase: en.Phase, Backend: en.Backend, Plan: en.Plan}, Parse(en.Spent)
+	it, spent := Item{Phase: en.Phase, Backend: en.Backend, Plan: en.Plan}, Parse(en.Spent.Map())
 	for _, a := range bs.accounts {
 		if a.counts(it) {
 			why = cmp.Or(why, a.refuses("the files of "+en.Address, spent, [len(units)]bool{}, en.At))
@@ -180,9 +182,9 @@ func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, n
 		if a.has[u] && open[u] {
 			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price or bills a wait that is not known, or it has no walltime", a.name, amount.Unit(units[u]), address)
 		}
-		if after := plus(plus(a.used[u], a.flying[u]), rest[u]); a.has[u] && (after > a.limit[u] || after == beyond) {
+		if after := plus(plus(a.used[u], a.inFlight[u]), rest[u]); a.has[u] && (after > a.limit[u] || after == beyond) {
 			why := fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s", a.name, address,
-				words(u, a.used[u]), words(u, a.flying[u]), words(u, rest[u]), words(u, a.limit[u]))
+				words(u, a.used[u]), words(u, a.inFlight[u]), words(u, rest[u]), words(u, a.limit[u]))
 			if a.plan == "" && after < beyond {
 				why += ". " + amount.Set(units[u], exact(after)) + " to start it"
 			}
@@ -200,9 +202,9 @@ func (bs *Books) Warnings() (out []string) {
 			continue
 		}
 		for u := range units {
-			if a.has[u] && a.limit[u] > 0 && float64(plus(a.used[u], a.flying[u])) >= a.warnAt*float64(a.limit[u]) {
+			if a.has[u] && a.limit[u] > 0 && float64(plus(a.used[u], a.inFlight[u])) >= a.warnAt*float64(a.limit[u]) {
 				a.warned = true
-				out = append(out, fmt.Sprintf("%s: %s of %s spent or in flight", a.name, words(u, plus(a.used[u], a.flying[u])), words(u, a.limit[u])))
+				out = append(out, fmt.Sprintf("%s: %s of %s spent or in flight", a.name, words(u, plus(a.used[u], a.inFlight[u])), words(u, a.limit[u])))
 				break
 			}
 		}

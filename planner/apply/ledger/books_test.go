@@ -32,14 +32,14 @@ func TestNothingIsAffordedBeyondALimit(t *testing.T) {
 		t.Errorf("a billionth too much is afforded: %q", b.Why)
 	}
 	other := Item{Phase: "a", Plan: "another"}
-	b.fly(other, usd("6"), 1)
+	b.reserve(other, usd("6"), 1)
 	if b.Afford(other, "phase.a", due("2"), now) || !strings.Contains(b.Why, `budget "b"`) {
 		t.Errorf("what flies does not count: %q", b.Why)
 	}
 	if w := b.Warnings(); len(w) != 1 || len(b.Warnings()) != 0 {
 		t.Errorf("warnings %v", w)
 	}
-	b.fly(other, usd("6"), -1)
+	b.reserve(other, usd("6"), -1)
 	if !b.Afford(other, "phase.a", due("2"), now) {
 		t.Errorf("what landed counts: %s", b.Why)
 	}
@@ -63,7 +63,7 @@ func TestThirdsAddUp(t *testing.T) {
 		var b Books
 		b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": limit}})
 		for range 2 {
-			b.fly(it, third.Rest(), 1)
+			b.reserve(it, third.Rest(), 1)
 		}
 		if fits := b.Afford(it, "phase.a", third, now); fits != (why == "") || !strings.HasSuffix(b.Why, why) {
 			t.Errorf("of %s: %v, %q", limit, fits, b.Why)
@@ -238,7 +238,7 @@ func TestAQueueThatIsBilled(t *testing.T) {
 			t.Parallel()
 			d := place.Decision{Price: place.Unwaited(price, c.quoted), Wait: c.quoted, Boot: 6 * time.Minute}
 			at := &state.Attempt{Rates: d.Rates(d.Shape)}
-			for _, tariff := range []*Tariff{new(TariffOf(&d)), Recorded(at, nil)} { // as placed, and as it stands in the state
+			for _, tariff := range []*Tariff{new(TariffOf(&d)), Recorded(at, nil)} { // as placed, and as it belongs in the state
 				if tariff == nil {
 					t.Fatal("nothing is recorded")
 				}
@@ -295,11 +295,11 @@ func TestSumsAreExact(t *testing.T) {
 				}
 				var b Books
 				b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{unit: limit.String()}})
-				b.fly(Item{}, each, int64(n-1))
+				b.reserve(Item{}, each, int64(n-1))
 				if !b.Afford(Item{}, "phase.a", Dues{Each: each, Left: 1}, time.Now()) {
 					t.Fatalf("%s: %s", unit, b.Why)
 				}
-				b.fly(Item{}, each, 1)
+				b.reserve(Item{}, each, 1)
 				if b.Afford(Item{}, "phase.a", Dues{Each: each, Left: 1}, time.Now()) {
 					t.Fatalf("%d launches fit %s %s", n+1, limit, unit)
 				}

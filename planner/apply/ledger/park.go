@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"time"
+
+	moments "github.com/muster-run/muster/internal/units"
 )
 
 // Park sets nothing aside for a tab whose job is kept from starting. Unpark
@@ -18,9 +20,6 @@ func (bs *Books) Unpark(t *Tab) {
 	t.parked = false
 	bs.count(t, 1)
 }
-
-// Parked reports whether a tab is parked.
-func (t *Tab) Parked() bool { return t.parked }
 
 // Raise has what is left of a tab cost more, or no more than its rates say.
 func (bs *Books) Raise(t *Tab, by Rise) {
@@ -62,11 +61,11 @@ func (bs *Books) Relieves(t *Tab, now time.Time) string {
 func (a *account) late(now time.Time) bool { return !a.deadline.IsZero() && now.After(a.deadline) }
 
 func (a *account) lateText() string {
-	return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, a.deadline.UTC().Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("the deadline of %s, %s, has passed", a.name, moments.FormatTime(a.deadline.UTC()))
 }
 
 func (a *account) over(u int) bool {
-	return a.has[u] && plus(a.used[u], a.flying[u]) > a.limit[u]
+	return a.has[u] && plus(a.used[u], a.inFlight[u]) > a.limit[u]
 }
 
 func (a *account) passed(now time.Time) bool {

@@ -16,7 +16,7 @@ import (
 // Ceiling is the most that one launch may take, as the planner prices it.
 func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 	out := state.Amounts{}
-	cost, _ := place.AtMost(s, t.Price, t.WholeNode, t.Around, t.Hold)
+	cost, _ := place.AtMost(s, t.Price, t.Around, t.Hold)
 	for unit, d := range cost {
 		if d = amount.Counted(d); !d.IsZero() {
 			out[unit] = d.String()
@@ -28,7 +28,7 @@ func (t Tariff) Ceiling(s offer.Shape) state.Amounts {
 // Ceilings are those of several launches.
 func (t Tariff) Ceilings(shapes []offer.Shape) (out []Amounts) {
 	for _, s := range shapes {
-		cost, _ := place.AtMost(s, t.Price, t.WholeNode, t.Around, t.Hold)
+		cost, _ := place.AtMost(s, t.Price, t.Around, t.Hold)
 		out = append(out, priced(cost))
 	}
 	return out
@@ -58,12 +58,12 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known pla
 		a[nodeHours] = hours(int64(max(s.Nodes, 1)), elapsed)
 		return a, place.Known{USD: t.Price.Known || t.Price.BillsWhileQueued, ServiceUnits: !t.Price.UnknownSU}
 	}
-	cost, known := place.Charged(s, t.Price, t.WholeNode, elapsed, t.Around, t.Hold)
+	cost, known := place.Charged(s, t.Price, elapsed, t.Around, t.Hold)
 	return priced(cost), known
 }
 
 // Billed is the amount in what a backend says that it charged, such as "0.35 usd"
-// or "12 service_units", money where no unit stands; ok is false where it is in no unit of ours.
+// or "12 service_units"; an amount without a unit is money. ok is false for other units.
 func Billed(text string) (unit int, billed int64, ok bool) {
 	name, d, ok := place.Billed(text)
 	if unit = slices.Index(units[:], name); !ok || unit < 0 {

@@ -3,7 +3,7 @@ package ledger
 import (
 	"time"
 
-	"github.com/muster-run/muster/planner/apply/line"
+	"github.com/muster-run/muster/planner/apply/connection"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -46,7 +46,7 @@ func (bs *Books) Open(t *Tab) { bs.count(t, 1) }
 // count counts what is left of a tab as in flight; negative times take it away.
 func (bs *Books) count(t *Tab, times int64) {
 	if !t.parked {
-		bs.fly(t.Item, t.Rest(), times)
+		bs.reserve(t.Item, t.Rest(), times)
 	}
 }
 
@@ -59,10 +59,10 @@ func (bs *Books) Covers(t *Tab, now time.Time) bool {
 }
 
 // Fits reports whether a tab would fit in place of one that is open, nil for none.
-// One that would not is not told of as refused.
+// One that would not is not reported as refused.
 func (bs *Books) Fits(t, open *Tab, now time.Time) bool {
-	short, why := bs.Short, bs.Why
-	defer func() { bs.Short, bs.Why = short, why }()
+	short, why, approval := bs.Short, bs.Why, bs.Approval
+	defer func() { bs.Short, bs.Why, bs.Approval = short, why, approval }()
 	if open != nil {
 		bs.count(open, -1)
 		defer bs.count(open, 1)
@@ -79,13 +79,13 @@ func (bs *Books) Refuses(t *Tab, now time.Time) string {
 	}
 	next := *t
 	next.Left = 1
-	short, told := bs.Short, bs.Why
+	short, told, approval := bs.Short, bs.Why, bs.Approval
 	bs.Why = ""
 	bs.count(t, -1)
 	bs.Afford(t.Item, t.Address, next.Dues, now)
 	bs.count(t, 1)
 	why := bs.Why
-	bs.Short, bs.Why = short, told
+	bs.Short, bs.Why, bs.Approval = short, told, approval
 	return why
 }
 
@@ -169,7 +169,7 @@ func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, seen *offe
 	bs.enter(t.Item, spent, most, class)
 	bs.Spent.Add(spent, 1)
 	return state.Entry{Address: t.Address, Attempt: n, Token: short(t.Token), Plan: t.Plan, Backend: t.Backend, Pool: t.Pool, Phase: t.Phase,
-		At: at, Spent: spent.Text(), Unknown: !known, Unpriced: t.unpriced(spent), Estimated: t.estimated(spent, seen)}
+		At: at, Spent: state.TextsOf(spent.Text()), Unknown: !known, Unpriced: t.unpriced(spent), Estimated: t.estimated(spent, seen)}
 }
 
 // unpriced are the units in which a launch that took something was charged by a
@@ -261,10 +261,9 @@ const tokenDigits = 8
 
 func short(token string) string { return token[:min(len(token), tokenDigits)] }
 
-// Recall enters what is in a state's ledger, of records that a plan moves to
-// another phase under that: moved names it by their address. It returns, for
-// tokens in flight, the last launch that is.
-func (bs *Books) Recall(st *state.State, moved map[string]string) (last func(address, token string) int) {
+// Recall enters what is in a state's ledger, each entry under the phase that it
+// counts for. It returns, for tokens in flight, the last launch that is.
+func (bs *Books) Recall(st *state.State, phase func(*state.Entry) string) (last func(address, token string) int) {
 	type tab struct{ address, token string }
 	paid := map[tab]int{}
 	for i := range st.Ledger {
@@ -274,13 +273,9 @@ func (bs *Books) Recall(st *state.State, moved map[string]string) (last func(add
 			at := tab{en.Address, en.Token}
 			paid[at] = max(paid[at], en.Attempt)
 		}
-		phase := en.Phase
-		if to, ok := moved[en.Address]; ok {
-			phase = to
-		}
-		bs.recall(en, phase, j)
+		bs.recall(en, phase(en), j)
 	}
-	return func(address, token string) int { return paid[tab{address, short(line.Stem(token))}] }
+	return func(address, token string) int { return paid[tab{address, short(connection.Stem(token))}] }
 }
 
 func (bs *Books) recall(en *state.Entry, phase string, j *state.Job) {
@@ -295,7 +290,7 @@ func (bs *Books) recall(en *state.Entry, phase string, j *state.Job) {
 			}
 		}
 	}
-	spent := en.Spent
+	spent := state.Amounts(en.Spent.Map())
 	if en.Unknown && len(spent) == 0 {
 		spent = ceiling
 	}

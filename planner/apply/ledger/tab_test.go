@@ -27,13 +27,13 @@ func TestALaunchThatWasNeverHeardOfCountsAtItsCeiling(t *testing.T) {
 		t.Error("what is set aside is given away")
 	}
 	entries := bs.Bill(&tab, hourly(2, 30*time.Minute), time.Time{})
-	if len(entries) != 2 || !entries[0].Unknown || entries[0].Spent["usd"] != "2" || entries[1].Unknown || entries[1].Spent["usd"] != "1" {
+	if len(entries) != 2 || !entries[0].Unknown || entries[0].Spent.Get("usd") != "2" || entries[1].Unknown || entries[1].Spent.Get("usd") != "1" {
 		t.Errorf("entered %+v", entries)
 	}
 	if e := entries[1]; e.Token != "01234567" || e.Attempt != 2 || tab.Left != 1 || tab.Paid != 2 {
 		t.Errorf("entry %+v, %d launches left, paid to %d", e, tab.Left, tab.Paid)
 	}
-	if en, ok := bs.Correct(&tab, hourly(1, 15*time.Minute), time.Time{}); !ok || en.Spent["usd"] != "0.5" || bs.Spent.Text()["usd"] != "1.5" {
+	if en, ok := bs.Correct(&tab, hourly(1, 15*time.Minute), time.Time{}); !ok || en.Spent.Get("usd") != "0.5" || bs.Spent.Text()["usd"] != "1.5" {
 		t.Errorf("corrected %v: %+v; spent %v", ok, en, bs.Spent.Text())
 	}
 	if _, ok := bs.Correct(&tab, hourly(2, time.Hour), time.Time{}); ok {
@@ -77,10 +77,10 @@ func TestWhatNoPriceIsKnownOf(t *testing.T) {
 			l := hourly(1, c.ran)
 			l.Seen.Usage.Billed = c.billed
 			e := bs.Bill(&tab, l, time.Time{})[0]
-			if got := strings.Join(e.Unpriced, " "); got != c.unpriced || e.Unknown != c.unknown || e.Spent["service_units"] != c.units || e.Estimated != c.estimated {
+			if got := strings.Join(e.Unpriced, " "); got != c.unpriced || e.Unknown != c.unknown || e.Spent.Get("service_units") != c.units || e.Estimated != c.estimated {
 				t.Errorf("%+v", e)
 			}
-			if usd := e.Spent["usd"]; c.price.USDPerHour != "" && c.ran > 0 && usd != "2" {
+			if usd := e.Spent.Get("usd"); c.price.USDPerHour != "" && c.ran > 0 && usd != "2" {
 				t.Errorf("$%s are entered", usd)
 			}
 		})
@@ -150,7 +150,7 @@ func TestALaunchThatWasPutOffTakesNothing(t *testing.T) {
 	if bs.Afford(tab.Item, "phase.b", due("3"), time.Time{}) {
 		t.Error("what the launch to come may cost is given away")
 	}
-	if entries := bs.Bill(&tab, hourly(2, time.Hour), time.Time{}); len(entries) != 1 || entries[0].Spent["usd"] != "2" || tab.Left != 0 {
+	if entries := bs.Bill(&tab, hourly(2, time.Hour), time.Time{}); len(entries) != 1 || entries[0].Spent.Get("usd") != "2" || tab.Left != 0 {
 		t.Errorf("entered %+v, %d launches left", entries, tab.Left)
 	}
 }
@@ -203,7 +203,7 @@ func TestABootIsBilledOnce(t *testing.T) {
 		b.Open(&tab)
 		seen := &offer.Observation{Usage: &offer.Usage{Elapsed: 30 * time.Minute}}
 		en := b.Bill(&tab, Launch{N: 1, Shape: s, Limit: s.Walltime, Waited: c.waited, Seen: seen}, time.Now())[0]
-		if got := en.Spent["usd"]; got != c.took || en.Unknown {
+		if got := en.Spent.Get("usd"); got != c.took || en.Unknown {
 			t.Errorf("%s: $%s, not $%s; unknown %t", name, got, c.took, en.Unknown)
 		}
 	}

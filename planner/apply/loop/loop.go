@@ -1,6 +1,5 @@
-// Package loop runs what others post to it, one closure after another, in the
-// goroutine of its owner: whoever learns something beside the loop posts what is
-// to be done about it, and touches nothing of the owner's.
+// Package loop runs posted closures one after another in one goroutine, which
+// owns its data. Other goroutines post closures and never touch that data.
 package loop
 
 import (

@@ -12,7 +12,7 @@ import (
 // confirm looks at the copies of outputs that are not there any more where they
 // were made: while one of them is whole, nothing is missing. A copy whose place
 // cannot be asked is believed.
-func (o *observer) confirm(ctx context.Context, asks []*ask) {
+func (o *outputs) confirm(ctx context.Context, asks []*ask) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	type place struct {
@@ -32,13 +32,13 @@ func (o *observer) confirm(ctx context.Context, asks []*ask) {
 			for _, c := range r.out.Copies {
 				name, pool := providers.CutAt(c.Backend)
 				at := by[name]
-				if at == nil || !o.answers(at, pool) {
+				if at == nil || !o.canLook(at, pool) {
 					o.uncopied(r, false)
 					continue
 				}
 				out := *r.out
 				out.Path, out.Digest = c.Path, c.Digest
-				spot := site.SpotOf(at.conf, at.offers, pool)
+				spot := site.FilesystemOf(at.conf, at.offers, pool)
 				key := place{at, [2]string{spot.Name(), spot.Workdir}}
 				copies[key] = append(copies[key], recorded{address: r.address, out: &out, pool: pool, spec: r.spec})
 			}
@@ -57,23 +57,23 @@ func (o *observer) confirm(ctx context.Context, asks []*ask) {
 }
 
 // broken reports whether an output was seen not to be there, or not whole.
-func (o *observer) broken(r recorded) bool {
-	return slices.ContainsFunc(o.out.Observed.Outputs[r.address], func(got offer.Output) bool { return got.Name == r.out.Name && !got.OK })
+func (o *outputs) broken(r recorded) bool {
+	return slices.ContainsFunc(o.answers.Observed.Outputs[r.address], func(got offer.Output) bool { return got.Name == r.out.Name && !got.OK })
 }
 
-// answers reports whether the files of a pool can be looked at now.
-func (o *observer) answers(a *ask, pool string) bool {
-	if _, away := o.out.Observed.Unreachable[a.name]; away || a.p == nil {
+// canLook reports whether the files of a pool can be looked at now.
+func (o *outputs) canLook(a *ask, pool string) bool {
+	if o.answers.away(a.name) || a.p == nil {
 		return false
 	}
 	return pool == "" || slices.ContainsFunc(a.offers, func(p offer.Pool) bool { return p.Name == pool })
 }
 
 // uncopied notes whether no copy of an output is known to be whole.
-func (o *observer) uncopied(r recorded, is bool) {
-	names := slices.DeleteFunc(o.out.Observed.Uncopied[r.address], func(name string) bool { return name == r.out.Name })
+func (o *outputs) uncopied(r recorded, is bool) {
+	names := slices.DeleteFunc(o.answers.Observed.Uncopied[r.address], func(name string) bool { return name == r.out.Name })
 	if is {
 		names = append(names, r.out.Name)
 	}
-	o.out.Observed.Uncopied[r.address] = names
+	o.answers.Observed.Uncopied[r.address] = names
 }

@@ -19,30 +19,37 @@ const (
 	copiedBytes = 64 << 20
 )
 
-// copies compares copies of the source with the source: what somebody edited
-// where it lies is told before anything is approved.
-func (o *observer) copies(ctx context.Context, a *ask) error {
-	if !o.Copies || a.lang == nil {
+// Copies of the source are looked at where backends have them.
+type copies struct {
+	*facts
+	answers *answers
+	sources *sources
+}
+
+// compare compares copies of the source with the source: what somebody edited
+// in place is told before anything is approved.
+func (c *copies) compare(ctx context.Context, a *ask) error {
+	if !c.Copies || a.lang == nil {
 		return nil
 	}
 	select {
-	case <-o.sourcesRead:
+	case <-c.sources.done:
 	case <-ctx.Done():
 		return nil // it was asked everything else
 	}
 	type place struct{ key, files string }
 	seen := map[place]error{}
 	for _, name := range a.phases() {
-		p := o.phase(name)
-		if p == nil || p.Source == nil || o.idle[name] {
+		p := c.phase(name)
+		if p == nil || p.Source == nil || c.idle[name] {
 			continue
 		}
-		t, ok := o.trees[p.Source.Key()]
+		t, ok := c.sources.trees[p.Source.Key()]
 		if !ok || len(t.Files) > copiedFiles || t.Bytes > copiedBytes {
 			continue
 		}
 		for _, pool := range a.offers {
-			at := site.SpotOf(a.conf, a.offers, pool.Name)
+			at := site.FilesystemOf(a.conf, a.offers, pool.Name)
 			key := place{p.Source.Key(), at.Files()}
 			err, known := seen[key]
 			if !known {
@@ -56,7 +63,7 @@ func (o *observer) copies(ctx context.Context, a *ask) error {
 			var drift *source.DriftError
 			switch {
 			case errors.As(err, &drift):
-				o.drifted(a, name, drift)
+				c.drifted(a, name, drift)
 			default: // whoever could not be asked is asked again before jobs start there
 				continue
 			}
@@ -66,18 +73,16 @@ func (o *observer) copies(ctx context.Context, a *ask) error {
 	return nil
 }
 
-func (o *observer) drifted(a *ask, phase string, drift *source.DriftError) {
-	f := observed.Finding{Phase: phase, On: a.name, Diagnostic: diag.Diagnostic{Summary: "a copy of the source was edited where it lies",
+func (c *copies) drifted(a *ask, phase string, drift *source.DriftError) {
+	f := observed.Finding{Phase: phase, On: a.name, Diagnostic: diag.Diagnostic{Summary: "a copy of the source was edited in place",
 		Detail: "On backend." + a.name + " " + drift.Error() + ".", Address: "phase." + phase}}
-	if p := o.phase(phase); p != nil {
+	if p := c.phase(phase); p != nil {
 		f.Subject = p.Range.Ptr()
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.out.Observed.Findings = append(o.out.Observed.Findings, f)
+	c.answers.find(f)
 }
 
-// phases are those of which something may go to the backend, each once.
+// phases are those whose jobs may go to the backend, each once.
 func (a *ask) phases() (out []string) {
 	for _, g := range a.groups {
 		if !slices.Contains(out, g.Phase) {

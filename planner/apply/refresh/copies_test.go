@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A deaf backend answers everything but what lies there.
+// A deaf backend answers everything but what is there.
 type deaf struct {
 	asked
 	listed int

@@ -10,17 +10,17 @@ import (
 
 // leavings are what the phases whose jobs all run on a backend have left there
 // so far, and so what each of their jobs is expected to leave.
-func (o *observer) leavings(a *ask) map[string]*made {
+func (pf *preflight) leavings(a *ask) map[string]*made {
 	out := map[string]*made{}
-	for _, p := range o.Campaign.Phases {
+	for _, p := range pf.Campaign.Phases {
 		if stays(p, a.name) {
 			out[p.Name] = newMade()
 		}
 	}
-	if len(out) == 0 || o.State == nil {
+	if len(out) == 0 || pf.State == nil {
 		return out
 	}
-	for _, j := range o.State.Jobs {
+	for _, j := range pf.State.Jobs {
 		if m := out[j.Phase]; m != nil && !j.Smoke && j.Status == state.Completed {
 			m.add(j)
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -14,41 +15,39 @@ import (
 // be of different commands.
 const goneFile = "gone.json"
 
-// goneSince merges this reading with the ones before.
-func (o *observer) goneSince() {
+// goneSince merges this reading of jobs with the ones before: when each that is
+// gone was first not listed.
+func (f *facts) goneSince(jobs map[string]offer.Observation) map[string]time.Time {
 	before := map[string]time.Time{}
 	path := ""
-	if o.Cache != "" {
-		path = filepath.Join(o.Cache, goneFile)
+	if f.Cache != "" {
+		path = filepath.Join(f.Cache, goneFile)
 		if b, err := os.ReadFile(path); err == nil {
 			_ = json.Unmarshal(b, &before) // broken: this is the first reading
 		}
 	}
 	now := map[string]time.Time{}
-	for token, v := range o.out.Observed.Jobs {
+	for token, v := range jobs {
 		if v.Presence != offer.Absent {
 			continue
 		}
 		since, ok := before[token]
-		if !ok || since.After(o.Now) {
-			since = o.Now
+		if !ok || since.After(f.Now) {
+			since = f.Now
 		}
 		now[token] = since
 	}
-	o.out.Observed.Gone = now
 	if path == "" || len(now) == 0 && len(before) == 0 {
-		return
+		return now
 	}
 	if len(now) == 0 {
 		os.Remove(path)
-		return
+		return now
 	}
 	b, err := json.Marshal(now)
-	if err != nil || os.MkdirAll(o.Cache, 0o777) != nil {
-		return
+	if err != nil || os.MkdirAll(f.Cache, 0o777) != nil {
+		return now
 	}
-	tmp := path + ".new"
-	if os.WriteFile(tmp, b, 0o600) == nil {
-		_ = os.Rename(tmp, path) // without it the next reading is the first
-	}
+	_ = atomicfile.WriteCache(path, b) // without it the next reading is the first
+	return now
 }

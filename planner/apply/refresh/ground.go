@@ -8,47 +8,54 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/observed"
-	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
-	"github.com/muster-run/muster/state"
 )
 
 // groundMax is how many outputs one Verify call looks at.
 const groundMax = 2000
 
-// ground looks at what is at the output paths of jobs that may start, on each
+// Grounds are what is at the paths where jobs will write.
+type grounds struct {
+	*facts
+	answers *answers
+}
+
+// look looks at what is at the output paths of jobs that may start, on each
 // spot where they may. Folders of this machine are listed here; others are
 // listed by who serves the backend.
-func (o *observer) ground(ctx context.Context, a *ask) error {
-	if !o.Refresh || o.Options.Destroy || o.Options.RefreshOnly || a.lang == nil {
+func (gs *grounds) look(ctx context.Context, a *ask) error {
+	if !gs.Refresh || gs.Options.Destroy || gs.Options.RefreshOnly || a.lang == nil {
 		return nil
 	}
 	seen := map[string]observed.Ground{}
 	for _, pool := range poolNames(a.offers) {
-		spot := site.SpotOf(a.conf, a.offers, pool)
+		spot := site.FilesystemOf(a.conf, a.offers, pool)
 		g, looked := seen[spot.Files()]
 		if !looked {
 			var err error
-			if g, err = o.groundOf(ctx, a, spot); err != nil {
+			if g, err = gs.at(ctx, a, spot); err != nil {
+				return err
+			}
+			if err = gs.adoptable(ctx, a, spot, &g); err != nil {
 				return err
 			}
 			if len(g.There) > 0 {
-				g.Campaigns = site.Others(ctx, a.p, spot, o.State.Lineage, o.tenant())
+				g.Campaigns = site.Others(ctx, a.p, spot, gs.State.Lineage, tenant(gs.Campaign))
 			}
 			seen[spot.Files()] = g
 		}
 		if len(g.There) == 0 {
 			continue
 		}
-		o.mu.Lock()
-		o.out.Observed.Ground[providers.At(a.name, pool)] = g
-		o.mu.Unlock()
+		gs.answers.Lock()
+		gs.answers.Observed.Ground[providers.At(a.name, pool)] = g
+		gs.answers.Unlock()
 	}
 	return nil
 }
@@ -70,7 +77,7 @@ type lookout struct {
 	out     providers.Output
 }
 
-func (o *observer) groundOf(ctx context.Context, a *ask, at site.Spot) (observed.Ground, error) {
+func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed.Ground, error) {
 	g := observed.Ground{Workdir: at.Workdir, There: map[string][]offer.Output{}}
 	there := func(string) bool { return true }
 	if a.conf.Type == "local" && filepath.IsAbs(at.Workdir) {
@@ -94,13 +101,13 @@ func (o *observer) groundOf(ctx context.Context, a *ask, at site.Spot) (observed
 		return err
 	}
 	for _, q := range a.groups {
-		p := o.phase(q.Phase)
-		if p == nil || q.Smoke || o.idle[q.Phase] {
+		p := gs.phase(q.Phase)
+		if p == nil || q.Smoke || gs.idle[q.Phase] {
 			continue
 		}
 		var err error
-		o.each(p, q, func(i int) bool {
-			if !o.mayStart(p, q, i) {
+		gs.each(p, q, func(i int) bool {
+			if !gs.mayStart(p, q, i) {
 				return true
 			}
 			for k, d := range p.Outputs {
@@ -108,7 +115,7 @@ func (o *observer) groundOf(ctx context.Context, a *ask, at site.Spot) (observed
 				if !there(existing(d, rel)) {
 					continue
 				}
-				batch = append(batch, lookout{p.Address(i), sheet.Output(p.Outputs[k], d.Name, rel)})
+				batch = append(batch, lookout{p.Address(i), jobspec.Output(p.Outputs[k], d.Name, rel)})
 			}
 			if c := p.CheckpointPath(i, at.Workdir); c != "" && there(c) {
 				batch = append(batch, lookout{p.Address(i), guard.Checkpoint(at.Workdir, c)})
@@ -140,25 +147,8 @@ func existing(d *lang.Output, rel string) string {
 	return head
 }
 
-// mayStart reports whether a plan may start a job under a new token: it has not
-// completed as it is defined now, and none of it runs.
-func (o *observer) mayStart(p *lang.Phase, g questions.Group, i int) bool {
-	if o.State == nil || len(o.State.Jobs) == 0 {
-		return true
-	}
-	j := o.State.Jobs[p.Address(i)]
-	if j == nil {
-		return true
-	}
-	switch j.Status {
-	case state.Running, state.Verifying:
-		return false
-	}
-	return !o.done(p, g, i)
-}
-
-// tenant is this campaign as it would sign a workdir.
-func (o *observer) tenant() site.Tenant {
+// tenant is a campaign as it would sign a workdir.
+func tenant(c *lang.Campaign) site.Tenant {
 	host, _ := os.Hostname()
-	return site.Tenant{Campaign: o.Campaign.Name, Dir: o.Campaign.Dir, Host: host}
+	return site.Tenant{Campaign: c.Name, Dir: c.Dir, Host: host}
 }

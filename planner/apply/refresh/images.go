@@ -2,8 +2,7 @@ package refresh
 
 import (
 	"context"
-	"encoding/json"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/digests"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
@@ -22,66 +22,6 @@ import (
 // volume takes minutes, once.
 const imageTimeout = 15 * time.Minute
 
-// digestFile remembers digests of files by where they are and their stamps.
-const digestFile = "digests.json"
-
-// digests are those of files that no job makes, taken once for each stamp.
-type digests struct {
-	mu    sync.Mutex
-	path  string
-	known map[string]taken
-	dirty bool
-}
-
-type taken struct {
-	Stamp  uint64 `json:"stamp"`
-	Digest string `json:"digest"`
-}
-
-func openDigests(cache string) *digests {
-	d := &digests{known: map[string]taken{}}
-	if cache != "" {
-		d.path = filepath.Join(cache, digestFile)
-		if b, err := os.ReadFile(d.path); err == nil && json.Unmarshal(b, &d.known) != nil {
-			d.known = map[string]taken{} // broken: they are taken again
-		}
-	}
-	return d
-}
-
-func (d *digests) get(key string, stamp uint64) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if t := d.known[key]; stamp != 0 && t.Stamp == stamp {
-		return t.Digest
-	}
-	return ""
-}
-
-func (d *digests) put(key string, stamp uint64, digest string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.known[key], d.dirty = taken{stamp, digest}, true
-}
-
-// save writes what is new; that it cannot be written is no error: files are read
-// again.
-func (d *digests) save() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.dirty || d.path == "" {
-		return
-	}
-	d.dirty = false
-	b, err := json.Marshal(d.known)
-	if err != nil || os.MkdirAll(filepath.Dir(d.path), 0o777) != nil {
-		return
-	}
-	if os.WriteFile(d.path+".new", b, 0o600) == nil {
-		_ = os.Rename(d.path+".new", d.path)
-	}
-}
-
 // A seenImage is a digest of the image of a class of a phase's cells, on one
 // backend.
 type seenImage struct {
@@ -90,18 +30,27 @@ type seenImage struct {
 	class   int
 	backend string
 	digest  string
+	stamp   uint64
 }
 
-// images takes the digests of the images that are files of a backend.
-func (o *observer) images(ctx context.Context, a *ask) {
-	if !o.Refresh || a.p == nil || a.lang == nil {
+// Images are those that are files of backends.
+type images struct {
+	*facts
+
+	mu   sync.Mutex
+	seen []seenImage
+}
+
+// read takes the digests of the images that are files of a backend.
+func (im *images) read(ctx context.Context, a *ask) {
+	if !im.Refresh || a.p == nil || a.lang == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, imageTimeout)
 	defer cancel()
-	spot := site.SpotOf(a.conf, a.offers, "")
+	spot := site.FilesystemOf(a.conf, a.offers, "")
 	for _, name := range a.phases() {
-		p := o.phase(name)
+		p := im.phase(name)
 		if p == nil {
 			continue
 		}
@@ -111,20 +60,20 @@ func (o *observer) images(ctx context.Context, a *ask) {
 				continue
 			}
 			for class := range classes.Len() {
-				if text := o.imageOf(a, p, v, classes.First(class), spot); text != "" {
-					digest := o.digestOf(ctx, a, spot, text)
-					o.mu.Lock()
-					o.seenImages = append(o.seenImages, seenImage{name, v, class, a.name, digest})
-					o.mu.Unlock()
+				if text := im.pathOf(a, p, v, classes.First(class), spot); text != "" {
+					digest, stamp := im.digestOf(ctx, a, spot, text)
+					im.mu.Lock()
+					im.seen = append(im.seen, seenImage{name, v, class, a.name, digest, stamp})
+					im.mu.Unlock()
 				}
 			}
 		}
 	}
 }
 
-// imageOf is the path of a cell's image on a backend, "" if it is no file or a
+// pathOf is the path of a cell's image on a backend, "" if it is no file or a
 // job makes it.
-func (o *observer) imageOf(a *ask, p *lang.Phase, v lang.Variant, cell int, spot site.Spot) string {
+func (im *images) pathOf(a *ask, p *lang.Phase, v lang.Variant, cell int, spot site.Filesystem) string {
 	var made []string
 	r, diags := p.Render(cell, lang.Site{Variant: v, Workdir: spot.Workdir, SourceDir: spot.Workdir, Spool: spot.Workdir, Backend: a.name, CPUs: 1,
 		Input: func(name string) []string {
@@ -145,15 +94,15 @@ func (o *observer) imageOf(a *ask, p *lang.Phase, v lang.Variant, cell int, spot
 		}
 		ref, _ = image.Ref(spot.Workdir, r.Image)
 	}
-	if a.conf.Type == localType && o.reads(filepath.Dir(ref), "image "+r.Image) != nil {
+	if a.conf.Type == localType && im.reads(filepath.Dir(ref), "image "+r.Image) != nil {
 		return ""
 	}
 	return ref
 }
 
-// digestOf is the digest of a file or a folder where it is, "" if it cannot be
-// had.
-func (o *observer) digestOf(ctx context.Context, a *ask, spot site.Spot, path string) string {
+// digestOf is the digest of a file or a folder where it is, and its stamp then; ""
+// if it cannot be had.
+func (im *images) digestOf(ctx context.Context, a *ask, spot site.Filesystem, path string) (string, uint64) {
 	look := func(kind string, open bool) offer.Output {
 		got, err := a.p.Verify(ctx, providers.VerifyRequest{Backend: spot.Name(), Workdir: spot.Workdir, Open: open,
 			Outputs: []providers.Output{{Name: result.Image, Kind: kind, Path: path}}})
@@ -169,57 +118,54 @@ func (o *observer) digestOf(ctx context.Context, a *ask, spot site.Spot, path st
 		found = look(kind, false)
 	}
 	if !found.OK {
-		return ""
+		return "", 0
 	}
 	key := a.name + "\x00" + path
-	if digest := o.digests.get(key, found.Stamp()); digest != "" {
-		return digest
+	if digest := im.digests.Get(key, found.Stamp()); digest != "" {
+		return digest, found.Stamp()
 	}
-	defer o.announce("reading " + path + " on backend." + a.name)()
+	defer im.announce("reading " + path + " on backend." + a.name)()
 	if found = look(kind, true); !found.OK {
-		return ""
+		return "", 0
 	}
-	o.digests.put(key, found.Stamp(), found.Digest)
-	return found.Digest
+	im.digests.Put(key, digests.Taken{Digest: found.Digest, Size: found.Size, Stamp: found.Stamp()})
+	return found.Digest, found.Stamp()
 }
 
-// contents are the images as the planner takes them: of several backends that
-// have one, that of the first candidate counts.
-func (o *observer) contents() {
-	o.digests.save()
-	if len(o.seenImages)+len(o.seenRaw) == 0 {
-		return
+// contents adds the images to the contents of raw inputs, as the planner takes them:
+// of several backends that have one, that of the first candidate counts.
+func (im *images) contents(raw result.Contents) result.Contents {
+	if len(im.seen)+len(raw) == 0 {
+		return nil
 	}
-	out := result.Contents{}
-	for name, raw := range o.seenRaw {
-		out[name] = raw
-	}
-	for _, p := range o.Campaign.Phases {
+	out := maps.Clone(raw)
+	for _, p := range im.Campaign.Phases {
 		for _, v := range []lang.Variant{lang.Run, lang.SmokeRun} {
 			classes, has := p.Images(v)
 			if !has {
 				continue
 			}
-			c := result.Content{Name: result.Image, Variant: v, Of: classes, Digests: make([]string, classes.Len())}
+			c := result.Content{Name: result.Image, Variant: v, Of: classes, Digests: make([]string, classes.Len()), Stamps: map[string]uint64{}}
 			rank := make([]int, classes.Len())
-			for _, s := range o.seenImages {
+			for _, s := range im.seen {
 				if s.phase != p.Name || s.variant != v || s.digest == "" {
 					continue
 				}
-				if at := o.candidate(p, s.backend) + 1; rank[s.class] == 0 || at < rank[s.class] {
+				c.Stamps[result.ImageAt(s.backend, s.digest)] = s.stamp
+				if at := im.candidate(p, s.backend) + 1; rank[s.class] == 0 || at < rank[s.class] {
 					rank[s.class], c.Digests[s.class] = at, s.digest
 				}
 			}
 			out[p.Name] = append(out[p.Name], c)
 		}
 	}
-	o.out.Observed.Contents = out
+	return out
 }
 
 // candidate is the place of a backend among those where a phase's jobs may go.
-func (o *observer) candidate(p *lang.Phase, backend string) int {
+func (im *images) candidate(p *lang.Phase, backend string) int {
 	if i := slices.IndexFunc(p.Candidates, func(c string) bool { return strings.TrimPrefix(c, "backend.") == backend }); i >= 0 {
 		return i
 	}
-	return len(p.Candidates) + slices.IndexFunc(o.Campaign.Backends, func(b *lang.Backend) bool { return b.Address() == backend })
+	return len(p.Candidates) + slices.IndexFunc(im.Campaign.Backends, func(b *lang.Backend) bool { return b.Address() == backend })
 }

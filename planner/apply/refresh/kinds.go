@@ -9,21 +9,19 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/planner/apply/site"
-	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/state"
 )
 
 // mostKinds is how many distinct jobs of a phase are rendered to see what they
-// need; those beyond are told of, not looked at.
+// need; a note counts those beyond.
 const mostKinds = 10_000
 
 // A kind is the open jobs of a group that need the same where they start: one
-// image, one setup, the same files. One check stands for them all.
+// image, one setup, the same files. One check serves them all.
 type kind struct {
 	phase   *lang.Phase
-	group   questions.Group
+	group   jobGroup
 	alike   grid.Projection
 	classes map[int]bool // of alike
 	check   providers.Check
@@ -31,27 +29,27 @@ type kind struct {
 
 // kinds are what a backend is asked about: of each group the distinct needs of
 // the jobs that are still to be done.
-func (o *observer) kinds(a *ask) (out []*kind) {
+func (pf *preflight) kinds(a *ask) (out []*kind) {
 	for _, g := range a.groups {
-		if p := o.phase(g.Phase); p != nil && !o.idle[g.Phase] {
-			out = append(out, o.kindsOf(a, p, g)...)
+		if p := pf.phase(g.Phase); p != nil && !pf.idle[g.Phase] {
+			out = append(out, pf.kindsOf(a, p, g)...)
 		}
 	}
 	return out
 }
 
-func (o *observer) kindsOf(a *ask, p *lang.Phase, g questions.Group) (out []*kind) {
+func (pf *preflight) kindsOf(a *ask, p *lang.Phase, g jobGroup) (out []*kind) {
 	v := variant(g)
 	setup := len(site.Setup(a.lang, "")) > 0 || p.HasSetup(v)
 	alike := p.Alike(v, setup)
-	cells := o.firsts(p, g, alike)
+	cells := pf.firsts(p, g, alike)
 	if len(cells) > mostKinds {
-		o.note(p, fmt.Sprintf("image, setup and files are looked for of %d of %d jobs that differ in them", mostKinds, len(cells)))
+		pf.note(p, fmt.Sprintf("image, setup and files are looked for of %d of %d jobs that differ in them", mostKinds, len(cells)))
 		cells = cells[:mostKinds]
 	}
 	had := map[string]*kind{}
 	for _, i := range cells {
-		c, ok := o.check(a, p, g, i)
+		c, ok := pf.check(a, p, g, i)
 		if !ok {
 			continue
 		}
@@ -67,20 +65,20 @@ func (o *observer) kindsOf(a *ask, p *lang.Phase, g questions.Group) (out []*kin
 	return out
 }
 
-func variant(g questions.Group) lang.Variant {
+func variant(g jobGroup) lang.Variant {
 	if g.Smoke {
 		return lang.SmokeRun
 	}
 	return lang.Run
 }
 
-// firsts is of each class the first cell of a group that is still to be done.
-func (o *observer) firsts(p *lang.Phase, g questions.Group, alike grid.Projection) (out []int) {
+// firsts has the first cell of each class of a group that is still to be done.
+func (pf *preflight) firsts(p *lang.Phase, g jobGroup, alike grid.Projection) (out []int) {
 	seen := make([]bool, alike.Len())
 	left := len(seen)
-	o.each(p, g, func(i int) bool {
+	pf.each(p, g, func(i int) bool {
 		c := alike.Of(i)
-		if seen[c] || o.done(p, g, i) {
+		if seen[c] || pf.done(p, g, i) {
 			return true
 		}
 		seen[c] = true
@@ -91,39 +89,10 @@ func (o *observer) firsts(p *lang.Phase, g questions.Group, alike grid.Projectio
 	return out
 }
 
-// each calls fn with the cells of a group until it returns false.
-func (o *observer) each(p *lang.Phase, g questions.Group, fn func(int) bool) {
-	v := variant(g)
-	request := p.RequestOf(g.First, v)
-	if g.Smoke {
-		for _, i := range p.Smoke.Cells {
-			if p.RequestOf(i, v) == request && !fn(i) {
-				return
-			}
-		}
-		return
-	}
-	for i := g.First; i < p.Len(); i++ {
-		if p.RequestOf(i, v) == request && !fn(i) {
-			return
-		}
-	}
-}
-
-// done reports whether a job has nothing left to run: it completed as it is
-// defined now.
-func (o *observer) done(p *lang.Phase, g questions.Group, i int) bool {
-	if g.Smoke || o.State == nil || len(o.State.Jobs) == 0 {
-		return false
-	}
-	j := o.State.Jobs[p.Address(i)]
-	return j != nil && j.Status == state.Completed && j.Definition == o.definition(p)
-}
-
 // cells are the jobs of a kind that are still to be done.
-func (o *observer) cells(k *kind) (out []int) {
-	o.each(k.phase, k.group, func(i int) bool {
-		if k.classes[k.alike.Of(i)] && !o.done(k.phase, k.group, i) {
+func (pf *preflight) cells(k *kind) (out []int) {
+	pf.each(k.phase, k.group, func(i int) bool {
+		if k.classes[k.alike.Of(i)] && !pf.done(k.phase, k.group, i) {
 			out = append(out, i)
 		}
 		return true
@@ -132,7 +101,7 @@ func (o *observer) cells(k *kind) (out []int) {
 }
 
 // check is what a cell asks of a backend.
-func (o *observer) check(a *ask, p *lang.Phase, g questions.Group, i int) (providers.Check, bool) {
+func (pf *preflight) check(a *ask, p *lang.Phase, g jobGroup, i int) (providers.Check, bool) {
 	workdir := a.conf.Workdir
 	if oneHome(a.offers) {
 		workdir = site.AtHome(workdir, a.offers, "")
@@ -141,7 +110,7 @@ func (o *observer) check(a *ask, p *lang.Phase, g questions.Group, i int) (provi
 	if !stays(p, a.name) {
 		c.Disk = g.Shape.Disk
 	} // else its volume is asked for what all of them need
-	var made []string // what stands for the files of other jobs
+	var made []string // placeholders for the files of other jobs
 	at := lang.Site{Variant: variant(g), Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
 		Input: func(name string) []string {
 			made = append(made, workdir+"/"+name)
@@ -184,39 +153,7 @@ func oneHome(pools []offer.Pool) bool {
 	return !slices.ContainsFunc(pools, func(p offer.Pool) bool { return p.Home != pools[0].Home })
 }
 
-// definition is the digest of a phase as it is now.
-func (o *observer) definition(p *lang.Phase) string { return p.Definition().Digest }
-
 // note says what was not looked at.
-func (o *observer) note(p *lang.Phase, what string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.out.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "not everything was looked at beforehand", Detail: what, Address: "phase." + p.Name, Subject: p.Range.Ptr()})
-}
-
-// finished are the phases that have nothing left to run, as the state says.
-func (o *observer) finished() map[string]bool {
-	done := map[string]int{}
-	phase, n, defined := "", 0, "" // records of a phase lie together
-	for _, j := range o.State.All() {
-		if j.Status != state.Completed || j.Smoke {
-			continue
-		}
-		if j.Phase != phase {
-			done[phase] += n
-			phase, n = j.Phase, 0
-			if p := o.phase(phase); p != nil {
-				defined = o.definition(p)
-			}
-		}
-		if j.Definition == defined {
-			n++
-		}
-	}
-	done[phase] += n
-	out := map[string]bool{}
-	for _, p := range o.Campaign.Phases {
-		out[p.Name] = done[p.Name] >= p.Len()
-	}
-	return out
+func (pf *preflight) note(p *lang.Phase, what string) {
+	pf.answers.tell(diag.Diagnostic{Severity: diag.Warning, Summary: "not everything was looked at beforehand", Detail: what, Address: "phase." + p.Name, Subject: p.Range.Ptr()})
 }

@@ -9,8 +9,7 @@ import (
 	"sync"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/apply/sheet"
+	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers"
@@ -20,55 +19,16 @@ import (
 
 const verifyMax = 500 // outputs of one Verify call
 
-// recorded is one output of a completed job, as the state has it.
-type recorded struct {
-	address string
-	out     *state.Output
-	pool    string       // of the attempt that made it
-	spec    *lang.Output // nil when the campaign does not declare it any more
-}
-
-// recordedOutputs lists what completed jobs left, by backend.
-func (o *observer) recordedOutputs(get func(string) *ask) {
-	specs := map[string]map[string]*lang.Output{}
-	for _, p := range o.Campaign.Phases {
-		m := map[string]*lang.Output{}
-		for _, out := range p.Outputs {
-			m[out.Name] = out
-		}
-		specs[p.Name] = m
-	}
-	var a *ask // of the output before: neighbours are mostly alike
-	var phase, backend string
-	var spec map[string]*lang.Output
-	for key, j := range o.State.All() {
-		if j.Status != state.Completed || j.Smoke {
-			continue
-		}
-		if spec == nil || j.Phase != phase {
-			phase, spec = j.Phase, specs[j.Phase]
-		}
-		for i := range j.Outputs {
-			out := &j.Outputs[i]
-			if a == nil || out.Backend != backend {
-				a, backend = get(out.Backend), out.Backend
-				if a.outputs == nil {
-					a.outputs = make([]recorded, 0, len(o.State.Jobs))
-				}
-			}
-			pool := ""
-			if at := j.Last(); at != nil && at.Backend == out.Backend {
-				pool = at.Pool
-			}
-			a.outputs = append(a.outputs, recorded{address: key, out: out, pool: pool, spec: spec[out.Name]})
-		}
-	}
+// Outputs are those that the state has recorded.
+type outputs struct {
+	*facts
+	answers *answers
 }
 
 // look compares recorded outputs with the files there are. Only what differs
 // is reported, after it was opened: a touched file with the same bytes is no
 // difference.
-func (o *observer) look(ctx context.Context, a *ask) error {
+func (o *outputs) look(ctx context.Context, a *ask) error {
 	if a.early == nil { // what is looked at early is sorted, and on this machine
 		o.unreached(a)
 		a.sortOutputs()
@@ -80,7 +40,7 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 			return err
 		}
 	}
-	for by, rs := range a.bySpot(open) {
+	for by, rs := range a.byFilesystem(open) {
 		for len(rs) > 0 {
 			n := min(len(rs), verifyMax)
 			got, err := a.p.Verify(ctx, request(by, rs[:n], true))
@@ -103,9 +63,9 @@ func (o *observer) look(ctx context.Context, a *ask) error {
 
 // unreached reports outputs on hosts that are no longer configured as missing
 // there, and leaves the others to be looked at.
-func (o *observer) unreached(a *ask) {
+func (o *outputs) unreached(a *ask) {
 	a.outputs = slices.DeleteFunc(a.outputs, func(r recorded) bool {
-		_, pool := providers.CutAt(site.SpotOf(a.conf, a.offers, r.pool).Name())
+		_, pool := providers.CutAt(site.FilesystemOf(a.conf, a.offers, r.pool).Name())
 		if pool == "" || !site.Gone(a.conf, pool) {
 			return false
 		}
@@ -122,8 +82,8 @@ func (a *ask) sortOutputs() {
 }
 
 // differing are the outputs whose size, time or inode is not as recorded.
-// Files of this machine are looked at directly; others where they lie.
-func (o *observer) differing(ctx context.Context, a *ask) ([]recorded, error) {
+// Files of this machine are looked at directly; others where they are.
+func (o *outputs) differing(ctx context.Context, a *ask) ([]recorded, error) {
 	var far, out []recorded
 	if a.early != nil {
 		n := <-a.early
@@ -131,7 +91,7 @@ func (o *observer) differing(ctx context.Context, a *ask) ([]recorded, error) {
 	} else {
 		far, out = a.nearby(a.can.Remote)
 	}
-	for by, rs := range a.bySpot(far) {
+	for by, rs := range a.byFilesystem(far) {
 		for len(rs) > 0 {
 			n := min(len(rs), verifyMax)
 			got, err := a.p.Verify(ctx, request(by, rs[:n], false))
@@ -175,7 +135,7 @@ func (a *ask) lookEarly() {
 type looked struct{ far, differ []recorded }
 
 // nearby looks at the files of this machine, on all cores: what differs, and
-// what lies elsewhere or is more than a file.
+// what is elsewhere or is more than a file.
 func (a *ask) nearby(remote bool) (far, differ []recorded) {
 	parts := slices.Collect(slices.Chunk(a.outputs, len(a.outputs)/runtime.GOMAXPROCS(0)+1))
 	found := make([]looked, len(parts))
@@ -201,12 +161,12 @@ func (a *ask) nearby(remote bool) (far, differ []recorded) {
 	return far, differ
 }
 
-// bySpot groups outputs by where they are looked at, and the workdir that
+// byFilesystem groups outputs by where they are looked at, and the workdir that
 // their paths are below.
-func (a *ask) bySpot(rs []recorded) map[[2]string][]recorded {
+func (a *ask) byFilesystem(rs []recorded) map[[2]string][]recorded {
 	out := map[[2]string][]recorded{}
 	for _, r := range rs {
-		spot := site.SpotOf(a.conf, a.offers, r.pool)
+		spot := site.FilesystemOf(a.conf, a.offers, r.pool)
 		workdir := r.out.Workdir
 		if workdir == "" {
 			workdir = spot.Workdir
@@ -220,9 +180,9 @@ func (a *ask) bySpot(rs []recorded) map[[2]string][]recorded {
 func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
 	v := providers.VerifyRequest{Backend: at[0], Workdir: at[1], Open: open, Outputs: make([]providers.Output, len(rs))}
 	for i, r := range rs {
-		out := sheet.Output(r.spec, r.out.Name, r.out.Path)
+		out := jobspec.Output(r.spec, r.out.Name, r.out.Path)
 		if r.spec == nil {
-			out.Kind, out.MinCount = string(sheet.KindOf(r.out)), min(r.out.Files, 1)
+			out.Kind, out.MinCount = string(jobspec.KindOf(r.out)), min(r.out.Files, 1)
 			if out.MinCount == 0 {
 				out.MinCount = providers.NoneNeeded
 			}
@@ -233,28 +193,26 @@ func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
 }
 
 // report keeps what is broken, and what holds other bytes than recorded.
-func (o *observer) report(r recorded, got offer.Output) {
+func (o *outputs) report(r recorded, got offer.Output) {
 	if got.Unverified { // nobody knows: it stays as recorded
 		got = named(r, got)
-		o.mu.Lock()
-		o.out.Observed.Findings = append(o.out.Observed.Findings, observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
+		o.answers.find(observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
 			Summary: "An output could not be verified", Address: r.address,
 			Detail: fmt.Sprintf("Output %s (%s): %s. It is taken to be as recorded. Raise verify_timeout or verify_max_size in its block.", got.Name, got.Path, got.Verdict)}})
-		o.mu.Unlock()
 		return
 	}
 	if got.OK && (got.Digest == "" || got.Digest == r.out.Digest || r.out.Digest == "") {
 		if got.Digest != "" && got.Digest == r.out.Digest && (!alike(r.out, got) || r.out.CTime != got.CTime) {
-			o.mu.Lock()
-			o.out.Observed.Touched[r.address] = append(o.out.Observed.Touched[r.address], named(r, got))
-			o.mu.Unlock()
+			o.answers.Lock()
+			o.answers.Observed.Touched[r.address] = append(o.answers.Observed.Touched[r.address], named(r, got))
+			o.answers.Unlock()
 		}
 		return
 	}
 	got = named(r, got)
-	o.mu.Lock()
-	o.out.Observed.Outputs[r.address] = append(o.out.Observed.Outputs[r.address], got)
-	o.mu.Unlock()
+	o.answers.Lock()
+	o.answers.Observed.Outputs[r.address] = append(o.answers.Observed.Outputs[r.address], got)
+	o.answers.Unlock()
 }
 
 // named says of what was found which output it is.

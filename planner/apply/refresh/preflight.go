@@ -9,13 +9,19 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// preflight checks that what is still to be done could run: once for all the
+// A preflight is what backends check before anything is submitted.
+type preflight struct {
+	*facts
+	answers *answers
+}
+
+// run checks that what is still to be done could run: once for all the
 // jobs that need the same, and for each volume.
-func (o *observer) preflight(ctx context.Context, a *ask) error {
-	if !o.Preflight || o.Options.Destroy || a.lang == nil || a.p == nil {
+func (pf *preflight) run(ctx context.Context, a *ask) error {
+	if !pf.Preflight || pf.Options.Destroy || a.lang == nil || a.p == nil {
 		return nil
 	}
-	kinds := o.kinds(a)
+	kinds := pf.kinds(a)
 	if len(kinds) == 0 {
 		return nil
 	}
@@ -23,7 +29,7 @@ func (o *observer) preflight(ctx context.Context, a *ask) error {
 	for _, k := range kinds {
 		checks = append(checks, k.check)
 	}
-	volumes := o.volumes(a)
+	volumes := pf.volumes(a)
 	for _, v := range volumes {
 		checks = append(checks, v.check)
 	}
@@ -42,15 +48,15 @@ func (o *observer) preflight(ctx context.Context, a *ask) error {
 			said.add(f)
 		}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, s := range said {
-		o.out.Observed.Findings = append(o.out.Observed.Findings, o.finding(a, s))
+	list := make([]observed.Finding, len(said))
+	for i, s := range said {
+		list[i] = pf.finding(a, s)
 	}
+	pf.answers.find(list...)
 	return nil
 }
 
-// A saying is what was found, and of which jobs.
+// A saying is a finding and its jobs.
 type saying struct {
 	providers.Finding
 	phase string  // "" = the backend as a whole
@@ -93,7 +99,7 @@ func (s *sayings) ofVolume(f providers.Finding, v volume) {
 }
 
 // finding is a saying with the cells that it is about.
-func (o *observer) finding(a *ask, s *saying) observed.Finding {
+func (pf *preflight) finding(a *ask, s *saying) observed.Finding {
 	f := observed.Finding{Diagnostic: diag.Diagnostic{Summary: s.Summary, Detail: s.Detail, Address: "backend." + a.name}, Phase: s.phase}
 	if s.Warning {
 		f.Severity = diag.Warning
@@ -103,13 +109,13 @@ func (o *observer) finding(a *ask, s *saying) observed.Finding {
 	}
 	if s.phase != "" {
 		f.Address = "phase." + s.phase
-		if p := o.phase(s.phase); p != nil {
+		if p := pf.phase(s.phase); p != nil {
 			f.Subject = p.Range.Ptr()
 		}
 	}
 	for _, k := range s.kinds {
 		f.Smoke = k.group.Smoke
-		f.Cells = append(f.Cells, o.cells(k)...)
+		f.Cells = append(f.Cells, pf.cells(k)...)
 	}
 	slices.Sort(f.Cells)
 	return f

@@ -3,18 +3,16 @@ package refresh
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,23 +22,21 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/disk"
+	"github.com/muster-run/muster/planner/apply/digests"
+	requests "github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 const (
-	// readAtOnce is how many bytes of files a plan reads to take their digests;
-	// what is beyond is left to an apply.
+	// readAtOnce and mostAtOnce are how many bytes and files of a machine a plan reads
+	// to take their digests: about a second of a disk, and ten of a file system behind
+	// a network. An apply reads the rest while jobs run.
 	readAtOnce = 64 << 20
-	// young is how new the last change of a file may be for its digest not to be
-	// kept: within a clock's step it can change again unseen.
-	young          = 2 * time.Second
-	progressPeriod = 30 * time.Second
+	mostAtOnce = 10_000
 	// mostRawFiles bounds the files of one input.
 	mostRawFiles = 100_000
 	// mostSeen bounds the entries of folders that one pattern looks at.
@@ -53,17 +49,24 @@ var (
 	errSpecial  = errors.New("is no regular file but a pipe, a device or a socket")
 	errName     = errors.New("has a name that is not UTF-8, or holds a control character. Rename it")
 	errMade     = errors.New("is an output of a phase of this campaign. Write from = phase.NAME.output.OUTPUT in place of path")
-	errOutside  = errors.New("leads outside the campaign's folder")
-	errSystem   = errors.New("leads to a folder of the system, from which nothing is read")
-	errMoves    = errors.New("changes while it is read. Wait until it is written")
 	errTooMany  = fmt.Errorf("matches over %d files, or looks at over %d. Pack them into one, or narrow the pattern", mostRawFiles, mostSeen)
 	errNothing  = errors.New("matches no file")
 	errNotTaken = errors.New("its digest is not taken in a plan")
 )
 
+// Raw inputs are those that no phase makes.
+type rawInputs struct {
+	*facts
+	answers *answers
+
+	mu     sync.Mutex
+	seen   result.Contents
+	inPlan map[string]bool // phases that -target leaves in; nil until asked for
+}
+
 // A rawLister finds the files of inputs that no phase makes, each once.
 type rawLister struct {
-	o     *observer
+	*facts
 	made  func(rel string) bool // whether a path below the campaign's folder is an output
 	files map[string]*rawFile   // by path as jobs name it
 	lists map[string][]*rawFile // by pattern
@@ -77,41 +80,65 @@ type rawFile struct {
 	err  error
 }
 
-// rawFiles lists the files of inputs that no phase makes, and takes their digests.
-func (o *observer) rawFiles(ctx context.Context) {
-	if o.Options.Destroy || !slices.ContainsFunc(o.Campaign.Phases, func(p *lang.Phase) bool { return len(p.Raw) > 0 }) {
+// here lists the files of inputs on this machine, and takes their digests.
+func (r *rawInputs) here(ctx context.Context) {
+	if r.Options.Destroy {
 		return
 	}
-	l := &rawLister{o: o, made: source.Outputs(o.Campaign, o.Campaign.Dir), files: map[string]*rawFile{}, lists: map[string][]*rawFile{}}
+	l := &rawLister{facts: r.facts, made: source.Outputs(r.Campaign, r.Campaign.Dir), files: map[string]*rawFile{}, lists: map[string][]*rawFile{}}
 	found := map[*lang.RawInput][][]*rawFile{}
-	for _, p := range o.Campaign.Phases {
-		for _, in := range p.Raw {
-			of := in.Classes()
-			lists := make([][]*rawFile, of.Len())
-			wrong := 0
-			for class := range of.Len() {
-				list, err := l.list(in, in.Path(of.First(class)))
-				if lists[class] = list; err == nil {
-					continue
-				}
-				if lists[class] = nil; wrong == 0 {
-					o.rawWrong(p, in, of.First(class), err)
-				}
-				wrong++
+	for p, in := range r.on("") {
+		of := in.Classes()
+		lists := make([][]*rawFile, of.Len())
+		wrong := 0
+		for class := range of.Len() {
+			list, err := l.list(in, in.Path(of.First(class)))
+			if lists[class] = list; err == nil {
+				continue
 			}
-			found[in] = lists
+			if lists[class] = nil; wrong == 0 {
+				r.wrong(p, in, of.First(class), err)
+			}
+			wrong++
 		}
+		found[in] = lists
 	}
 	l.digest(ctx)
-	out := map[string][]result.Content{}
+	r.found(found)
+}
+
+// on are the inputs whose files are on a backend, "" for this machine.
+func (r *rawInputs) on(backend string) iter.Seq2[*lang.Phase, *lang.RawInput] {
+	return func(yield func(*lang.Phase, *lang.RawInput) bool) {
+		for _, p := range r.Campaign.Phases {
+			for _, in := range p.Raw {
+				if in.Backend == backend && !yield(p, in) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// found takes up what was found of inputs, and says what is wrong with files.
+func (r *rawInputs) found(found map[*lang.RawInput][][]*rawFile) {
 	told := map[*rawFile]bool{}
-	for _, p := range o.Campaign.Phases {
+	for _, p := range r.Campaign.Phases {
 		for _, in := range p.Raw {
-			c := result.Content{Name: in.Name, Of: in.Classes(), Files: make([][]result.File, len(found[in])), Digests: make([]string, len(found[in]))}
-			for class, list := range found[in] {
+			lists, ok := found[in]
+			if !ok {
+				continue
+			}
+			c := result.Content{Name: in.Name, Of: in.Classes(), Files: make([][]result.File, len(lists)), Digests: make([]string, len(lists))}
+			for class, list := range lists {
 				for _, f := range list {
 					if f.err != nil && f.err != errNotTaken && !told[f] {
-						o.rawWrong(p, in, c.Of.First(class), fmt.Errorf("%s %w", term.CleanLine(f.Path), f.err))
+						r.wrong(p, in, c.Of.First(class), fmt.Errorf("%s %w", term.CleanLine(f.Path), f.err))
+					}
+					if f.err == errNotTaken && !told[f] {
+						r.answers.Lock()
+						r.answers.Observed.Undigested = append(r.answers.Observed.Undigested, f.File)
+						r.answers.Unlock()
 					}
 					told[f] = true
 					c.Files[class] = append(c.Files[class], f.File)
@@ -120,30 +147,49 @@ func (o *observer) rawFiles(ctx context.Context) {
 			}
 			smoke := c
 			smoke.Variant = lang.SmokeRun
-			out[p.Name] = append(out[p.Name], c, smoke)
-		}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.seenRaw = out
-	for _, name := range slices.Sorted(maps.Keys(l.files)) {
-		if f := l.files[name]; f.err == errNotTaken {
-			o.out.Observed.Undigested = append(o.out.Observed.Undigested, f.File)
+			r.mu.Lock()
+			r.seen[p.Name] = append(r.seen[p.Name], c, smoke)
+			r.mu.Unlock()
 		}
 	}
 }
 
-// rawWrong says what is wrong with an input. Where all jobs of the phase are done
-// it is a warning: they stay done.
-func (o *observer) rawWrong(p *lang.Phase, in *lang.RawInput, cell int, err error) {
+// wrong says what is wrong with an input. Where all jobs of the phase are done
+// it is a warning: they stay done. So it is where the plan leaves the phase out.
+func (r *rawInputs) wrong(p *lang.Phase, in *lang.RawInput, cell int, err error) {
 	d := diag.Diagnostic{Summary: "an input cannot be read", Subject: &in.Range, Address: p.Address(cell),
 		Detail: fmt.Sprintf("The input %q: %s.", in.Name, strings.TrimSuffix(providers.WithHint(err), "."))}
-	if o.idle[p.Name] {
+	if r.idle[p.Name] || !r.targeted()[p.Name] {
 		d.Severity = diag.Warning
 	}
-	o.mu.Lock()
-	o.out.Diags.Append(d)
-	o.mu.Unlock()
+	r.answers.tell(d)
+}
+
+// targeted are the phases with jobs that -target may select, and those before them.
+func (r *rawInputs) targeted() map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.inPlan != nil {
+		return r.inPlan
+	}
+	r.inPlan = map[string]bool{}
+	covered, err := requests.Covers(r.Options.Targets)
+	for i := len(r.Campaign.Phases) - 1; i >= 0; i-- { // producers come first
+		p := r.Campaign.Phases[i]
+		for cell := 0; cell < p.Len() && !r.inPlan[p.Name]; cell++ {
+			r.inPlan[p.Name] = err != nil || covered(p, cell)
+		}
+		if !r.inPlan[p.Name] {
+			continue
+		}
+		for _, in := range p.Inputs {
+			r.inPlan[in.From.Name] = true
+		}
+		for _, name := range p.DependsOn {
+			r.inPlan[name] = true
+		}
+	}
+	return r.inPlan
 }
 
 // list gives the files of a path or pattern, in order of name.
@@ -194,7 +240,7 @@ func (l *rawLister) glob(in *lang.RawInput, pattern string) ([]string, error) {
 	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, short(err)
+		return nil, digests.Unread(err)
 	}
 	defer r.Close()
 	names, err := doublestar.Glob(&rawFolder{root: r, rel: rel}, rest, doublestar.WithFailOnIOErrors(), doublestar.WithNoFollow())
@@ -202,7 +248,7 @@ func (l *rawLister) glob(in *lang.RawInput, pattern string) ([]string, error) {
 		return nil, errTooMany
 	}
 	if err != nil {
-		return nil, short(err)
+		return nil, digests.Unread(err)
 	}
 	if len(names) > mostRawFiles {
 		return nil, errTooMany
@@ -255,7 +301,7 @@ func (l *rawLister) file(in *lang.RawInput, path string) (*rawFile, error) {
 		return nil, errName
 	}
 	f := &rawFile{File: result.File{Path: path}, abs: l.abs(path)}
-	if rel, err := filepath.Rel(l.o.Campaign.Dir, f.abs); err == nil && filepath.IsLocal(rel) && l.made(filepath.ToSlash(rel)) {
+	if rel, err := filepath.Rel(l.Campaign.Dir, f.abs); err == nil && filepath.IsLocal(rel) && l.made(filepath.ToSlash(rel)) {
 		return nil, errMade
 	}
 	root, rel, err := l.locate(in, f.abs)
@@ -268,7 +314,7 @@ func (l *rawLister) file(in *lang.RawInput, path string) (*rawFile, error) {
 	info, err := os.Stat(filepath.Join(root, rel))
 	switch {
 	case err != nil:
-		return nil, short(err)
+		return nil, digests.Unread(err)
 	case info.IsDir():
 		return nil, errFolder
 	case !info.Mode().IsRegular():
@@ -281,131 +327,66 @@ func (l *rawLister) file(in *lang.RawInput, path string) (*rawFile, error) {
 
 // abs is where a path of the campaign leads.
 func (l *rawLister) abs(path string) string {
-	return site.RawPaths(l.o.Campaign.Dir, []result.File{{Path: path}})[0]
+	return site.RawPaths(l.Campaign.Dir, []result.File{{Path: path}})[0]
 }
 
-// locate is the folder in which a path may be read, and the path below it: the
-// campaign's, or another that this user allows.
+// locate is the folder in which a path may be read, and the path below it.
 func (l *rawLister) locate(in *lang.RawInput, path string) (root, rel string, err error) {
-	root, rel, err = disk.Locate(path, []string{l.o.Campaign.Dir})
-	outside := (*disk.OutsideError)(nil)
-	if !errors.As(err, &outside) {
-		return root, rel, err
-	}
-	if l.o.Reads == nil {
-		return "", "", errOutside
-	}
-	real, lost := filepath.EvalSymlinks(path)
-	if lost != nil {
-		return "", "", fs.ErrNotExist
-	}
-	if info, err := os.Stat(real); err == nil && !info.IsDir() {
-		real = filepath.Dir(real)
-	}
-	if err := l.o.Reads(real, "input "+in.Name+": read files in"); err != nil {
-		return "", "", fmt.Errorf("leads outside the campaign's folder: %w", err)
-	}
-	if root, rel, err = disk.Locate(path, []string{real}); errors.As(err, &outside) {
-		err = errSystem
-	}
-	return root, rel, err
+	return digests.Locate(l.Campaign.Dir, path, "input "+in.Name+": read files in", l.Reads)
 }
 
-// digest takes the digests of all files: of the smallest first, and in a plan no
-// more than readAtOnce bytes of them.
+// within is what a plan may still read of the files of one machine.
+type within struct {
+	files int
+	bytes int64
+}
+
+// takes reports whether a plan reads one more file.
+func (w *within) takes(size int64) bool {
+	if w.files >= mostAtOnce || w.bytes+size > readAtOnce {
+		return false
+	}
+	w.files, w.bytes = w.files+1, w.bytes+size
+	return true
+}
+
+// digest takes the digests of files: of the smallest first, and of no more than
+// within allows.
 func (l *rawLister) digest(ctx context.Context) {
-	left := int64(readAtOnce)
-	for _, f := range slices.SortedFunc(maps.Values(l.files), func(a, b *rawFile) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Path, b.Path)) }) {
+	var left within
+	for _, f := range bySize(l.files) {
 		now := f.look()
-		if d := l.o.digests.get(f.abs, now.Stamp()); d != "" {
+		if d := l.digests.Get(f.abs, now.Stamp()); d != "" {
 			f.Digest, f.Stamp = d, now.Stamp()
 			continue
 		}
-		if left -= f.Size; left < 0 && !l.o.Digest {
-			f.err = errNotTaken
+		if !left.takes(f.Size) {
+			f.err, f.Stamp = errNotTaken, now.Stamp()
 			continue
 		}
-		done := l.o.announce(fmt.Sprintf("reading %s (%s)", f.Path, units.FormatSize(f.Size)))
-		f.err = f.take(ctx, l.o)
+		done := l.announce(fmt.Sprintf("reading %s (%s)", f.Path, units.FormatSize(f.Size)))
+		f.err = f.take(ctx, l.digests)
 		done()
-		if f.Size > readAtOnce {
-			l.o.digests.save() // who interrupts the next one need not read this one again
-		}
 	}
 }
 
-func (f *rawFile) look() offer.Output {
-	return verify.Stat(f.root, providers.Output{Name: "input", Path: f.abs})
+// bySize are files, the smallest first.
+func bySize(files map[string]*rawFile) []*rawFile {
+	return slices.SortedFunc(maps.Values(files), func(a, b *rawFile) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Path, b.Path)) })
 }
+
+func (f *rawFile) look() offer.Output { return digests.Look(f.root, f.abs) }
 
 // take reads the file. The digest is kept by the file's stamp unless the file is
 // young.
-func (f *rawFile) take(ctx context.Context, o *observer) error {
-	const tries = 2
-	for range tries {
-		before := f.look()
-		if !before.OK {
-			return errors.New(before.Verdict)
-		}
-		digest, err := f.sum(&rawReader{ctx: ctx, o: o, f: f, told: time.Now()})
-		if err != nil {
-			return err
-		}
-		if now := f.look(); now.Stamp() != before.Stamp() || !now.OK {
-			continue
-		}
-		f.Digest, f.Size = digest, before.Size
-		if time.Since(time.Unix(0, before.CTime)) > young {
-			f.Stamp = before.Stamp()
-			o.digests.put(f.abs, f.Stamp, digest)
-		}
-		return nil
-	}
-	return errMoves
-}
-
-func (f *rawFile) sum(r *rawReader) (string, error) {
-	file, err := disk.Open(f.abs, []string{f.root})
+func (f *rawFile) take(ctx context.Context, book *digests.Book) error {
+	t, err := digests.Here(ctx, f.root, f.abs, nil)
 	if err != nil {
-		return "", short(err)
+		return err
 	}
-	defer file.Close()
-	r.Reader = file
-	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		return "", short(err)
+	f.Digest, f.Size, f.Stamp = t.Digest, t.Size, t.Stamp
+	if t.Stamp != 0 {
+		book.Put(f.abs, t)
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// A rawReader stops when its context ends, and says every progressPeriod how far it is.
-type rawReader struct {
-	ctx context.Context
-	io.Reader
-	o    *observer
-	f    *rawFile
-	read int64
-	told time.Time
-}
-
-func (r *rawReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err := r.Reader.Read(p)
-	r.read += int64(n)
-	if now := time.Now(); r.o.Waiting != nil && now.Sub(r.told) > progressPeriod {
-		r.told = now
-		r.o.Waiting(fmt.Sprintf("reading %s: %s of %s", r.f.Path, units.FormatSize(r.read), units.FormatSize(r.f.Size)))
-	}
-	return n, err
-}
-
-// short is an error without its path, which is told beside it.
-func short(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return fmt.Errorf("cannot be read: %w", path.Err)
-	}
-	return fmt.Errorf("cannot be read: %w", err)
+	return nil
 }

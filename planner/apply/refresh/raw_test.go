@@ -1,6 +1,7 @@
 package refresh
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/digests"
+	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -35,6 +38,8 @@ func TestRawFiles(t *testing.T) {
 		{"link outside", "*.csv", func(t *testing.T, dir string) { link(t, "/etc/passwd", dir, "l.csv") }, "leads outside", ""},
 		{"link inside", "*.csv", func(t *testing.T, dir string) { link(t, "a.csv", dir, "l.csv") }, "", "a.csv b.csv l.csv"},
 		{"loop of links", "**/a.csv", func(t *testing.T, dir string) { link(t, ".", dir, "sub/loop") }, "", "a.csv"},
+		{"link to itself", "*.csv", func(t *testing.T, dir string) { link(t, "l.csv", dir, "l.csv") }, "l.csv cannot be followed", ""},
+		{"links to one another", "l/*.csv", func(t *testing.T, dir string) { link(t, "m", dir, "l"); link(t, "l", dir, "m") }, "l/*.csv cannot be followed", ""},
 		{"link to nothing", "*.csv", func(t *testing.T, dir string) { link(t, "gone", dir, "l.csv") }, "is not there", ""},
 		{"another link to nothing", "*.csv", func(t *testing.T, dir string) { link(t, "gone", dir, "l.txt") }, "", "a.csv b.csv"},
 		{"not UTF-8", "*.csv", func(t *testing.T, dir string) { write(t, dir, "\xff.csv") }, "not UTF-8", ""},
@@ -64,17 +69,19 @@ phase "p" {
 			if diags.HasErrors() {
 				t.Fatal(diags.Err())
 			}
-			o := &observer{Input: Input{Campaign: c}, digests: openDigests("")}
-			o.rawFiles(t.Context())
+			withheld := func(string, string) error { return errors.New("nobody allowed it") }
+			as := &answers{}
+			r := &rawInputs{facts: &facts{Input: Input{Campaign: c, Reads: withheld}, digests: digests.Open("")}, answers: as, seen: result.Contents{}}
+			r.here(t.Context())
 			said := ""
-			for _, d := range o.out.Diags {
+			for _, d := range as.Diags {
 				said += d.Detail
 			}
 			if tc.want == "" && said != "" || !strings.Contains(said, tc.want) {
 				t.Errorf("said %q, want %q", said, tc.want)
 			}
 			var names []string
-			for _, f := range o.seenRaw["p"][0].Files[0] {
+			for _, f := range r.seen["p"][0].Files[0] {
 				names = append(names, f.Path)
 				if f.Digest == "" {
 					t.Errorf("%s has no digest", f.Path)
@@ -84,6 +91,23 @@ phase "p" {
 				t.Errorf("files %q, want %q", got, tc.files)
 			}
 		})
+	}
+}
+
+// TestManyFilesOfOneInput: a plan reads so many of them, and names the rest.
+func TestManyFilesOfOneInput(t *testing.T) {
+	t.Parallel()
+	var left within
+	n := 0
+	for left.takes(1) {
+		n++
+	}
+	if n != mostAtOnce {
+		t.Errorf("%d files are read", n)
+	}
+	left = within{}
+	if left.takes(readAtOnce+1) || !left.takes(readAtOnce) || left.takes(1) {
+		t.Error("bytes are not bounded")
 	}
 }
 

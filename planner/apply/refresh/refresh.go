@@ -6,19 +6,14 @@ package refresh
 
 import (
 	"context"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -47,7 +42,7 @@ type Input struct {
 	Refresh   bool // look for jobs and stat recorded outputs
 	Verify    bool // open recorded outputs, too
 	Preflight bool // check that jobs could run
-	Digest    bool // read files of inputs whatever their size; else those beyond readAtOnce are not read
+	Adopt     bool // read files that jobs may adopt whatever their size
 	Copies    bool // compare copies of the source with it
 	// Environ is where local jobs start from, for preflight; nil is os.Environ().
 	Environ []string
@@ -77,164 +72,35 @@ type Result struct {
 // Observe asks everybody at once. Whoever has not answered in askTimeout is
 // unreachable.
 func Observe(ctx context.Context, in Input) Result {
-	o := &observer{Input: in, trees: map[string]source.Tree{}, out: Result{Can: map[string]offer.Capabilities{}, Versions: map[string]string{}}}
-	o.out.Observed = planner.Observed{
-		Refreshed: in.Refresh, Jobs: map[string]offer.Observation{}, Unreachable: map[string]string{}, Unasked: map[string]bool{}, Outputs: map[string][]offer.Output{}, Touched: map[string][]offer.Output{},
-		Sources: map[string]planner.SourceDigest{}, Secrets: map[string]string{}, Imported: map[string]offer.Observation{}, Uncopied: map[string][]string{}, Ground: map[string]observed.Ground{}, Replaced: map[string]bool{},
-	}
-	o.sourcesRead, o.digests = make(chan struct{}), openDigests(in.Cache)
-	o.idle = o.finished()
-	o.groups = questions.Groups(in.Campaign)
-	asks := o.asks()
+	f, as := newFacts(in), newAnswers(in)
+	outs, im := &outputs{facts: f, answers: as}, &images{facts: f}
+	raw := &rawInputs{facts: f, answers: as, seen: result.Contents{}}
+	ss := newSources(f, as)
+	k := &asker{facts: f, answers: as, outputs: outs, grounds: &grounds{f, as}, preflight: &preflight{f, as}, copies: &copies{f, as, ss}}
+	asks := f.asks()
 	var wg sync.WaitGroup
 	for _, a := range asks {
 		wg.Go(func() {
-			o.ask(ctx, a)
-			o.images(ctx, a)
+			k.ask(ctx, a)
+			im.read(ctx, a)
+			raw.there(ctx, a)
 		})
 	}
-	wg.Go(func() {
-		defer close(o.sourcesRead)
-		o.sources(ctx)
-	})
-	wg.Go(func() { o.rawFiles(ctx) })
-	wg.Go(o.secrets)
-	wg.Go(func() { o.scripts(asks) })
+	wg.Go(func() { ss.read(ctx) })
+	wg.Go(func() { raw.here(ctx) })
+	var unread map[string]string
+	wg.Go(func() { unread = f.secrets() })
+	var found map[string][]observed.Script
+	var warned diag.List
+	wg.Go(func() { found, warned = f.scripts(asks) })
 	wg.Wait()
-	o.confirm(ctx, asks)
-	o.contents()
-	o.goneSince()
-	o.sort()
-	return o.out
+	outs.confirm(ctx, asks)
+	f.digests.Save()
+	out := &as.Result
+	out.Diags.Append(warned...)
+	out.Observed.Secrets, out.Observed.Scripts = unread, found
+	out.Observed.Contents = im.contents(raw.seen)
+	out.Observed.Gone = f.goneSince(out.Observed.Jobs)
+	as.sort()
+	return *out
 }
-
-// An observer collects answers; mu guards out and waits.
-type observer struct {
-	Input
-	idle   map[string]bool // phases where every job is completed
-	groups []questions.Group
-	// trees are the sources by lang.Source.Key, whole once sourcesRead is closed.
-	trees       map[string]source.Tree
-	sourcesRead chan struct{}
-
-	digests *digests
-
-	mu         sync.Mutex
-	out        Result
-	seenImages []seenImage
-	seenRaw    result.Contents
-}
-
-// announce tells of a wait that lasts; the returned function ends it.
-func (o *observer) announce(what string) func() {
-	if o.Waiting == nil {
-		return func() {}
-	}
-	t := time.AfterFunc(slowNotice, func() { o.Waiting(what) })
-	return func() { t.Stop() }
-}
-
-// sources digests every source tree of the campaign.
-func (o *observer) sources(ctx context.Context) {
-	all := map[string]*lang.Source{}
-	if s := o.Campaign.Source; s != nil {
-		all[s.Key()] = s
-	}
-	for _, p := range o.Campaign.Phases {
-		if p.Source != nil {
-			all[p.Source.Key()] = p.Source
-		}
-	}
-	for key, s := range all {
-		if err := o.reads(s.Dir, "read the source in"); err != nil {
-			o.mu.Lock()
-			o.out.Diags.Append(diag.Diagnostic{Summary: "the source is outside the checkout", Detail: providers.WithHint(err), Subject: s.Range.Ptr()})
-			o.mu.Unlock()
-			continue
-		}
-		done := o.announce("reading the source in " + s.Dir)
-		spec := source.Of(o.Campaign, s)
-		if o.Cache != "" {
-			spec.Cache = o.Cache
-		}
-		t, err := source.Read(ctx, spec)
-		done()
-		if err != nil {
-			o.mu.Lock()
-			o.out.Diags.Append(diag.Diagnostic{Summary: "the source cannot be read", Detail: err.Error(), Subject: s.Range.Ptr()})
-			o.mu.Unlock()
-			continue
-		}
-		d := planner.SourceDigest{Digest: t.Digest, Files: len(t.Files), Bytes: t.Bytes}
-		d.Commit, d.Dirty = source.Commit(ctx, s.Dir)
-		o.mu.Lock()
-		o.out.Observed.Sources[key], o.trees[key] = d, t
-		if len(t.Files) == 0 {
-			none := source.NoFiles(o.Campaign, s)
-			if o.ranWith(t.Digest) { // by a version that only warned
-				none.Severity = diag.Warning
-			}
-			o.out.Diags.Append(none)
-		}
-		o.mu.Unlock()
-	}
-}
-
-// ranWith reports whether jobs are recorded with a source.
-func (o *observer) ranWith(digest string) bool {
-	if o.State == nil {
-		return false
-	}
-	for _, j := range o.State.Jobs {
-		if j.Source == digest {
-			return true
-		}
-	}
-	return false
-}
-
-// reads is Reads, where there is one.
-func (o *observer) reads(dir, what string) error {
-	if o.Reads == nil {
-		return nil
-	}
-	return o.Reads(dir, what)
-}
-
-// secrets sees that every secret can be read.
-func (o *observer) secrets() {
-	if o.Secrets == nil {
-		return
-	}
-	for _, p := range o.Campaign.Phases {
-		if o.idle[p.Name] {
-			continue
-		}
-		for _, s := range p.Secrets {
-			if err := o.Secrets(s); err != nil {
-				o.mu.Lock()
-				o.out.Observed.Secrets[s.Name] = err.Error()
-				o.mu.Unlock()
-			}
-		}
-	}
-}
-
-// sort makes the answers independent of who was first.
-func (o *observer) sort() {
-	slices.SortFunc(o.out.Pools, func(a, b offer.Pool) int { return compare(a.Backend, b.Backend, a.Name, b.Name) })
-	slices.SortStableFunc(o.out.Quotes, func(a, b place.Quoted) int {
-		return compare(a.Quote.Backend, b.Quote.Backend, a.Quote.Pool, b.Quote.Pool)
-	})
-	slices.SortStableFunc(o.out.Observed.Findings, func(a, b observed.Finding) int { return compare(a.Address, b.Address, a.Summary, b.Summary) })
-	slices.SortStableFunc(o.out.Diags, func(a, b diag.Diagnostic) int { return compare(a.Summary, b.Summary, a.Detail, b.Detail) })
-}
-
-func compare(a, b, c, d string) int {
-	if n := strings.Compare(a, b); n != 0 {
-		return n
-	}
-	return strings.Compare(c, d)
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

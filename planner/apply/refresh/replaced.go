@@ -4,17 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"github.com/muster-run/muster/planner/apply/restore"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/state"
 )
 
 // replaced looks which results that were replaced are still there.
-func (o *observer) replaced(ctx context.Context, a *ask) error {
-	if o.Options.Destroy || o.Options.RefreshOnly {
+func (as *asker) replaced(ctx context.Context, a *ask) error {
+	if as.Options.Destroy || as.Options.RefreshOnly {
 		return nil
 	}
-	by := map[site.Spot][]*state.Replaced{}
+	by := map[site.Filesystem][]*state.Replaced{}
 	for _, r := range a.replaced {
 		pool := ""
 		if at := r.Job.Last(); at != nil && at.Backend == a.name {
@@ -23,21 +23,21 @@ func (o *observer) replaced(ctx context.Context, a *ask) error {
 		if site.Gone(a.conf, pool) && pool != "" {
 			continue
 		}
-		spot := site.SpotOf(a.conf, a.offers, pool)
+		spot := site.FilesystemOf(a.conf, a.offers, pool)
 		by[spot] = append(by[spot], r)
 	}
 	for spot, rs := range by {
-		at, err := restore.Place{Files: a.p, Backend: spot.Name(), Workdir: spot.Workdir}.Find(ctx, rs, false)
+		at, err := staging.Restorer{Files: a.p, Backend: spot.Name(), Workdir: spot.Workdir}.Find(ctx, rs, false)
 		if err != nil {
 			return err
 		}
-		o.mu.Lock()
+		as.answers.Lock()
 		for i, r := range rs {
 			if !slices.Contains(at[i], "") {
-				o.out.Observed.Replaced[r.Token()] = true
+				as.answers.Observed.Replaced[r.Token()] = true
 			}
 		}
-		o.mu.Unlock()
+		as.answers.Unlock()
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
-	"github.com/muster-run/muster/planner/questions"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -24,8 +23,8 @@ type volume struct {
 // volumes are those of a backend's pools. What jobs leave behind adds up; what
 // `disk` declares is needed by as many jobs as run there at once, beside the
 // results of the others. Only phases that run nowhere else count.
-func (o *observer) volumes(a *ask) (out []volume) {
-	left := o.leavings(a)
+func (pf *preflight) volumes(a *ask) (out []volume) {
+	left := pf.leavings(a)
 	if len(left) == 0 || len(a.offers) == 0 {
 		return nil
 	}
@@ -38,7 +37,7 @@ func (o *observer) volumes(a *ask) (out []volume) {
 		by[p.Filesystem] = append(by[p.Filesystem], p)
 	}
 	for _, name := range names {
-		v := o.need(a, left, by[name])
+		v := pf.need(a, left, by[name])
 		v.check.Workdir = site.AtHome(a.conf.Workdir, a.offers, by[name][0].Name)
 		if len(names) > 1 {
 			v.check.Pool = by[name][0].Name
@@ -52,15 +51,15 @@ func (o *observer) volumes(a *ask) (out []volume) {
 
 // need is what the jobs still to be done need on the volume of some pools of
 // a backend.
-func (o *observer) need(a *ask, left map[string]*made, pools []offer.Pool) (v volume) {
+func (pf *preflight) need(a *ask, left map[string]*made, pools []offer.Pool) (v volume) {
 	var rest, keep int64 // bytes by the end: expected, and as declared
 	var writes []*lang.Phase
-	for _, p := range o.Campaign.Phases {
+	for _, p := range pf.Campaign.Phases {
 		m := left[p.Name]
-		if m == nil || o.idle[p.Name] {
+		if m == nil || pf.idle[p.Name] {
 			continue
 		}
-		share := o.share(a, pools, m.open(p))
+		share := pf.share(a, pools, m.open(p))
 		v.check.Files += share * m.eachFiles(p)
 		v.check.Jobs += share
 		if share > 0 {
@@ -73,12 +72,12 @@ func (o *observer) need(a *ask, left map[string]*made, pools []offer.Pool) (v vo
 	}
 	var most int64
 	for _, g := range a.groups {
-		p, m := o.phase(g.Phase), left[g.Phase]
-		if m == nil || o.idle[g.Phase] || g.Shape.Disk == 0 {
+		p, m := pf.phase(g.Phase), left[g.Phase]
+		if m == nil || pf.idle[g.Phase] || g.Shape.Disk == 0 {
 			continue
 		}
-		jobs := o.share(a, pools, min(int64(g.Cells), m.open(p)))
-		once := min(o.atOnce(a, p, g, pools), jobs)
+		jobs := pf.share(a, pools, min(int64(g.Cells), m.open(p)))
+		once := min(pf.atOnce(a, p, g, pools), jobs)
 		if n := once * max(g.Shape.Disk-m.each(p), 0); n > most {
 			most, v.sum = n, sum(once, g)
 			v.of(p)
@@ -110,7 +109,7 @@ func (v *volume) of(p *lang.Phase) {
 	v.check.Addresses = append(v.check.Addresses, "phase."+p.Name)
 }
 
-func sum(once int64, g questions.Group) string {
+func sum(once int64, g jobGroup) string {
 	if once == 1 {
 		return fmt.Sprintf("One job of phase.%s asks for %s", g.Phase, units.FormatSize(g.Shape.Disk))
 	}
@@ -118,14 +117,14 @@ func sum(once int64, g questions.Group) string {
 }
 
 // atOnce is how many jobs of a group run at once on some pools.
-func (o *observer) atOnce(a *ask, p *lang.Phase, g questions.Group, pools []offer.Pool) (n int64) {
+func (pf *preflight) atOnce(a *ask, p *lang.Phase, g jobGroup, pools []offer.Pool) (n int64) {
 	if g.Smoke {
 		return 1
 	}
 	for _, pool := range pools {
 		n += forecast.AtOnce(pool, place.Decision{Backend: a.name, Pool: pool.Name, Shape: g.Shape})
 	}
-	for _, limit := range []int{p.MaxParallel, o.Campaign.MaxParallel, a.lang.MaxParallel} {
+	for _, limit := range []int{p.MaxParallel, pf.Campaign.MaxParallel, a.lang.MaxParallel} {
 		if limit > 0 {
 			n = min(n, int64(limit))
 		}
@@ -135,7 +134,7 @@ func (o *observer) atOnce(a *ask, p *lang.Phase, g questions.Group, pools []offe
 
 // share is how many of a backend's jobs come to some of its pools, where each
 // gets as many as it has room for.
-func (o *observer) share(a *ask, pools []offer.Pool, jobs int64) int64 {
+func (pf *preflight) share(a *ask, pools []offer.Pool, jobs int64) int64 {
 	size := func(list []offer.Pool) (n int64) {
 		for _, p := range list {
 			n += int64(max(p.MaxJobs, 1))

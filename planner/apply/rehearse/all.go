@@ -10,10 +10,10 @@ import (
 // PlayAll rehearses the plan n times, as many at once as there are processors,
 // and counts in done those that have ended. Each is the same whatever is played
 // beside it. The first error ends them all.
-func (s *Stage) PlayAll(ctx context.Context, n int, done *atomic.Int64) ([]Run, error) {
+func (s *Stage) PlayAll(ctx context.Context, n int, done *atomic.Int64) ([]Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	runs := make([]Run, n)
+	runs := make([]Result, n)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), n) {

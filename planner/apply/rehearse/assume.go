@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/evidence"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
@@ -78,7 +78,7 @@ func assumptions(in Input, places map[string]*described) map[string]*assumed {
 
 // unpriced tells of a place whose bill no figure has.
 func (a *assumed) unpriced(d place.Decision) {
-	_, known := place.Cost(d.Shape, d.Price, d.WholeNode, time.Hour)
+	_, known := place.Cost(d.Shape, d.Price, time.Hour)
 	for _, unit := range []string{place.USD, place.ServiceUnits} {
 		if !known.Of(unit) {
 			a.tell("what " + d.Where() + " charges in " + amount.Unit(unit) + " is not known, and in no figure")
@@ -121,7 +121,7 @@ func failing(of *lang.Phase, phase string, st *state.State) (map[string]float64,
 		}
 		for i := range j.Attempts {
 			switch a := &j.Attempts[i]; {
-			case a.Ended.IsZero() || a.Class == failure.CancelledOutside || of != nil && evidence.GoesOn(of, j, i):
+			case a.Ended.IsZero() || a.Class == failure.CancelledOutside || of != nil && history.GoesOn(of, j, i):
 			case a.Class != "":
 				by[a.Class]++
 				n++
@@ -131,7 +131,7 @@ func failing(of *lang.Phase, phase string, st *state.State) (map[string]float64,
 		}
 	}
 	if n < enoughRuns {
-		return nil, fmt.Sprintf("no history of failures: machines fail once in %.0f days of use (%s), as published of clusters", 1/(24*evidence.MachineFailures), failure.NodeFailure)
+		return nil, fmt.Sprintf("no history of failures: assumes one machine failure in %.0f days of use (%s), a published rate of clusters", 1/(24*history.MachineFailures), failure.NodeFailure)
 	}
 	rates := map[string]float64{}
 	for class, k := range by {
@@ -252,7 +252,7 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 		}
 		if limit := endOf(j, g, runtime); limit > 0 {
 			// A draw ends with the launch: launches that it ended are among the
-			// failures, and only what is foretold to take longer is sure to be.
+			// failures, and only what is expected to take longer is sure to be.
 			if inFlight := g != nil && g.InFlight; runtime.Seen > 0 && runtime.Median >= limit && !inFlight {
 				f.Takes = 2 * runtime.Ceiling
 			} else if f.Takes <= runtime.Ceiling {
@@ -271,7 +271,7 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 		if rates == nil && says.Fails != nil {
 			rates, order = says.Fails, place.order[j.Phase]
 		}
-		if rates == nil && u < evidence.LostWithMachines(j.Shape.Nodes, f.Takes) {
+		if rates == nil && u < history.LostWithMachines(j.Shape.Nodes, f.Takes) {
 			f.Class, f.After = failure.NodeFailure, when(f.Takes)
 		}
 		for _, class := range order {

@@ -19,6 +19,9 @@ func retried(hcl, on string) string {
 // engine itself, each job drawn by itself, is the oracle of what the forecast
 // works out in one pass.
 func TestForecastIsCalibrated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays 1,300 rehearsals: statistics, with no goroutine that others lack")
+	}
 	t.Parallel()
 	wide := "runtime = \"30m\"\nruntime_p90 = \"75m\""
 	for name, c := range map[string]struct {
@@ -58,7 +61,7 @@ func TestForecastIsCalibrated(t *testing.T) {
 			y.write(campaign(c.pool, c.jobs, c.phases(c.all)))
 			p, runs := y.rehearse(100, nil)
 			money, span := forecast.LineOf(p.Forecast.Lines, "usd"), p.Forecast.Walltime
-			cost, took := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+			cost, took := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 			for _, f := range []struct {
 				what              string
 				planned, played   float64

@@ -45,7 +45,7 @@ func TestChainedSegmentsAreOneJob(t *testing.T) {
 			before, _ := y.state.Spent(nil)
 			y.write(campaign(c.pool, c.jobs, chained(c.all)))
 			p, runs := y.rehearse(30, nil)
-			cost, took := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+			cost, took := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 			money, span := number(forecast.LineOf(p.Forecast.Lines, "usd").Expected.Text), p.Forecast.Walltime.P50.Hours()
 			began := y.clock.Now()
 			if o := y.apply(0); o.Done != c.all {

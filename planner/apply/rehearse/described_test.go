@@ -27,7 +27,7 @@ func TestDeclaredSiteIsPlayed(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, campaign("slots = 100\nusd_per_hour = 1", "runtime = \"30m\"\nfails = { preempted = 0.5 }", retried(phase("a", 200, ""), "preempted")))
 	_, runs := y.rehearse(20, nil)
-	retries := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return float64(r.Retries) })
+	retries := rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return float64(r.Retries) })
 	// Of 200 jobs, each with at most 5 launches of which half fail: 200·(1-0.5⁵)/0.5 launches.
 	if want := 200*(1-math.Pow(0.5, 5))/0.5 - 200; math.Abs(retries.P50-want) > 0.1*want {
 		t.Errorf("%g retries, of %g", retries.P50, want)
@@ -42,7 +42,7 @@ func TestDeclaredSiteIsPlayed(t *testing.T) {
 	// One job after another waits for hours in one of ten cases; the plan knows the median alone.
 	y = newYard(t, campaign("slots = 100\nwait = \"1h\"\nwait_p90 = \"4h\"", "runtime = \"1h\"", phase("a", 1, "")))
 	_, runs = y.rehearse(200, noFailures())
-	took := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+	took := rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 	if took.P50 < 1.8 || took.P50 > 2.2 || took.P90 < 4 || took.P90 > 6 {
 		t.Errorf("an hour behind a wait of one to four hours: p50 %.2f h, p90 %.2f h", took.P50, took.P90)
 	}
@@ -125,9 +125,9 @@ func TestExpectations(t *testing.T) {
 		least, most int
 		text        string
 	}{
-		"assumed":           {"", nil, 0, 0, "a: smokes say what they are expected to, as assumed"},
-		"all as stated":     {"", &all, 60, 60, "a: smokes say other than expected as stated: 100 %"},
-		"a third as stated": {"", &third, 12, 28, "a: smokes say other than expected as stated: 33.3 %"},
+		"assumed":           {"", nil, 0, 0, "a: smokes meet their expectations, as assumed"},
+		"all as stated":     {"", &all, 60, 60, "a: smokes miss their expectations, as stated: 100 %"},
+		"a third as stated": {"", &third, 12, 28, "a: smokes miss their expectations, as stated: 33.3 %"},
 		"a block says well": {"metrics = { loss = 0.1 }", nil, 0, 0, "a: smokes say what backend.sim.x says, and are judged by it"},
 		"a block says ill":  {"metrics = { loss = 3 }", nil, 60, 60, "a: smokes say what backend.sim.x says, and are judged by it"},
 	} {

@@ -34,7 +34,7 @@ func expectationOf(pp *planner.PhasePlan, in Input, places map[string]*described
 		return expectation{}
 	}
 	if in.Unexpected != nil {
-		return expectation{fails: *in.Unexpected, text: "smokes say other than expected as stated: " + percent(*in.Unexpected)}
+		return expectation{fails: *in.Unexpected, text: "smokes miss their expectations, as stated: " + percent(*in.Unexpected)}
 	}
 	if len(places[g.Place.Backend].says(pp.Phase.Name).Metrics) > 0 {
 		return expectation{judged: true, text: "smokes say what backend." + g.Place.Backend + " says, and are judged by it"}
@@ -50,10 +50,10 @@ func expectationOf(pp *planner.PhasePlan, in Input, places map[string]*described
 		}
 	}
 	if n < enoughRuns {
-		return expectation{text: "smokes say what they are expected to, as assumed"}
+		return expectation{text: "smokes meet their expectations, as assumed"}
 	}
 	share := float64(off) / float64(n)
-	return expectation{fails: share, text: fmt.Sprintf("smokes say other than expected as seen: %d of %d (%s)", off, n, percent(share))}
+	return expectation{fails: share, text: fmt.Sprintf("smokes miss their expectations, as seen: %d of %d (%s)", off, n, percent(share))}
 }
 
 // unexpected is a plan and its campaign without what smokes are expected to say,
@@ -81,7 +81,7 @@ func unexpected(c *lang.Campaign, p *planner.Plan, book map[string]*assumed) (*l
 	return &campaign, &plan
 }
 
-// heldBySmoke are the phases of which a smoke failed, and that are held for it.
+// heldBySmoke are the phases that are held because their smoke failed.
 func heldBySmoke(st *state.State) []string {
 	var out []string
 	latest := map[string]state.Validation{} // by address

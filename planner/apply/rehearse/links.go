@@ -57,7 +57,7 @@ func sizes(st *state.State) map[string]map[string]int64 {
 	return out
 }
 
-// Lies are the outputs that lie on each backend, in its workdir.
+// Lies are the outputs that simulated backends report as present, by backend.
 func Lies(st *state.State) map[string][]sim.Lie {
 	out := map[string][]sim.Lie{}
 	for _, j := range st.All() {

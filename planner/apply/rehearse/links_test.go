@@ -33,7 +33,7 @@ backend %q "y" {
 }
 
 // played plays once, without failures, and tells what was drawn from.
-func (y *yard) played(bandwidth int64) (rehearse.Run, string) {
+func (y *yard) played(bandwidth int64) (rehearse.Result, string) {
 	y.t.Helper()
 	c, p, in := y.plan()
 	stage, err := rehearse.New(rehearse.Input{Campaign: c, State: y.state, Plan: p, Pools: in.Pools, Can: in.Can, Seed: 7, Fails: noFailures(), Bandwidth: bandwidth})
@@ -145,7 +145,7 @@ func TestThePlanCountsWhatMoves(t *testing.T) {
 			y.apply(0)
 			y.write(hcl(24))
 			p, runs := y.rehearse(20, nil)
-			took := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+			took := rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 			plan := p.Forecast.Walltime
 			if ratio := plan.P50.Hours() / took.P50; ratio < 0.95 || ratio > 1.05 {
 				t.Errorf("planned %s, rehearsed %.2fh", plan.P50, took.P50)

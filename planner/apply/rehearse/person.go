@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/ledger"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/snapshot"
 )
@@ -26,8 +26,8 @@ const mostInVain = 3
 const person = "rehearsal"
 
 // waitsForSomebody reports whether a run ended where a person has to act.
-func waitsForSomebody(o standing.Outcome, st *state.State) bool {
-	return o.Stopped == standing.Hold || o.Stopped == standing.None && (o.Held+o.Failed+o.Blocked > 0 || o.Smoke != "" || len(st.Holds)+len(st.Breakers) > 0)
+func waitsForSomebody(o progress.Outcome, st *state.State) bool {
+	return o.Stopped == progress.Hold || o.Stopped == progress.None && (o.Held+o.Failed+o.Blocked > 0 || o.Smoke != "" || len(st.Holds)+len(st.Breakers) > 0)
 }
 
 // letGo does what a person does who comes by: `muster resume`, of everything.
@@ -104,24 +104,24 @@ func (s *Stage) attended(needed bool) string {
 	}
 	switch {
 	case s.in.ResumeAfter > 0:
-		return fmt.Sprintf("whoever is needed comes %s after everything has stopped, and resumes all that is held%s", units.FormatDuration(s.in.ResumeAfter), from)
+		return fmt.Sprintf("somebody resumes all held jobs %s after everything has stopped%s", units.FormatDuration(s.in.ResumeAfter), from)
 	case needed || from != "":
-		return "nobody comes where a person is needed: what is held stays so" + from + "; -resume-after=12h assumes that somebody does"
+		return "nobody resumes held jobs: they stay held" + from + "; -resume-after=12h assumes that somebody does"
 	}
 	return ""
 }
 
 // Attended says what was assumed of the person that a run waits for; "" where none
 // was needed.
-func (s *Stage) Attended(runs []Run) string {
-	return s.attended(slices.ContainsFunc(runs, func(r Run) bool {
-		return r.Stopped == standing.Hold || r.Failed+r.Held+r.Blocked > 0 || len(r.Open) > 0
+func (s *Stage) Attended(runs []Result) string {
+	return s.attended(slices.ContainsFunc(runs, func(r Result) bool {
+		return r.Stopped == progress.Hold || r.Failed+r.Held+r.Blocked > 0 || len(r.Open) > 0
 	}))
 }
 
 // applied is what comes of the plan, and of what is left of it each time that
 // somebody has looked at it, until nothing waits for that or it was in vain.
-func (s *Stage) applied(ctx context.Context, v *clock.Virtual, st *state.State, conf apply.Config, visits *int) (o standing.Outcome, err error) {
+func (s *Stage) applied(ctx context.Context, v *clock.Virtual, st *state.State, conf apply.Config, visits *int) (o progress.Outcome, err error) {
 	spent, done, vain := ledger.Amounts{}, 0, 0
 	for {
 		if o, err = apply.Run(ctx, conf); err != nil {

@@ -12,14 +12,14 @@ import (
 )
 
 // attended plays with somebody who comes after a time, several at once.
-func (y *yard) attended(after time.Duration, n int, fails map[string]float64, unexpected *float64) ([]rehearse.Run, string) {
+func (y *yard) attended(after time.Duration, n int, fails map[string]float64, unexpected *float64) ([]rehearse.Result, string) {
 	y.t.Helper()
 	c, p, in := y.plan()
 	stage, err := rehearse.New(rehearse.Input{Campaign: c, State: y.state, Plan: p, Pools: in.Pools, Can: in.Can, Seed: 7, Fails: fails, Unexpected: unexpected, ResumeAfter: after, Again: in})
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	runs := make([]rehearse.Run, n)
+	runs := make([]rehearse.Result, n)
 	var wg sync.WaitGroup
 	for w := range 3 {
 		wg.Go(func() {
@@ -43,11 +43,11 @@ func TestSomebodyResumesAHold(t *testing.T) {
 	y := newYard(t, campaign("slots = 4\nusd_per_hour = 1", "runtime = \"1h\"", phase("a", 8, "")))
 	y.state.Apply(state.HoldSet{Hold: state.Hold{Who: "ada", At: start}})
 	runs, text := y.attended(0, 1, noFailures(), nil)
-	if r := runs[0]; r.Done != 0 || r.Visits != 0 || !strings.Contains(text, "nobody comes") || !strings.Contains(text, "the hold of ada") {
+	if r := runs[0]; r.Done != 0 || r.Visits != 0 || !strings.Contains(text, "nobody resumes") || !strings.Contains(text, "the hold of ada") {
 		t.Errorf("%+v\n%s", r, text)
 	}
 	runs, text = y.attended(12*time.Hour, 1, noFailures(), nil)
-	if r := runs[0]; r.Done != 8 || r.Visits != 1 || r.Took != 14*time.Hour || r.Spent["usd"] != "8" || !strings.Contains(text, "comes 12h after everything has stopped") {
+	if r := runs[0]; r.Done != 8 || r.Visits != 1 || r.Took != 14*time.Hour || r.Spent["usd"] != "8" || !strings.Contains(text, "resumes all held jobs 12h after everything has stopped") {
 		t.Errorf("%+v\n%s", r, text)
 	}
 	if len(y.state.Holds) != 1 || len(y.state.Jobs) != 0 {

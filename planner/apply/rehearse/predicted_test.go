@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/rehearse"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/sim"
@@ -100,7 +100,7 @@ func TestPredictedAgainstActual(t *testing.T) {
 		p, runs := y.rehearse(50, nil)
 		began := y.clock.Now()
 		o := y.apply(0)
-		if o.Stopped != standing.None {
+		if o.Stopped != progress.None {
 			t.Fatalf("%s: %+v", h.name, o)
 		}
 		after, _ := y.state.Spent(nil)
@@ -113,7 +113,7 @@ func TestPredictedAgainstActual(t *testing.T) {
 		if ok {
 			held++
 		}
-		rc, rt := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+		rc, rt := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 		if math.Abs(rc.P50-cost) <= 0.15*cost && math.Abs(rt.P50-took.Hours()) <= 0.15*took.Hours() {
 			rehearsed++
 		}

@@ -1,7 +1,8 @@
-// Package rehearse plays a plan before it is paid for: the engine that would
-// apply it, on simulated stand-ins of its backends, on a virtual clock, many
-// times. What the engine decides is what it would decide; how long jobs take
-// and how they fail is drawn from what the plan assumes and history shows.
+// Package rehearse simulates a plan many times before it is paid for. It runs
+// the real engine on simulated backends and a virtual clock. Decisions are
+// those of an apply; runtimes and failures are drawn from the plan's
+// assumptions and from history. A campaign with only simulated backends is
+// applied here as well.
 package rehearse
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/sim"
@@ -51,8 +52,8 @@ type Input struct {
 	Again       planner.Input
 }
 
-// A Run is how one rehearsal ended.
-type Run struct {
+// A Result is how one rehearsal ended.
+type Result struct {
 	Spent   state.Amounts // by unit, decimal
 	Took    time.Duration // until the last job ended
 	Done    int
@@ -61,7 +62,7 @@ type Run struct {
 	Blocked int // wait for one that failed or is held
 	Left    int // were never started, blocked ones apart
 	Retries int // launches beyond the first of a job
-	Stopped standing.Stop
+	Stopped progress.Stop
 	Why     string   // of Stopped, in words
 	Open    []string // phases whose breaker opened
 	Smoked  []string // phases held for a smoke that failed
@@ -138,17 +139,17 @@ func (s *Stage) Assumed() []string {
 
 // Play rehearses the plan the n-th time. The same seed and n play the same,
 // whatever is played beside it.
-func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
+func (s *Stage) Play(ctx context.Context, n int) (Result, error) {
 	st := state.New(s.campaign.Name)
 	if s.state != nil {
 		var err error
 		if st, err = snapshot.Decode("the state", s.state); err != nil {
-			return Run{}, fmt.Errorf("copy the state: %w", err)
+			return Result{}, fmt.Errorf("copy the state: %w", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := Run{}
+	r := Result{}
 	v := clock.NewVirtual(s.plan.Now)
 	giveUp := func() { r.Endless = true; cancel() }
 	v.Stuck = giveUp
@@ -172,7 +173,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 			}
 		},
 	}
-	var o standing.Outcome
+	var o progress.Outcome
 	var err error
 	v.Run(func() {
 		end, stop := v.Timer(longest)
@@ -194,7 +195,7 @@ func (s *Stage) Play(ctx context.Context, n int) (Run, error) {
 	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Waiting()+o.Unknown+o.Cancelled
 	r.Stopped, r.Why = o.Stopped, o.Why
 	r.Open = slices.Sorted(maps.Keys(breakers))
-	r.Kept = kept(s.plan, st)
+	r.Kept = waiting(s.plan, st)
 	if o.Smoke != "" {
 		r.Smoked = heldBySmoke(st)
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/rehearse"
-	"github.com/muster-run/muster/planner/apply/standing"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -73,13 +73,13 @@ func as(typ string) offer.Schema {
 }
 
 // apply applies in simulated time, until its end or until stop is over.
-func (y *yard) apply(stop time.Duration) standing.Outcome {
+func (y *yard) apply(stop time.Duration) progress.Outcome {
 	y.t.Helper()
 	c, p, _ := y.plan()
 	v := y.clock
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var o standing.Outcome
+	var o progress.Outcome
 	var err error
 	v.Run(func() {
 		over := false
@@ -116,7 +116,7 @@ func (m *session) Append(events ...state.Event) error {
 }
 
 // rehearse plays a number of times, several at once.
-func (y *yard) rehearse(n int, fails map[string]float64) (*planner.Plan, []rehearse.Run) {
+func (y *yard) rehearse(n int, fails map[string]float64) (*planner.Plan, []rehearse.Result) {
 	y.t.Helper()
 	c, p, in := y.plan()
 	stage, err := rehearse.New(rehearse.Input{Campaign: c, State: y.state, Plan: p, Pools: in.Pools, Can: in.Can, Seed: 7, Fails: fails})
@@ -161,6 +161,9 @@ phase %q {
 // many rehearsals is what the plan expects, and the 90th percentile what it
 // says of that, within 6 %.
 func TestRehearsalAndForecastAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays 700 rehearsals: statistics, with no goroutine that others lack")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		hcl string
@@ -178,7 +181,7 @@ func TestRehearsalAndForecastAgree(t *testing.T) {
 			p, runs := newYard(t, c.hcl).rehearse(100, noFailures())
 			money := forecast.LineOf(p.Forecast.Lines, "usd")
 			near(t, "median cost", rehearse.SpreadOf(runs, rehearse.Spent("usd")).P50, number(money.Expected.Text), 0.06)
-			took := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+			took := rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 			near(t, "median walltime", took.P50, p.Forecast.Walltime.P50.Hours(), 0.06)
 			near(t, "p90 of the cost", rehearse.SpreadOf(runs, rehearse.Spent("usd")).P90, number(money.P90.Text), 0.06)
 			near(t, "p90 of the walltime", took.P90, p.Forecast.Walltime.P90.Hours(), 0.06)
@@ -276,7 +279,7 @@ func TestHistoryIsDrawnFrom(t *testing.T) {
 	if want := left * 1.015; math.Abs(cost.P50-want) > 0.08*want {
 		t.Errorf("rehearsed $%.1f for %.0f jobs of about an hour", cost.P50, left)
 	}
-	took := rehearse.SpreadOf(runs, func(r rehearse.Run) float64 { return r.Took.Hours() })
+	took := rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
 	if took.P50 < left/10*0.95 || took.P50 > left/10*1.25 {
 		t.Errorf("rehearsed %.1f h for %.0f jobs in tens", took.P50, left)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/state"
 )
 
@@ -74,7 +74,7 @@ func TestSplitUnderBudget(t *testing.T) {
 	if planned["sim.alpine"] != 50 || planned["sim.vast"] != 10 {
 		t.Errorf("planned %v", planned)
 	}
-	if o := y.apply(0); o.Stopped != standing.None || o.Done != 60 {
+	if o := y.apply(0); o.Stopped != progress.None || o.Done != 60 {
 		t.Errorf("%+v", o)
 	}
 	// Nine of 2.5 h at $0.35 and as much again for the sixth: what was approved
@@ -105,7 +105,7 @@ func TestOverflowAfterASmoke(t *testing.T) {
 	t.Parallel()
 	hcl := strings.Replace(splitUnderBudget, "  job {\n", "  smoke { walltime = \"150m\" }\n  job {\n", 1)
 	y := newYard(t, hcl)
-	if o := y.apply(0); o.Stopped != standing.None || o.Done != 60 {
+	if o := y.apply(0); o.Stopped != progress.None || o.Done != 60 {
 		t.Fatalf("%+v", o)
 	}
 	smoke := y.state.Jobs[`smoke.phase.all["i=0"]`]

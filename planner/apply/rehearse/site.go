@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/sim"
 )
 
-// site stands in for a backend: its pools as the plan saw them.
+// site simulates a backend: its pools as the plan saw them.
 func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int, visits *int) sim.Site {
 	out := sim.Site{Can: can, Model: s.model(b.Name, nth, visits), Known: s.known, Present: s.present[b.Name]}
 	if d := s.places[b.Name]; d != nil {
@@ -34,7 +34,7 @@ func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int, visit
 	if len(out.Pools) == 0 { // it could not be asked
 		out.Pools = []sim.Pool{{Pool: offer.Pool{Backend: b.Name}}}
 	}
-	out.Files = func(pool string) string { return site.SpotOf(b, mine, pool).Files() }
+	out.Files = func(pool string) string { return site.FilesystemOf(b, mine, pool).Files() }
 	out.Bandwidth, out.Lies = s.links[b.Name].bytes, s.lies[b.Name]
 	return out
 }

@@ -37,14 +37,14 @@ func TestEndingsSayWhatIsHeld(t *testing.T) {
 }
 
 // rehearsed plays the plan of a yard three times.
-func (y *yard) rehearsed(t *testing.T, fails map[string]float64) []rehearse.Run {
+func (y *yard) rehearsed(t *testing.T, fails map[string]float64) []rehearse.Result {
 	t.Helper()
 	c, p, in := y.plan()
 	stage, err := rehearse.New(rehearse.Input{Campaign: c, State: y.state, Plan: p, Pools: in.Pools, Can: in.Can, Seed: 1, Fails: fails})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var runs []rehearse.Run
+	var runs []rehearse.Result
 	for i := range 3 {
 		r, err := stage.Play(context.Background(), i)
 		if err != nil {

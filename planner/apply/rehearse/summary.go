@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/muster-run/muster/planner/apply/standing"
+	"github.com/muster-run/muster/planner/apply/progress"
 )
 
 // A Spread is how a figure came out over all rehearsals.
@@ -17,7 +17,7 @@ type Spread struct {
 }
 
 // SpreadOf sums a figure up.
-func SpreadOf(runs []Run, figure func(Run) float64) Spread {
+func SpreadOf(runs []Result, figure func(Result) float64) Spread {
 	s := Spread{Values: make([]float64, len(runs))}
 	for i, r := range runs {
 		s.Values[i] = figure(r)
@@ -40,10 +40,10 @@ func quantile(v []float64, q float64) float64 {
 }
 
 // Units are the units in which something was spent in any rehearsal.
-func Units(runs []Run) []string {
+func Units(runs []Result) []string {
 	var out []string
 	for _, u := range []string{"usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"} {
-		if slices.ContainsFunc(runs, func(r Run) bool { return Spent(u)(r) > 0 }) {
+		if slices.ContainsFunc(runs, func(r Result) bool { return Spent(u)(r) > 0 }) {
 			out = append(out, u)
 		}
 	}
@@ -51,8 +51,8 @@ func Units(runs []Run) []string {
 }
 
 // Spent is the figure of what was spent in a unit.
-func Spent(unit string) func(Run) float64 {
-	return func(r Run) float64 {
+func Spent(unit string) func(Result) float64 {
+	return func(r Result) float64 {
 		f, _ := strconv.ParseFloat(r.Spent[unit], 64)
 		return f
 	}
@@ -86,17 +86,18 @@ type Ending struct {
 	Endless  bool
 }
 
-// Endings are the ways in which rehearsals were stopped, most often first.
-func Endings(runs []Run) []Ending {
-	by := map[string]*Ending{}
+// Endings are the ways in which rehearsals were stopped, most often first; of as many,
+// causes before what they keep from starting.
+func Endings(runs []Result) []Ending {
+	by, out := map[string]int{}, []Ending{} // into out
 	for _, r := range runs {
 		var ends []Ending
 		switch {
 		case r.Endless:
-			ends = append(ends, Ending{Why: "it never ended: something was waited for that does not come", Endless: true})
-		case r.Stopped == standing.Budget:
+			ends = append(ends, Ending{Why: "it never ended: it waited for something that never comes", Endless: true})
+		case r.Stopped == progress.Budget:
 			ends = append(ends, Ending{Why: budgetOf(r.Why)})
-		case r.Stopped != standing.None:
+		case r.Stopped != progress.None:
 			ends = append(ends, Ending{Why: cmp.Or(r.Why, string(r.Stopped))})
 		}
 		for _, p := range r.Open {
@@ -112,24 +113,21 @@ func Endings(runs []Run) []Ending {
 			}
 		}
 		if len(ends) == 0 && left > 0 {
-			ends = append(ends, Ending{Why: "jobs were left that nothing started"})
+			ends = append(ends, Ending{Why: "nothing started the remaining jobs"})
 		}
 		for _, e := range ends {
-			at := by[e.Why]
-			if at == nil {
-				e.Min = math.MaxInt
-				at = &e
-				by[e.Why] = at
+			k, seen := by[e.Why]
+			if !seen {
+				k, e.Min = len(out), math.MaxInt
+				by[e.Why] = k
+				out = append(out, e)
 			}
+			at := &out[k]
 			at.Count++
 			at.Min, at.Max = min(at.Min, left), max(at.Max, left)
 		}
 	}
-	out := make([]Ending, 0, len(by))
-	for _, e := range by {
-		out = append(out, *e)
-	}
-	slices.SortFunc(out, func(a, b Ending) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Why, b.Why)) })
+	slices.SortStableFunc(out, func(a, b Ending) int { return cmp.Compare(b.Count, a.Count) })
 	return out
 }
 

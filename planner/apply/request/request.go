@@ -1,5 +1,5 @@
-// Package request is how a second muster talks to the apply that holds the
-// lease: one file a request, written whole or not at all, answered by a file
+// Package request sends requests of a second muster to the apply that holds the
+// lease: one file for each request, written atomically, answered by a file
 // beside it.
 package request
 

@@ -67,3 +67,24 @@ func TestRequestsAreServedInTheOrderTheyWereSent(t *testing.T) {
 		t.Fatalf("order %v", got)
 	}
 }
+
+// A request that ends the apply, as a cancel of its last job does, has its answer.
+func TestRequestThatEndsTheLoopIsAnswered(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		dir := t.TempDir()
+		ctx, end := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			InLoop(ctx, dir, func(f func()) { f() }, func(r Request, got chan<- Answer) {
+				got <- Answer{Text: "done"}
+				end()
+			})
+		})
+		a, err := Send(t.Context(), dir, Request{Verb: Cancel}, time.Minute)
+		wg.Wait()
+		if err != nil || a.Text != "done" || a.Error != "" {
+			t.Fatalf("answer %+v, error %v", a, err)
+		}
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/internal/atomicfile"
 )
 
 const (
@@ -176,21 +178,7 @@ func write(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(b)
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return atomicfile.Write(path, b, 0o600)
 }
 
 // InLoop serves what is asked in a loop that post hands closures to: handle
@@ -203,7 +191,14 @@ func InLoop(ctx context.Context, dir string, post func(func()), handle func(Requ
 		case a := <-got:
 			return a, true
 		case <-ctx.Done():
-			return Answer{}, false
+			// The loop ended, perhaps by what this very request did: handle has
+			// run by now, or never will.
+			select {
+			case a := <-got:
+				return a, true
+			default:
+				return Answer{}, false
+			}
 		}
 	})
 }

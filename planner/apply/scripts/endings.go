@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/shell"
 )
 
 // shells take the CR at the end of a line for a part of its last word.

@@ -1,6 +1,6 @@
-// Package scripts knows the programs that commands name, where this machine has
-// them: what they say, which of them a shell cannot read, and what a job lacks
-// that lies beside its campaign.
+// Package scripts inspects the programs that commands name, if this machine has
+// them: scripts that a shell cannot read, and files beside the campaign that a
+// job would lack.
 package scripts
 
 import (
@@ -16,7 +16,7 @@ import (
 
 const (
 	most  = 256 << 10 // bytes of a script that are read
-	cells = 64        // jobs of a phase of which the commands are looked at
+	cells = 64        // jobs of a phase whose commands are looked at
 )
 
 // ends are of names that tell a script without `#!`.
@@ -32,7 +32,7 @@ type Script struct {
 }
 
 // Folders are where scripts of a phase are looked for, and which of these may be
-// read; what lies outside, links included, is not.
+// read; what is outside, links included, is not.
 type Folders struct {
 	Dirs     []string
 	Readable []string

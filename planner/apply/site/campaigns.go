@@ -30,7 +30,7 @@ func (t Tenant) File(lineage string) (name string, text []byte) {
 
 // Others are the campaigns that wrote to a spot, other than that of a lineage,
 // in words. What cannot be read is left out.
-func Others(ctx context.Context, p providers.Provider, at Spot, lineage string, own Tenant) (out []string) {
+func Others(ctx context.Context, p providers.Provider, at Filesystem, lineage string, own Tenant) (out []string) {
 	files, err := p.List(ctx, at.Name(), []string{path.Join(at.Workdir, providers.CampaignsDir, "*.json")})
 	if err != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 // Kept is what a state may remember of a backend: its configuration less what
 // is sensitive. A backend that has left the campaign is reached with it, and
-// asks anew for what is not there.
+// asks again for what is not there.
 func Kept(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backend {
 	conf := Backend(c, b, lineage)
 	if b.SecretSetup {

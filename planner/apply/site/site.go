@@ -1,6 +1,5 @@
-// Package site says what a configured place is to a provider: its own half of
-// every job (workdir, setup, environment), and where a local job's
-// environment and secrets come from.
+// Package site adds a backend's settings to every job: workdir, setup,
+// environment, and the environment and secrets of local jobs.
 package site
 
 import (
@@ -24,7 +23,7 @@ func Backend(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backen
 
 // Workdir is where jobs of a backend leave their outputs: absolute, or
 // beginning with ~/. Without one it is the campaign's directory, and what is
-// relative lies below that.
+// relative is below that.
 func Workdir(c *lang.Campaign, b *lang.Backend) string {
 	switch {
 	case b == nil || b.Workdir == "":

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/internal/atomicfile"
 )
 
 // racy is how young a file's time may be, at the time of reading, for its
@@ -91,17 +93,17 @@ func (c *cache) save() {
 		return
 	}
 	b, err := json.Marshal(c.now)
-	if err != nil || os.MkdirAll(filepath.Dir(c.path), 0o777) != nil {
+	if err == nil {
+		write(c.path, b)
+	}
+}
+
+// write makes a file of the cache, whole or not at all.
+func write(name string, b []byte) {
+	if os.MkdirAll(filepath.Dir(name), 0o777) != nil {
 		return
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(c.path), "source-*")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(b)
-	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), c.path) != nil {
-		os.Remove(tmp.Name())
-	}
+	_ = atomicfile.WriteCache(name, b)
 }
 
 func digestText(text string) string {

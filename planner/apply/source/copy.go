@@ -76,6 +76,7 @@ func checked(ctx context.Context, s Spec, want string) (Tree, error) {
 	if t.Digest != want {
 		return t, &ChangedError{Dir: s.Dir, Planned: want, Found: t.Digest}
 	}
+	t.remember(s.Cache)
 	return t, nil
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A DriftError says that a copy of a source is not what was copied: somebody
-// edited it where it lies.
+// edited it where it is.
 type DriftError struct {
 	Dir         string
 	File        string // the first that differs

@@ -49,8 +49,8 @@ func (b bay) Push(_ context.Context, path string, _ int64, _ string, r io.ReadSe
 	return tree.Unpack(archive, to)
 }
 
-// TestEditedCopyIsRefused: a copy of the source that somebody changed where it
-// lies is not used again, here or on a backend, and the file is named.
+// TestEditedCopyIsRefused: a copy of the source that somebody changed in
+// place is not used again, here or on a backend, and the file is named.
 func TestEditedCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

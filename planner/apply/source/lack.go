@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -44,9 +47,10 @@ func Holds(c *lang.Campaign, s *lang.Source, folder string) bool {
 	return errors.Is(err, found)
 }
 
-// Empty says what is wrong with a source that has no file: jobs would begin in an
-// empty folder. Outside the folders that may be read nothing is looked at.
-func Empty(ctx context.Context, c *lang.Campaign, reads func(dir, what string) error) (diags diag.List) {
+// Wrong says what is wrong with the sources of a campaign: one has no file, so that
+// jobs would begin in an empty folder, or an include names a file that is not there.
+// Outside the folders that may be read nothing is looked at.
+func Wrong(ctx context.Context, c *lang.Campaign, reads func(dir, what string) error) (diags diag.List) {
 	seen := map[string]bool{}
 	sources := []*lang.Source{c.Source}
 	for _, p := range c.Phases {
@@ -60,17 +64,60 @@ func Empty(ctx context.Context, c *lang.Campaign, reads func(dir, what string) e
 		found := errors.New("found")
 		if err := Of(c, s).walk(ctx, ".", func(string, fs.DirEntry) error { return found }); err == nil {
 			diags.Append(NoFiles(c, s))
+			continue
+		}
+		if d, ok := Missing(c, s); ok {
+			diags.Append(d)
 		}
 	}
 	return diags
 }
 
+// Missing says which files or folders a source's include names that are not there.
+func Missing(c *lang.Campaign, s *lang.Source) (d diag.Diagnostic, ok bool) {
+	if s.Within != nil && slices.Equal(s.Include, s.Within.Include) {
+		return d, false // the campaign's, which are looked for with its source
+	}
+	root, err := os.OpenRoot(s.Dir)
+	if err != nil {
+		return d, false
+	}
+	defer root.Close()
+	var missing []string
+	never := outputsOf(c, s.Dir)
+	for _, p := range s.Include {
+		name := path.Clean(p)
+		if strings.ContainsAny(p, `*?[{\`) || never(name) {
+			continue
+		}
+		if _, err := root.Lstat(filepath.FromSlash(name)); errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) == 0 {
+		return d, false
+	}
+	return diag.Diagnostic{Summary: "A file of the source is not there", Subject: s.Range.Ptr(),
+		Detail: fmt.Sprintf("include names %s, and %s has no such %s. Correct the name, or take it out of include.", strings.Trim(list(missing), "[]"), folderOf(c, s), pluralOf(len(missing)))}, true
+}
+
+// folderOf is how messages name the folder of a source.
+func folderOf(c *lang.Campaign, s *lang.Source) string {
+	if s.Dir != c.Dir {
+		return s.Dir
+	}
+	return "the campaign's folder"
+}
+
+func pluralOf(n int) string {
+	if n == 1 {
+		return "file or folder"
+	}
+	return "files or folders"
+}
+
 // NoFiles is what is said of a source without a file.
 func NoFiles(c *lang.Campaign, s *lang.Source) diag.Diagnostic {
-	where := "the campaign's folder"
-	if s.Dir != c.Dir {
-		where = s.Dir
-	}
 	why := "there is none"
 	switch {
 	case len(s.Include) > 0 && len(s.Exclude) > 0:
@@ -81,7 +128,7 @@ func NoFiles(c *lang.Campaign, s *lang.Source) diag.Diagnostic {
 		why = fmt.Sprintf("exclude = %s leaves none", list(s.Exclude))
 	}
 	return diag.Diagnostic{Summary: "The source has no files", Subject: s.Range.Ptr(),
-		Detail: fmt.Sprintf("Jobs begin in a copy of their source, so they would begin in an empty folder. Of the files below %s, %s (declared outputs do not count). Correct the patterns, or take the block out; jobs then begin in the workdir.", where, why)}
+		Detail: fmt.Sprintf("Jobs begin in a copy of their source, so they would begin in an empty folder. Of the files below %s, %s (declared outputs do not count). Correct the patterns, or take the block out; jobs then begin in the workdir.", folderOf(c, s), why)}
 }
 
 func list(patterns []string) string {
@@ -92,10 +139,14 @@ func list(patterns []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// walk visits the files of a source below a folder of it.
+// walk visits the files of a source below a folder of it. What vanishes meanwhile,
+// a temporary file say, is no part of it, unless an include names that very file.
 func (s Spec) walk(ctx context.Context, folder string, visit func(rel string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(filepath.Join(s.Dir, filepath.FromSlash(folder)), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) && name != s.Dir {
+				return nil
+			}
 			return err
 		}
 		if ctx.Err() != nil {
@@ -115,6 +166,14 @@ func (s Spec) walk(ctx context.Context, folder string, visit func(rel string, d 
 		if !s.takes(rel) || s.Never != nil && s.Never(rel) {
 			return nil
 		}
-		return visit(rel, d)
+		if err := visit(rel, d); !errors.Is(err, fs.ErrNotExist) || s.names(rel) {
+			return err
+		}
+		return nil
 	})
+}
+
+// names reports whether an include names a very file.
+func (s Spec) names(rel string) bool {
+	return slices.ContainsFunc(s.Include, func(p string) bool { return path.Clean(p) == rel })
 }

@@ -21,7 +21,7 @@ func outputsOf(c *lang.Campaign, dir string) func(rel string) bool {
 	return func(rel string) bool { return known().has(rel) }
 }
 
-// declared are the outputs of a campaign that lie below a folder.
+// declared are the outputs of a campaign that are below a folder.
 type declared struct {
 	files map[string]bool
 	dirs  map[string]bool

@@ -20,7 +20,7 @@ func In(workdir, digest string) string {
 	return path.Join(workdir, ".muster", "source", digest)
 }
 
-// ShoreOf is where files of a backend lie; name is as a site.Spot is told to
+// ShoreOf is where files of a backend are; name is as a site.Filesystem is told to
 // its provider.
 func ShoreOf(files providers.Files, name string) Shore { return shore{files, name} }
 

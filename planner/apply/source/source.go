@@ -1,7 +1,6 @@
-// Package source knows the code a campaign depends on by its content: the
-// digest of a tree, and read-only copies of it named by that digest. The
-// digest depends on paths, contents, exec bits and links, never on times,
-// owners or a commit.
+// Package source identifies the code of a campaign by its content: the digest
+// of a folder, and read-only copies named by that digest. The digest depends on
+// paths, contents, exec bits and links, never on times, owners or a commit.
 package source
 
 import (
@@ -145,16 +144,19 @@ func digest(files []File) string {
 	h := sha256.New()
 	io.WriteString(h, "muster source 1\n")
 	for _, f := range files {
-		kind := "file"
-		switch {
-		case f.Link != "":
-			kind = "link"
-		case f.Exec:
-			kind = "exec"
-		}
-		fmt.Fprintf(h, "%s %s %q\n", kind, f.Digest, f.Path)
+		fmt.Fprintf(h, "%s %s %q\n", f.kind(), f.Digest, f.Path)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (f File) kind() string {
+	switch {
+	case f.Link != "":
+		return "link"
+	case f.Exec:
+		return "exec"
+	}
+	return "file"
 }
 
 // Of is the spec of a campaign's source. Declared outputs of all phases are

@@ -143,3 +143,39 @@ func TestCopyIsReadOnlyAndNamedByItsContent(t *testing.T) {
 		t.Errorf("a source that changed since the plan: %v", err)
 	}
 }
+
+// TestVanishingFiles: what goes away while a source is read is no part of it, be
+// it a file or a folder; one that an include names is missed.
+func TestVanishingFiles(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []string{"b.tmp", "sub", "z/y/t.tmp"} {
+		for _, include := range [][]string{nil, {"**"}, {"*.py", "sub", "*.tmp", "z/**"}} {
+			dir := folder(t, map[string]string{"a.py": "x", "b.tmp": "x", "sub/c.tmp": "x", "z/y/t.tmp": "x"})
+			s := Spec{Dir: dir, Include: include, Never: func(rel string) bool {
+				if rel == "a.py" || rel == gone {
+					if err := os.RemoveAll(filepath.Join(dir, gone)); err != nil {
+						t.Error(err)
+					}
+				}
+				return false
+			}}
+			got, err := Read(t.Context(), s)
+			if err != nil {
+				t.Errorf("%s of %q: %v", gone, include, err)
+			}
+			for _, f := range got.Files {
+				if strings.HasPrefix(f.Path, gone) {
+					t.Errorf("%s of %q: read %s", gone, include, f.Path)
+				}
+			}
+		}
+	}
+	dir := folder(t, map[string]string{"a.py": "x"})
+	s := Spec{Dir: dir, Include: []string{"./a.py"}, Never: func(string) bool { return os.Remove(dir+"/a.py") == nil && false }}
+	if _, err := Read(t.Context(), s); err == nil || !strings.Contains(err.Error(), "a.py") {
+		t.Errorf("a named file is gone: %v", err)
+	}
+	if _, err := Read(t.Context(), Spec{Dir: dir + "/none"}); err == nil {
+		t.Error("no folder, and no error")
+	}
+}

@@ -1,6 +1,6 @@
-// Package breaker is the rule by which a phase stops whose jobs fail for one
-// cause: that of the engine and of a machine's queue, so that they agree. The
-// nodes of Slurm, which share no memory, count in files by the same numbers.
+// Package breaker decides when a phase stops because its jobs fail for the same
+// cause. The engine and the queue of a machine use it, so they agree. Nodes of
+// a cluster share no memory and count in files, with the same numbers.
 package breaker
 
 import (
@@ -11,23 +11,22 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// A Policy is what stops a phase; 0 is off.
+// A Policy is when a phase stops; 0 is off.
 type Policy struct {
 	SameError int     // failures with one error, one job after another
 	Share     float64 // of the finished jobs, for one cause
 	Jobs      int     // of the phase, in all; 0 = not known
 }
 
-// A Count is how the jobs of a phase have ended in a batch: since the first
-// job, or a resume. It is written down as it stands; the zero value is the
-// first batch's beginning. Whoever stops the phase opens it.
+// A Count is how the jobs of a phase have ended since its first job, or since a resume. It is
+// stored unchanged; the zero value is the beginning. The caller that stops the phase opens it.
 type Count struct {
 	Open     bool           `json:"open,omitempty"`
 	Warned   bool           `json:"warned,omitempty"`
 	Last     string         `json:"last,omitempty"` // signature of the last job that failed for good
 	Same     int            `json:"same,omitempty"` // how many times in a row
 	Finished int            `json:"finished,omitempty"`
-	Good     int            `json:"good,omitempty"`   // of the finished jobs, those that did well
+	Good     int            `json:"good,omitempty"`   // of the finished jobs, the completed ones
 	Causes   map[string]int `json:"causes,omitempty"` // of the others, by class
 	// Corners are failures close together, by class.
 	Corners map[string]corner `json:"corners,omitempty"`
@@ -66,15 +65,15 @@ type Failure struct {
 	Text      string // in words
 }
 
-// A Trip is why a phase stops: so many failures with a cause.
+// A Trip is why a phase stops: the number of failures with a cause.
 type Trip struct {
 	Cause  string // class
 	Count  int
 	Reason string
 }
 
-// Well counts a job that did well. One that makes the batch large enough for
-// shares to count may trip it, too: nobody knows when the next one fails.
+// Well counts a completed job. One that makes the batch large enough for shares to count may
+// trip it, too, without waiting for the next failure.
 func (c *Count) Well(p Policy) (trip *Trip, warning string) {
 	c.Finished++
 	c.Good++
@@ -91,9 +90,9 @@ func (c *Count) Well(p Policy) (trip *Trip, warning string) {
 	return c.share(p, most)
 }
 
-// Failed counts a job that failed for good. What is no doing of the job counts for
-// nothing (failure.Counts). A failure that is bound to what the job takes counts by the share that
-// it has, and in no row. A warning says that the end is near.
+// Failed counts a job that failed for good. A failure that is not the job's fault counts for
+// nothing (failure.Counts). A failure that depends on the job's resources counts in its share,
+// and in no row. A warning says that the end is near.
 func (c *Count) Failed(p Policy, f Failure) (trip *Trip, warning string) {
 	if !failure.Counts(f.Class) {
 		return nil, ""

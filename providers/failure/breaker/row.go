@@ -2,8 +2,8 @@ package breaker
 
 import "github.com/muster-run/muster/providers/failure"
 
-// A Row is launches of one job that failed with the same signature and that
-// others follow, while none of its phase did well.
+// A Row is launches of one job that failed with the same signature and were repeated, while no
+// job of its phase completed.
 type Row struct {
 	Signature string `json:"signature"`
 	N         int    `json:"n"`
@@ -11,10 +11,10 @@ type Row struct {
 	Good      int    `json:"good,omitempty"`
 }
 
-// Again counts a launch that failed and is made again as it was, in the row of
-// its job, nil where it has none. It counts for its own job alone, which may do
-// better next time: jobs that are flaky side by side stop nothing, but one that
-// fails alike in every launch does, where none of its phase did well between.
+// Again counts a launch that failed and is repeated unchanged, in the row of its job, nil
+// where it has none. It counts for its own job alone, which may do better next time: flaky
+// jobs side by side stop nothing, but a job that fails alike in every launch does, if no job
+// of its phase completed between.
 func (c *Count) Again(p Policy, r *Row, f Failure) (*Row, *Trip) {
 	if p.SameError <= 0 || !failure.Repeats(f.Class) {
 		return r, nil

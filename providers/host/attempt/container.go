@@ -8,9 +8,9 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// daemons run containers in control groups and with limits of their own,
-// outside of the job that asks them to. Others (apptainer, enroot) run them as
-// the job's own processes, unless they are told to limit them.
+// daemons run containers in control groups and with limits of their own, outside of the job
+// that starts them. Others (apptainer, enroot) run them as the job's own processes unless
+// their options set limits.
 var (
 	daemons = regexp.MustCompile(`(?m)(^|[\s;&|(/])(docker|podman|nerdctl)\s+(run|exec|start|compose|container)(\s|$)`)
 	limited = regexp.MustCompile(`(?m)(^|[\s;&|(/])(apptainer|singularity)\s+(run|exec|instance)\b[^\n;&|]*\s--(memory|apply-cgroups)\b`)

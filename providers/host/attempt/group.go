@@ -1,24 +1,23 @@
 package attempt
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// A Group is the processes of one start of a job: the session that its
-// wrapper leads, and those that left it but hold the job's token.
+// A Group is the processes of one start of a job: the session that its wrapper leads, and
+// processes outside it that hold the job's token.
 type Group struct {
 	Job     *providers.Job
 	Attempt int
@@ -32,11 +31,11 @@ func (g Group) Quiet() bool { return g.Leader <= 1 || process.GroupGone(g.Leader
 // Gone waits up to d until no process is left.
 func (g Group) Gone(ctx context.Context, d time.Duration) bool {
 	const look = 10 * time.Millisecond
-	for end := boot.Uptime() + d; ; {
+	for end := monotonic.Uptime() + d; ; {
 		if process.GroupGone(g.Leader) || len(g.Members()) == 0 {
 			return true
 		}
-		if boot.Uptime() >= end || ctx.Err() != nil {
+		if monotonic.Uptime() >= end || ctx.Err() != nil {
 			return false
 		}
 		time.Sleep(look)
@@ -67,18 +66,18 @@ func (g Group) Signal(sig syscall.Signal) {
 	}
 }
 
-// SignalProgram signals what a job runs, but not the shells that muster put
-// around it, which would die of it: the wrapper, and a /bin/sh of the command
-// unless the command sets a trap.
+// SignalProgram signals the programs of a job, but not the shells that muster put around them,
+// which the signal would end: the wrapper, and a /bin/sh of the command unless the command
+// sets a trap.
 func (g Group) SignalProgram(sig syscall.Signal) {
 	if sig == 0 {
 		return
 	}
 	trapped := strings.Contains(g.Job.Shell, "trap")
-	script := []byte(string(g.Folder) + "/cmd")
+	script := string(g.Folder) + "/cmd"
 	for _, pid := range g.Members() {
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-		if pid == g.Leader || !trapped && bytes.Contains(line, script) {
+		ours := slices.ContainsFunc(kernel.Arguments(pid), func(arg string) bool { return strings.Contains(arg, script) })
+		if pid == g.Leader || !trapped && ours {
 			continue
 		}
 		unix.Kill(pid, sig)

@@ -12,25 +12,29 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/image"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// ChangedInput is an input whose bytes are not those that were recorded: its
-// job must not start.
+// ChangedInput is an input that differs from its record: its job must not start.
 type ChangedInput struct {
 	Input    string
 	Path     string
 	Recorded string // digest
-	Found    string // digest, or what is wrong with the file
+	Found    string // digest, or the problem with the file
 }
 
 func (e *ChangedInput) Error() string {
+	if e.Input == imageName {
+		return fmt.Sprintf("The image %s has other bytes than when this was planned (%s, planned %s), so the job was not started. Put that image back, or run `muster apply`, which plans with the new one",
+			term.CleanLine(e.Path), shortDigest(e.Found), shortDigest(e.Recorded))
+	}
 	return fmt.Sprintf("input %s: %s has other bytes than were recorded (%s, recorded %s). Put the recorded file back, or see `muster plan` for -rerun and -accept",
 		e.Input, term.CleanLine(e.Path), shortDigest(e.Found), shortDigest(e.Recorded))
 }
 
-// shortDigest keeps as many digits as tell two digests apart.
+// shortDigest keeps enough digits to distinguish two digests.
 func shortDigest(s string) string {
 	const prefix, digits = len("sha256:"), 12
 	if len(s) == prefix+64 {
@@ -45,8 +49,8 @@ func Late(in providers.Input) bool {
 	return slices.ContainsFunc(in.Recorded, func(r providers.Recorded) bool { return r.Digest == "" && r.Token != "" })
 }
 
-// Settle fills in the inputs of a job that are Late; ended gives the outputs of a
-// token's job. What nobody recorded stays as it is, and is not compared.
+// Settle fills in the inputs of a job that are Late; ended gives the outputs of a token's job.
+// An input without a recorded output stays as it is, and is not compared.
 func Settle(j *providers.Job, ended func(token string) []offer.Output) (late []providers.Input) {
 	for _, in := range j.Inputs {
 		if !Late(in) {
@@ -69,7 +73,7 @@ func Settle(j *providers.Job, ended func(token string) []offer.Output) (late []p
 	return late
 }
 
-// Digests are those of inputs as a whole, by name; what is not known is left out.
+// Digests are those of whole inputs, by name, as far as they are known.
 func Digests(inputs []providers.Input) map[string]string {
 	var out map[string]string
 	for _, in := range inputs {
@@ -87,11 +91,13 @@ func Digests(inputs []providers.Input) map[string]string {
 	return out
 }
 
-// Inputs compares what a job is about to read with what was recorded of it; late
-// stands in for the job's inputs of the same name. Files that nobody touched
-// since their digest was taken are not opened. The error is a ChangedInput where
-// the bytes are others.
+// Inputs compares a job's inputs with their records; late replaces the job's inputs of the
+// same name. It does not open files that have not changed since their digest was taken. The
+// error is a ChangedInput where the content differs.
 func Inputs(ctx context.Context, j *providers.Job, late []providers.Input) error {
+	if err := sameImage(ctx, j); err != nil {
+		return err
+	}
 	for _, in := range j.Inputs {
 		if i := slices.IndexFunc(late, func(l providers.Input) bool { return l.Name == in.Name }); i >= 0 {
 			in = late[i]
@@ -110,6 +116,22 @@ func Inputs(ctx context.Context, j *providers.Job, late []providers.Input) error
 		}
 	}
 	return nil
+}
+
+// imageName is the name of the image in the error about a changed one; no input has it.
+const imageName = "job.image"
+
+// sameImage compares the image file of a job with the one in its result hash.
+func sameImage(ctx context.Context, j *providers.Job) error {
+	ref, file := image.Ref(j.Workdir, j.Image)
+	if j.Image == "" || !file || j.ImageBytes.Digest == "" {
+		return nil
+	}
+	o := providers.Output{Name: imageName, Path: ref}
+	if info, err := os.Stat(ref); err == nil && info.IsDir() {
+		o.Kind = "dir" // a sandbox
+	}
+	return sameBytes(ctx, j.Workdir, o, j.ImageBytes)
 }
 
 // A file that another machine has just written may not be seen for a moment: an

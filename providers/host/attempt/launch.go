@@ -2,23 +2,24 @@ package attempt
 
 import (
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/cgroup"
+	"github.com/muster-run/muster/providers/host/monotonic"
 )
 
 // A Launch is the intent of a start, in the log before the process is there.
 type Launch struct {
 	ID string `json:"id"`
-	boot.Mark
+	monotonic.Stamp
 	GPUs []string `json:"gpus,omitempty"`
 	// Stalled is why it was ended as stalled; "" if it was not.
 	Stalled string `json:"stalled,omitempty"`
-	// Checkpoint is what the checkpoint was, to see whether it moved.
+	// Checkpoint is the mark of the checkpoint before the launch, which shows later whether it
+	// moved.
 	Checkpoint int64        `json:"ckpt,omitempty"`
 	Cgroup     cgroup.Group `json:"cgroup,omitempty"`
 	Cancelled  bool         `json:"cancelled,omitempty"`
-	// Late are the inputs whose digests the job's own specification has not, and
-	// Digests what came of them.
+	// Late are the inputs without digests in the job's specification, and Digests the digests
+	// found for them.
 	Late    []providers.Input `json:"late,omitempty"`
 	Digests map[string]string `json:"digests,omitempty"`
 	// OOMKills is one more than the machine's count of processes killed for memory,

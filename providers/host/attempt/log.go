@@ -13,28 +13,31 @@ import (
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// copyLog writes what a log holds from an offset on, to its end or to where more
-// may come. A job that said nothing has no log.
+// copyLog writes a log from an offset to its end, or to where a line may still grow. A job
+// without output has no log.
 func copyLog(path string, at int64, w io.Writer, mask wrapper.Mask, end bool) (int64, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
+	f, err := openLog(path)
+	if f == nil {
 		return 0, err
 	}
 	defer f.Close()
 	return mask.Copy(w, f, at, end)
 }
 
-// LastLinesFrom is where the last n lines of a file begin. It reads backwards
-// and no more than it must.
-func LastLinesFrom(path string, n int) (int64, error) {
+// openLog opens a log; nil without an error = the job has written none.
+func openLog(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+		return nil, nil
 	}
-	if err != nil {
+	return f, err
+}
+
+// LastLinesFrom is the offset of the last n lines of a file. It reads backwards, and no more
+// than it must.
+func LastLinesFrom(path string, n int) (int64, error) {
+	f, err := openLog(path)
+	if f == nil {
 		return 0, err
 	}
 	defer f.Close()
@@ -63,9 +66,8 @@ func LastLinesFrom(path string, n int) (int64, error) {
 	return 0, nil
 }
 
-// WriteLog writes the log of an attempt from where the request says. While the
-// attempt runs it follows what is added, if asked, and looks every pause. The secrets
-// of the job are masked.
+// WriteLog writes the log of an attempt from the request's offset. While the attempt runs it
+// follows the log, if asked, and looks every pause. It masks the secrets of the job.
 func WriteLog(ctx context.Context, path string, r providers.LogRequest, w io.Writer, mask wrapper.Mask, pause time.Duration, running bool, runs func() (bool, error)) error {
 	at := r.Offset
 	if r.Lines > 0 {

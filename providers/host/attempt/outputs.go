@@ -17,13 +17,13 @@ func Verify(ctx context.Context, j *providers.Job, shape offer.Shape, marks veri
 	return verifier.Run(ctx, Task(j, shape, marks), verifier.Share{CPUs: shape.CPUs, Umask: j.Umask})
 }
 
-// Task is the verification of what a job left behind, launched with a shape.
+// Task is the verification of a job's outputs after a launch with a shape.
 func Task(j *providers.Job, shape offer.Shape, marks verify.Baseline) verify.Task {
 	return verify.Task{Workdir: j.Workdir, Outputs: j.Outputs, Metrics: j.Metrics, Walltime: shape.Walltime, Judged: true, Marks: marks}
 }
 
-// CheckpointMark tells one state of a job's checkpoint from another; 0 = the
-// job has none declared, 1 = none is there yet.
+// CheckpointMark identifies one state of a job's checkpoint; 0 = the job declares none, 1 =
+// there is none yet.
 func CheckpointMark(j *providers.Job) int64 {
 	if j.Checkpoint.Path == "" {
 		return 0

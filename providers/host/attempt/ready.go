@@ -1,6 +1,6 @@
-// Package attempt is what is done around one attempt of a job on the machine
-// where it runs, whoever starts it there: the ground is readied before, its
-// processes are watched, and what it left is looked at when it has ended.
+// Package attempt does the work around one attempt of a job, on the machine
+// where it runs: it prepares the folders before, watches the processes, and
+// examines the outputs after. Every queue and node program uses it.
 package attempt
 
 import (
@@ -146,7 +146,7 @@ func NoSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }
 
-// InWorkdir is a path of a job: a relative one lies in its workdir.
+// InWorkdir is a path of a job: a relative one is in its workdir.
 func InWorkdir(workdir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -154,7 +154,7 @@ func InWorkdir(workdir, path string) string {
 	return filepath.Join(workdir, path)
 }
 
-// LogPath is where a stream of an attempt lies: findable from the token alone.
+// LogPath is the path of an attempt's stream, which follows from the token alone.
 func LogPath(workdir, token string, attempt int, stderr bool) string {
 	kind := ".out"
 	if stderr {

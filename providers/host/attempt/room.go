@@ -10,12 +10,11 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// probeBytes is what a disk must still take not to count as full.
+// probeBytes is how much a disk must still take.
 const probeBytes = 64 << 10
 
-// Full tries whether a folder's disk still takes a file: the class of failure
-// if it does not, "" if it does. What a job on a full disk wanted to say of it
-// is not in its log, which lies there, too.
+// Full tries whether a folder's disk still takes a file: the class of failure if it does not,
+// "" if it does. A job's log does not show this, because it is on the same disk.
 func Full(dir string) string {
 	f, err := os.CreateTemp(dir, ".muster-room-*")
 	if err == nil {
@@ -28,8 +27,8 @@ func Full(dir string) string {
 	return fullClass(dir)
 }
 
-// fullClass is what a disk lacks that takes nothing more: room, or inodes. Of a
-// folder that could not be made the one above it says so.
+// fullClass is what a full disk lacks: room, or inodes. Where a folder could not be made, its
+// parent shows it.
 func fullClass(dir string) string {
 	var st unix.Statfs_t
 	for unix.Statfs(dir, &st) != nil {

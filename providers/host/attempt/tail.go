@@ -73,8 +73,8 @@ func LastLines(b []byte, n int) []string {
 	return lines
 }
 
-// Scrub masks the secrets of a job in both logs of an attempt that has ended, where
-// they are: whoever reads them later has no secrets to mask.
+// Scrub masks the secrets of a job in both logs of an ended attempt, in place, so that no
+// reader has to mask them.
 func Scrub(j *providers.Job, attempt int, mask wrapper.Mask) error {
 	return errors.Join(mask.File(LogPath(j.Workdir, j.Token, attempt, false)), mask.File(LogPath(j.Workdir, j.Token, attempt, true)))
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A Watcher follows what an attempt prints, and how long it has been silent. It
-// is looked at from one goroutine.
+// A Watcher follows an attempt's output, and how long it has been silent. One goroutine uses
+// it.
 type Watcher struct {
 	job      *providers.Job
 	patterns []*regexp.Regexp
-	streams  [2]stream
+	streams  [2]logStream
 	mark     int64     // of the checkpoint, when it last moved
 	moved    time.Time // when the attempt last printed something or moved its checkpoint
 	busy     cpuTime   // of its processes, half of the allowed silence later
 }
 
-// LookEvery is how often logs are looked at.
+// LookEvery is the pause between two looks at logs.
 const LookEvery = time.Second
 
 // NewWatcher watches an attempt from the beginning of its log on.
@@ -43,9 +43,8 @@ func NewWatcher(j *providers.Job, attempt int, now time.Time) *Watcher {
 	return w
 }
 
-// Look reads what is new, and returns the first line that is forbidden, else "".
-// An unfinished line counts once it has not grown between two looks: a word
-// that is written in two halves is no match.
+// Look reads new output, and returns the first forbidden line, else "". An unfinished line
+// counts once it has not grown between two looks, so that half a word is no match.
 func (w *Watcher) Look(now time.Time) (forbidden string) {
 	grown := false
 	for i := range w.streams {
@@ -64,9 +63,10 @@ func (w *Watcher) Look(now time.Time) (forbidden string) {
 	return forbidden
 }
 
-// Stalled says for how long the attempt has been silent and what its processes
-// did meanwhile, once that is as long as its watch block allows; else "".
-func (w *Watcher) Stalled(now time.Time, pids func() []int) string {
+// Stalled reports a silence that is as long as the watch block allows, with the work of the
+// processes and the GPUs meanwhile; else "". gpus is the percentage for which each GPU of the
+// attempt was busy when it was last read, nil where that is unknown or was not within a duration.
+func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within time.Duration) []int) string {
 	limit, silent := w.job.Watch.StalledAfter, now.Sub(w.moved)
 	if limit > 0 && silent >= limit/2 && w.busy.at.IsZero() {
 		w.busy = cpuTimeOf(pids(), now)
@@ -79,10 +79,28 @@ func (w *Watcher) Stalled(now time.Time, pids func() []int) string {
 		what = "no output and no checkpoint"
 	}
 	text := fmt.Sprintf("stalled: %s for %s", what, units.FormatDuration(silent.Round(time.Second)))
+	var work []string
 	if cores, ok := cpuTimeOf(pids(), now).since(w.busy); ok {
-		text += fmt.Sprintf("; its processes kept %.2g cores busy", cores)
+		work = append(work, fmt.Sprintf("its processes kept %.2g cores busy", cores))
+	}
+	if percent := gpus(silent); len(percent) > 0 {
+		work = append(work, gpuText(percent))
+	}
+	if len(work) > 0 {
+		text += "; " + strings.Join(work, ", ")
 	}
 	return text
+}
+
+func gpuText(percent []int) string {
+	lo, hi := slices.Min(percent), slices.Max(percent)
+	switch {
+	case len(percent) == 1:
+		return fmt.Sprintf("GPU %d %% busy", hi)
+	case lo == hi:
+		return fmt.Sprintf("GPUs %d %% busy", hi)
+	}
+	return fmt.Sprintf("GPUs %d–%d %% busy", lo, hi)
 }
 
 // Forbidden is the first line in the log of an attempt that has ended which its
@@ -101,22 +119,22 @@ func Forbidden(j *providers.Job, attempt int) string {
 }
 
 // A stream is one of the two logs, as far as it has been read.
-type stream struct {
+type logStream struct {
 	path  string
 	at    int64
 	rest  []byte // of the line that is not finished
 	quiet bool   // rest was matched
 }
 
-// longestLine bounds a line. What is longer is matched in pieces, of which each
-// begins with the end of the one before.
+// longestLine bounds a line. A longer one is matched in pieces, each of which begins with the
+// end of the one before.
 const (
 	longestLine = 64 << 10
 	overlap     = 1 << 10
 )
 
-// read matches what is new; ended says that nothing more comes.
-func (s *stream) read(patterns []*regexp.Regexp, ended bool) (forbidden string, grown bool) {
+// read matches new output; ended means that no more comes.
+func (s *logStream) read(patterns []*regexp.Regexp, ended bool) (forbidden string, grown bool) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return "", false
@@ -143,9 +161,8 @@ func (s *stream) read(patterns []*regexp.Regexp, ended bool) (forbidden string, 
 	return forbidden, grown
 }
 
-// take cuts what was read into lines. A progress bar ends its lines with a
-// carriage return.
-func (s *stream) take(b []byte, patterns []*regexp.Regexp) string {
+// take cuts new output into lines. A progress bar ends its lines with a carriage return.
+func (s *logStream) take(b []byte, patterns []*regexp.Regexp) string {
 	if len(patterns) == 0 {
 		return ""
 	}
@@ -172,8 +189,8 @@ func (s *stream) take(b []byte, patterns []*regexp.Regexp) string {
 	return ""
 }
 
-// escape is a terminal's control sequence (ECMA-48, 5.4): colours would glue a
-// letter to the word behind them.
+// escape is a terminal's control sequence (ECMA-48, 5.4): a colour would join a letter to the
+// next word.
 var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
 func match(line []byte, patterns []*regexp.Regexp) string {
@@ -194,10 +211,11 @@ func match(line []byte, patterns []*regexp.Regexp) string {
 	return ""
 }
 
-// cpuTime is what processes have computed up to a moment.
+// cpuTime is the processor time of processes up to a moment.
 type cpuTime struct {
 	at   time.Time
 	used time.Duration
+	seen bool // the kernel reported it for one of them
 }
 
 // clockTick is the unit of utime and stime: proc(5), sysconf(_SC_CLK_TCK), 100
@@ -216,17 +234,17 @@ func cpuTimeOf(pids []int, now time.Time) cpuTime {
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		for i := 11; i <= 12 && i < len(fields); i++ {
 			ticks, _ := strconv.ParseInt(fields[i], 10, 64)
-			c.used += time.Duration(ticks) * clockTick
+			c.used, c.seen = c.used+time.Duration(ticks)*clockTick, true
 		}
 	}
 	return c
 }
 
-// since is how many cores were busy since an earlier moment; false where that
-// cannot be told, as after a process that counted has ended.
+// since is how many cores were busy since an earlier moment; false where that is unknown, as
+// after a counted process has ended.
 func (c cpuTime) since(before cpuTime) (cores float64, ok bool) {
 	took := c.at.Sub(before.at)
-	if took <= 0 || c.used < before.used {
+	if took <= 0 || c.used < before.used || !c.seen || !before.seen {
 		return 0, false
 	}
 	return float64(c.used-before.used) / float64(took), true

@@ -66,7 +66,7 @@ func TestStalled(t *testing.T) {
 	after := func(d time.Duration) string {
 		now = now.Add(d)
 		w.Look(now)
-		return w.Stalled(now, func() []int { return []int{os.Getpid()} })
+		return w.Stalled(now, func() []int { return []int{os.Getpid()} }, func(time.Duration) []int { return nil })
 	}
 	if got := after(59 * time.Second); got != "" {
 		t.Errorf("too early: %q", got)
@@ -87,6 +87,27 @@ func TestStalled(t *testing.T) {
 	}
 	if got := after(time.Minute); got == "" {
 		t.Error("nothing said")
+	}
+}
+
+// TestStalledGPUs: the text names the GPUs where their use within the silence is known.
+func TestStalledGPUs(t *testing.T) {
+	t.Parallel()
+	for want, percent := range map[string][]int{
+		"stalled: no output for 1m":                    nil,
+		"stalled: no output for 1m; GPU 0 % busy":      {0},
+		"stalled: no output for 1m; GPUs 98 % busy":    {98, 98},
+		"stalled: no output for 1m; GPUs 0–100 % busy": {100, 0, 100},
+	} {
+		j, _ := watchedJob(t)
+		j.Watch = providers.Watch{StalledAfter: time.Minute}
+		now := time.Now()
+		w := NewWatcher(j, 1, now)
+		var asked time.Duration
+		got := w.Stalled(now.Add(time.Minute), func() []int { return nil }, func(within time.Duration) []int { asked = within; return percent })
+		if got != want || asked != time.Minute {
+			t.Errorf("%v within %s: %q, want %q", percent, asked, got, want)
+		}
 	}
 }
 

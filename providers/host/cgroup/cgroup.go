@@ -1,6 +1,6 @@
-// Package cgroup gives each job a control group of its own, where the one of
-// its queue has been delegated: the kernel then counts what all the job's
-// processes use together, and which it killed for memory.
+// Package cgroup gives each job a control group of its own, if the queue's
+// group is delegated to the user. The kernel then counts the use of all
+// processes of the job, and records which of them it killed for memory.
 //
 // Control Group v2, https://docs.kernel.org/admin-guide/cgroup-v2.html.
 package cgroup
@@ -66,8 +66,8 @@ func (g Group) Make() (*os.File, error) {
 	return f, nil
 }
 
-// Take moves a process in, for kernels that cannot start it there. What it
-// has started by then stays outside.
+// Take moves a process into the group, for kernels that cannot start it there. Its earlier
+// children stay outside.
 func (g Group) Take(pid int) error {
 	return os.WriteFile(g.file("cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644)
 }
@@ -80,7 +80,7 @@ func (g Group) Remove() error {
 	return unix.Rmdir(string(g))
 }
 
-// Usage is what a group's processes have used; -1 = unknown.
+// Usage is the use of a group's processes; -1 = unknown.
 type Usage struct {
 	CPU      time.Duration // user and system
 	Peak     int64         // bytes, page cache included

@@ -58,9 +58,9 @@ func find(mounts, own string) (string, error) {
 	return "", errors.New("no cgroup v2 is mounted")
 }
 
-// delegated reports whether a group is this user's to change. Root may change
-// any, but what systemd has not delegated is systemd's. systemd.resource-control(5),
-// Delegate=; https://systemd.io/CGROUP_DELEGATION.
+// delegated reports whether this user may change a group. Root may change any, but without
+// delegation a group belongs to systemd. systemd.resource-control(5), Delegate=;
+// https://systemd.io/CGROUP_DELEGATION.
 func delegated(dir string) bool {
 	for _, file := range []string{"", "cgroup.procs", "cgroup.subtree_control"} {
 		if unix.Access(filepath.Join(dir, file), unix.W_OK) != nil {
@@ -95,7 +95,7 @@ func ready(dir string, pid int) (Tree, error) {
 		return Tree{}, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+memory"), 0o644); err != nil {
-		// Others are in it: what was moved goes back.
+		// Others are in it: move the processes back.
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o644), leaf.Remove())
 		return Tree{}, fmt.Errorf("count the memory of jobs: %w", err)
 	}

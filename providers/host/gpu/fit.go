@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// ID is what CUDA_VISIBLE_DEVICES takes for a device.
+// ID is the name of a device for CUDA_VISIBLE_DEVICES.
 func (d Device) ID() string {
 	if d.MIG {
 		return d.UUID
@@ -15,9 +15,9 @@ func (d Device) ID() string {
 	return strconv.Itoa(d.Index)
 }
 
-// Lacks says what of a device does not meet what a job asks for, "" if it does.
-// n is how many devices the job asks for: CUDA shows a process one slice only.
-// NVIDIA Multi-Instance GPU User Guide, "CUDA Visible Devices".
+// Lacks says which request of a job a device does not meet, "" if it meets all. n is how many
+// devices the job requests: CUDA shows a process one slice only. NVIDIA Multi-Instance GPU
+// User Guide, "CUDA Visible Devices".
 func (d Device) Lacks(c offer.GPU, n int) string {
 	if d.MIG && n > 1 {
 		return "GPU " + d.ID() + " is a slice, of which a job can use one"
@@ -31,8 +31,8 @@ func (d Device) Lacks(c offer.GPU, n int) string {
 	return ""
 }
 
-// Busy says why a device that none of our jobs holds cannot be given out, ""
-// if it can. Up to freeMax bytes may be in use on one that is free.
+// Busy says why a device that no job of ours holds is not available, "" if it is. A free
+// device may have up to freeMax bytes in use.
 func (d Device) Busy(freeMax int64) string {
 	switch {
 	case !d.Healthy:
@@ -42,7 +42,7 @@ func (d Device) Busy(freeMax int64) string {
 	case d.Used > freeMax, d.Used < 0 && len(d.Processes) > 0:
 		return "GPU " + d.ID() + " is in use by " + holders(d.Processes) + d.total()
 	case d.Used < 0 && d.MIG:
-		return "GPU " + d.ID() + ": what of the slice is in use cannot be read"
+		return "GPU " + d.ID() + ": its memory in use cannot be read"
 	}
 	return ""
 }

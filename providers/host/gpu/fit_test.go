@@ -3,6 +3,7 @@ package gpu
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,20 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestUtilization: one device whose use is unknown makes that of all unknown.
+func TestUtilization(t *testing.T) {
+	t.Parallel()
+	list := []Device{{Index: 0, Utilization: new(0)}, {Index: 1, Utilization: new(98)}, {Index: 2}, {Index: 3, UUID: "MIG-1111", MIG: true}}
+	for _, c := range []struct {
+		of   Selection
+		want []int
+	}{{Selection{"0"}, []int{0}}, {Selection{"1", "0"}, []int{0, 98}}, {Selection{"0", "2"}, nil}, {Selection{"0", "7"}, nil}, {Selection{"MIG-1111"}, nil}} {
+		if got := c.of.Utilization(list); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.of, got, c.want)
+		}
+	}
+}
+
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	a100 := Device{Index: 0, Name: "NVIDIA A100-SXM4-40GB", Model: "A100", Memory: 40 << 30}
@@ -95,7 +110,7 @@ func TestBusy(t *testing.T) {
 		"GPU 0 has 9000 MiB in use by carol (pid 6): defunct, 8000 MiB, left behind by one that died or of another container": {Used: 9000 << 20, Healthy: true,
 			Processes: []Process{{PID: 6, User: "carol", Command: "python", Used: 8000 << 20, Defunct: true}}},
 		"GPU 1 is in use by alice (pid 4711): python train.py, 12000 MiB": {Index: 1, Used: -1, Healthy: true, Processes: []Process{alice}},
-		"GPU MIG-1: what of the slice is in use cannot be read":           {Used: -1, Healthy: true, MIG: true, UUID: "MIG-1"},
+		"GPU MIG-1: its memory in use cannot be read":                     {Used: -1, Healthy: true, MIG: true, UUID: "MIG-1"},
 	} {
 		if got := d.Busy(free); got != want {
 			t.Errorf("%+v:\ngot  %q\nwant %q", d, got, want)

@@ -1,4 +1,4 @@
-// Package gpu reads the GPUs of this machine and holds them machine-wide. It
+// Package gpu reads the GPUs of this machine and locks them machine-wide. It
 // never mistakes a driver that does not answer for a machine without GPUs.
 package gpu
 
@@ -10,21 +10,24 @@ import (
 // A Device is one GPU, or one MIG slice of one.
 type Device struct {
 	Index   int    // as nvidia-smi counts; of a slice, its parent's
-	UUID    string // "GPU-…", "MIG-…": what CUDA_VISIBLE_DEVICES takes
+	UUID    string // "GPU-…", "MIG-…": the name for CUDA_VISIBLE_DEVICES
 	Name    string // "NVIDIA A100-SXM4-40GB"
 	Model   string // "A100"
 	Memory  int64  // bytes; 0 = unknown
-	Used    int64  // bytes in use by anybody, without what the driver reserves; -1 = unknown
+	Used    int64  // bytes in use by any process, without the driver's reserve; -1 = unknown
 	MIG     bool   // a slice
 	Parent  string // a slice's device, "" otherwise
 	Healthy bool   // false: it cannot be used; Reason says why
 	Reason  string
-	Xid     []int // critical errors since Open, where the driver tells
-	// Processes are those that compute on it, as far as they can be seen:
-	// in a container, or on some drivers, the list is empty while Used is not.
+	Xid     []int // critical errors since Open, where the driver reports them
+	// Utilization is the percentage of the driver's last sample, a second at most, during which a
+	// kernel ran; nil = unknown, as for slices.
+	Utilization *int
+	// Processes are the visible ones that compute on it. In a container, or on some drivers,
+	// the list is empty while Used is not.
 	Processes []Process
-	// Openers have the device file open, where memory is in use by none of
-	// Processes that lives: who may have left it behind.
+	// Openers have the device file open where no living one of Processes uses the memory: one
+	// of them may have left it behind.
 	Openers []Process
 }
 
@@ -34,7 +37,7 @@ type Process struct {
 	User    string // name, else number; "" = unknown
 	Command string // the program, and the script it runs; "" = unknown
 	Used    int64  // bytes; -1 = unknown
-	Defunct bool   // it has ended, and its parent has not looked
+	Defunct bool   // it has ended, and its parent has not waited for it
 	Gone    bool   // it is not to be seen: dead, or of another container
 }
 
@@ -60,3 +63,12 @@ func (None) Devices(context.Context) ([]Device, error) { return nil, nil }
 func (None) Close() error { return nil }
 
 var _ Reader = None{}
+
+// Unreadable is a machine whose GPUs cannot be read, for the reason Err.
+type Unreadable struct{ Err error }
+
+// Devices fails.
+func (u Unreadable) Devices(context.Context) ([]Device, error) { return nil, u.Err }
+
+// Close does nothing.
+func (Unreadable) Close() error { return nil }

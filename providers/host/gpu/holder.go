@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 )
 
-// look fills in what /proc says of a process on a device.
+// look reads a process on a device from /proc.
 func look(pid int, used int64) Process {
 	p := Process{PID: pid, User: owner(pid), Used: used}
 	dir := "/proc/" + strconv.Itoa(pid)
@@ -31,8 +31,8 @@ func look(pid int, used int64) Process {
 	return p
 }
 
-// command is a program and what it runs, without the arguments: those may
-// hold what is nobody's business.
+// command is a program and the script that it runs, without other arguments: those may be
+// private.
 func command(cmdline []byte) string {
 	words := strings.Split(strings.TrimRight(string(cmdline), "\x00"), "\x00")
 	short := filepath.Base(words[0])
@@ -83,7 +83,7 @@ func (p Process) String() string {
 	var more []string
 	switch {
 	case p.Gone:
-		who = "a process that is not to be seen here"
+		who = "a process that is not visible here"
 	case p.Defunct:
 		more = append(more, "defunct")
 	case p.Command != "":
@@ -99,8 +99,8 @@ func (p Process) String() string {
 	return said
 }
 
-// Zombie says what holds memory of a device although nothing that runs
-// accounts for it, "" if nothing does. Up to freeMax bytes do not count.
+// Zombie describes memory of a device that no running process accounts for, "" if there is
+// none. Up to freeMax bytes do not count.
 func (d Device) Zombie(freeMax int64) string {
 	if d.Used <= freeMax || !d.Healthy {
 		return ""

@@ -10,17 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockBacklog is how many may ask who holds a lock: nobody takes their
-// connections off the socket. The kernel lowers it to net.core.somaxconn.
+// lockBacklog is how many may ask who holds a lock: the holder accepts no connection. The
+// kernel lowers it to net.core.somaxconn.
 const lockBacklog = 4096
 
 func lockName(uuid string) *unix.SockaddrUnix { return &unix.SockaddrUnix{Name: "@muster/gpu/" + uuid} }
 
-// Lock holds a device machine-wide, across users, by binding the abstract
-// Unix socket @muster/gpu/UUID. The hold lasts until the last process that
-// inherited the descriptor ends, whatever becomes of the one that took it.
-// The descriptor is close-on-exec; exec.Cmd.ExtraFiles hands it to a job. It
-// fails with ErrHeld when another holds it. unix(7), Abstract sockets.
+// Lock holds a device machine-wide, across users, by binding the abstract Unix socket
+// @muster/gpu/UUID. The lock lasts until the last process that inherited the descriptor ends.
+// The descriptor is close-on-exec; exec.Cmd.ExtraFiles gives it to a job. Lock fails with
+// ErrHeld when another process has the lock. unix(7), Abstract sockets.
 func Lock(uuid string) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -29,7 +28,7 @@ func Lock(uuid string) (*os.File, error) {
 	// One type for all: the kernel keeps a name once per socket type.
 	err = unix.Bind(fd, lockName(uuid))
 	if err == nil {
-		_ = unix.Listen(fd, lockBacklog) // so that Holder can tell others of us; the lock holds without
+		_ = unix.Listen(fd, lockBacklog) // Holder reads it in other processes; the lock does not need it
 		return os.NewFile(uintptr(fd), "gpu "+uuid), nil
 	}
 	unix.Close(fd)
@@ -39,9 +38,9 @@ func Lock(uuid string) (*os.File, error) {
 	return nil, fmt.Errorf("lock GPU %s: %w", uuid, err)
 }
 
-// Holder says who took a device's lock: user and pid of the queue, as the
-// kernel noted them then; "" where it does not say. unix(7), SO_PEERCRED. Each
-// call uses up one of lockBacklog, so ask once in a while.
+// Holder names the holder of a device's lock: user and pid of the queue, as the kernel noted
+// them at the bind; "" where it does not. unix(7), SO_PEERCRED. Each call uses up one of
+// lockBacklog, so ask rarely.
 func Holder(uuid string) string {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// families are the names the field uses for models, as they stand in the
-// product names that drivers report.
+// families are the usual names of models, as the product names from drivers contain them.
 var families = regexp.MustCompile(`(?i)\b(G?[BH]\d{2,3}|[AVPTLKM]\d{1,3}[SGX]?|MI\d{2,3}[AX]?)\b|` +
 	`\b((RTX|GTX) (PRO )?A?\d{3,4}( Ti)?( SUPER)?( Ada)?|TITAN [A-Za-z]+)\b`)
 

@@ -15,7 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// nvmlLimit is after what time a driver counts as not answering.
+// nvmlLimit is how long a driver may take to answer.
 const nvmlLimit = 10 * time.Second
 
 // An nvmlReader reads devices through NVML. The library's calls cannot be
@@ -26,7 +26,7 @@ type nvmlReader struct {
 	limit time.Duration
 	busy  chan struct{} // holds one token while a call is in the library
 
-	events nvml.EventSet // nil: the driver tells no Xid
+	events nvml.EventSet // nil: the driver reports no Xid
 	xid    map[string][]int
 
 	close sync.Once
@@ -136,15 +136,15 @@ func (r *nvmlReader) read() ([]Device, error) {
 	return list, nil
 }
 
-// device reads one device or slice. What a driver does not tell stays
-// unknown; only what shows that the device is broken makes it unhealthy.
+// device reads one device or slice. A value that the driver does not report stays unknown;
+// only signs of a broken device make it unhealthy.
 func (r *nvmlReader) device(index int, h nvml.Device) Device {
 	d := Device{Index: index, Healthy: true, Used: -1}
 	var rets [3]nvml.Return
 	d.Name, rets[0] = h.GetName()
 	d.UUID, rets[1] = h.GetUUID()
 	d.Memory, d.Used, rets[2] = r.memory(h)
-	d.Model = Model(d.Name)
+	d.Model, d.Utilization = Model(d.Name), r.utilization(h)
 	for _, ret := range rets {
 		if ret == nvml.ERROR_GPU_IS_LOST || ret == nvml.ERROR_RESET_REQUIRED {
 			d.Healthy, d.Reason = false, ret.String()
@@ -163,8 +163,8 @@ func (r *nvmlReader) device(index int, h nvml.Device) Device {
 	return d
 }
 
-// memory prefers the second version, which does not count what the driver
-// keeps for itself: with the first, an idle device can seem to hold 600 MiB.
+// memory prefers the second version, which does not count the driver's own memory: with the
+// first, an idle device can seem to have 600 MiB in use.
 func (r *nvmlReader) memory(h nvml.Device) (total, used int64, ret nvml.Return) {
 	if r.has("nvmlDeviceGetMemoryInfo_v2") {
 		if m, ret := h.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
@@ -176,6 +176,19 @@ func (r *nvmlReader) memory(h nvml.Device) (total, used int64, ret nvml.Return) 
 		return 0, -1, ret
 	}
 	return int64(m.Total), int64(m.Used), ret
+}
+
+// utilization is nil where the driver does not report it.
+func (r *nvmlReader) utilization(h nvml.Device) *int {
+	if !r.has("nvmlDeviceGetUtilizationRates") {
+		return nil
+	}
+	u, ret := h.GetUtilizationRates()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	percent := int(u.Gpu)
+	return &percent
 }
 
 // slices are the MIG devices of a device in MIG mode.
@@ -223,7 +236,7 @@ func processes(h nvml.Device) (list []Process) {
 	return list
 }
 
-// register asks for critical errors, where the driver tells them.
+// register asks for critical errors, where the driver reports them.
 func (r *nvmlReader) register() {
 	if !r.has("nvmlEventSetCreate", "nvmlDeviceRegisterEvents", "nvmlEventSetWait", "nvmlEventSetFree") {
 		return
@@ -241,10 +254,10 @@ func (r *nvmlReader) register() {
 	r.events = set
 }
 
-// maxEvents bounds how many errors one call takes in.
+// maxEvents bounds how many errors one call reads.
 const maxEvents = 256
 
-// drain takes in the critical errors that have come up.
+// drain reads the critical errors so far.
 func (r *nvmlReader) drain() {
 	if r.events == nil {
 		return

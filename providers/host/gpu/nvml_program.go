@@ -25,8 +25,8 @@ const (
 	// programBegins is how long the library may take to begin: seconds for
 	// each GPU where nothing keeps the driver's state.
 	programBegins = time.Minute
-	// programAnswers is after what time a program that was asked counts as
-	// hanging: longer than it waits for the driver itself.
+	// programAnswers is how long the program may take to answer: longer than it waits for the
+	// driver.
 	programAnswers = 15 * time.Second
 )
 
@@ -63,8 +63,7 @@ func openProgram(text []byte) (Reader, error) {
 	return p, nil
 }
 
-// Devices asks the process. An answer that nobody waits for any more is still
-// taken, before the next question.
+// Devices asks the process. It reads the answer of an abandoned question before the next one.
 func (p *program) Devices(ctx context.Context) ([]Device, error) {
 	select {
 	case p.busy <- struct{}{}:
@@ -139,7 +138,7 @@ func begin(text []byte) (*loaded, error) {
 	r.cmd.Args[0] = file.Name()
 	r.cmd.Stderr = r.said
 	r.cmd.WaitDelay = time.Second
-	// What signals the queue's group does not mean it; it ends with its input.
+	// It ignores signals to the queue's group, and ends with its input.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if r.in, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -167,8 +166,8 @@ func begin(text []byte) (*loaded, error) {
 	return nil, err
 }
 
-// inMemory is a file that lies on no disk: nothing is put on the machine for
-// it, and no file system can forbid that it runs. memfd_create(2), Linux 3.17.
+// inMemory is a file on no disk: muster installs nothing on the machine for it, and no file
+// system can forbid that it runs. memfd_create(2), Linux 3.17.
 func inMemory(name string, text []byte) (*os.File, error) {
 	const mayRun = 0x10 // MFD_EXEC, Linux 6.3
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|mayRun)
@@ -216,7 +215,7 @@ func (r *loaded) answer(limit time.Duration) (a answer, err error) {
 	}
 }
 
-// ended is the error of a process that says no more, with its last words.
+// ended is the error of a process that has stopped answering, with its last words.
 func (r *loaded) ended(err error) error {
 	r.end()
 	if words := r.said.String(); words != "" {
@@ -225,8 +224,7 @@ func (r *loaded) ended(err error) error {
 	return fmt.Errorf("%w: %w", errEnded, err)
 }
 
-// end ends the process; one that cannot be killed, in a driver that hangs, is
-// left to itself.
+// end ends the process; one that cannot be killed, because the driver hangs, is left alone.
 func (r *loaded) end() {
 	_ = r.in.Close()
 	_ = r.cmd.Process.Kill()
@@ -241,8 +239,8 @@ func (r *loaded) end() {
 	}
 }
 
-// A firstLine keeps where a process begins to say what is wrong: the loader
-// names what is missing in one line.
+// A firstLine keeps the beginning of a process's error output: the loader names a missing
+// library in one line.
 type firstLine struct {
 	mu   sync.Mutex
 	text []byte

@@ -9,7 +9,7 @@ import "errors"
 func OpenNVML(path string) (Reader, error) {
 	text, err := carried.ReadFile(carriedName)
 	if path != "" || err != nil {
-		return nil, errNoNVML // none was built, for want of a C compiler
+		return nil, errNoNVML // none was built, without a C compiler
 	}
 	r, err := openProgram(text)
 	if errors.Is(err, errNoProgram) {

@@ -4,7 +4,7 @@ package gpu
 
 import "embed"
 
-// carried holds what `make hosts` has built of cmd/muster-nvml, or nothing.
+// carried holds the program that `make hosts` built from cmd/muster-nvml, or nothing.
 //
 //go:embed all:bin/arm64
 var carried embed.FS

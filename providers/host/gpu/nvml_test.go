@@ -68,6 +68,11 @@ func TestNVML(t *testing.T) {
 		t.Errorf("cut up: %+v", got)
 	}
 
+	set(twoA100 + "busy 0 0\nbusy 1 98\nslice 1 MIG-1 20096 10\n")
+	if got := devices(t, r); got[0].Utilization == nil || *got[0].Utilization != 0 || got[1].Utilization != nil {
+		t.Errorf("idle, and a slice of a busy device: %+v", got)
+	}
+
 	set(twoA100 + "xid 0 31\nxid 1 79\n")
 	got = devices(t, r)
 	if !got[0].Healthy || got[1].Healthy || !strings.Contains(got[1].Reason, "fallen off the bus") || len(got[0].Xid) != 1 {

@@ -8,20 +8,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/process"
 )
 
 const (
-	// openerAge is how old a process has to be before it counts as one that
-	// holds a device without computing on it: a young one has yet to begin.
+	// openerAge is the age from which a process with an open device counts as one that does
+	// not compute: a younger one may not have begun.
 	openerAge = 2 * time.Minute
-	// openerUsed is the memory in use, in bytes, below which nobody is looked
-	// for: what a driver keeps for itself.
+	// openerUsed is the memory in use, in bytes, below which a device counts as unused:
+	// drivers keep some for themselves.
 	openerUsed = 100 << 20
 )
 
-// system is where the kernel tells of devices and processes; tests have their own.
+// system is where the kernel shows devices and processes; tests have their own.
 type system struct {
 	proc, dev string
 	young     time.Duration
@@ -110,7 +110,7 @@ func (s system) age(pid int) time.Duration {
 	if err != nil {
 		return -1
 	}
-	return boot.Uptime() - time.Duration(ticks)*tick
+	return monotonic.Uptime() - time.Duration(ticks)*tick
 }
 
 // tick is the unit of a process's start time: USER_HZ is 100 on every

@@ -4,11 +4,11 @@ package gpu
 // device that nothing was put on: a CUDA context alone takes more.
 const untouched = 64 << 20
 
-// Own is how many bytes of a device's memory some processes have in use, those
-// that own names. before is what was in use when the device was given to them,
-// -1 = unknown. The answer is 0 only where nobody is seen on the device and no
-// memory has gone, and -1 where that cannot be told: where the driver names no
-// processes, others are on it, or it does not say how much one has.
+// Own is how many bytes of a device's memory some processes use, those for which own is true.
+// before is the memory in use when they got the device, -1 = unknown. The answer is 0 only
+// where no process is on the device and no memory is used, and -1 where it is unknown: the
+// driver names no processes, others are on the device, or the driver reports no memory for
+// one.
 func (d Device) Own(own func(pid int) bool, before int64) int64 {
 	sum, found := int64(0), false
 	for _, p := range d.Processes {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// A Selection names devices: by index, as nvidia-smi counts, or by UUID,
-// which may be cut short as CUDA allows. A device that is cut into slices
-// stands for them all. Nil is every device.
+// A Selection names devices: by index, as nvidia-smi counts, or by UUID, which may be cut
+// short as CUDA allows. The name of a device includes all its slices. Nil is every device.
 type Selection []string
 
 // UnmarshalJSON takes numbers, too.
@@ -29,7 +28,7 @@ func (s *Selection) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Wrong says what of a selection can name no device, "" if all could.
+// Wrong says which name of a selection cannot be a device, "" if all could.
 func (s Selection) Wrong() string {
 	for _, name := range s {
 		n, err := strconv.Atoi(name)
@@ -57,6 +56,24 @@ func (s Selection) Absent(list []Device) (absent []string) {
 		}
 	}
 	return absent
+}
+
+// Utilization is the percentage for which each of the selected devices was busy; nil = unknown
+// for one of them.
+func (s Selection) Utilization(list []Device) (percent []int) {
+	for _, d := range list {
+		switch {
+		case !s.Has(d):
+		case d.Utilization == nil:
+			return nil
+		default:
+			percent = append(percent, *d.Utilization)
+		}
+	}
+	if len(s.Absent(list)) > 0 {
+		return nil
+	}
+	return percent
 }
 
 func names(name string, d Device) bool {

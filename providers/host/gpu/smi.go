@@ -15,8 +15,8 @@ import (
 
 const (
 	smiName = "nvidia-smi"
-	// smiLimit is after what time nvidia-smi counts as hanging; it takes
-	// seconds on machines without persistence mode.
+	// smiLimit is how long nvidia-smi may take; it needs seconds on machines without
+	// persistence mode.
 	smiLimit = 20 * time.Second
 	mib      = 1 << 20
 )
@@ -67,7 +67,7 @@ func (s *SMI) Devices(ctx context.Context) ([]Device, error) {
 	return cut(list, slices, uses), nil
 }
 
-const smiFields = "index,uuid,name,memory.total,memory.used"
+const smiFields = "index,uuid,name,memory.total,memory.used,utilization.gpu"
 
 // devices asks for MIG, too, which drivers before 450 do not know.
 func (s *SMI) devices(ctx context.Context) (list []Device, mig bool, err error) {

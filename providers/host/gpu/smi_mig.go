@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// report is what is read of nvidia-smi -q -x: how much of each slice is in
-// use, and which slice a process is on.
+// report is the part of nvidia-smi -q -x that muster reads: the use of each slice, and the
+// slice of each process.
 type report struct {
 	GPUs []struct {
 		UUID   string `xml:"uuid"`
@@ -24,7 +24,7 @@ type report struct {
 	} `xml:"gpu"`
 }
 
-// use is what is in use of one slice.
+// use is the use of one slice.
 type use struct {
 	used      int64
 	processes []Process

@@ -12,7 +12,7 @@ import (
 // parseDevices reads the answer to smiFields, with or without MIG.
 func parseDevices(out []byte) (list []Device, mig bool, err error) {
 	for _, f := range rows(out) {
-		if len(f) != 5 && len(f) != 6 {
+		if len(f) != 6 && len(f) != 7 {
 			return nil, false, unreadable(f)
 		}
 		index, err := strconv.Atoi(f[0])
@@ -23,6 +23,7 @@ func parseDevices(out []byte) (list []Device, mig bool, err error) {
 		var total, used bool
 		d.Memory, total = mibs(f[3])
 		d.Used, used = mibs(f[4])
+		d.Utilization = percent(f[5])
 		for i, ok := range []bool{total, used} {
 			if !ok && broken(f[3+i]) {
 				d.Healthy, d.Reason = false, strings.Trim(f[3+i], "[]")
@@ -34,14 +35,14 @@ func parseDevices(out []byte) (list []Device, mig bool, err error) {
 		if !strings.HasPrefix(d.UUID, "GPU-") {
 			d.Healthy, d.Reason = false, "it has no UUID: "+strings.Trim(f[1], "[]")
 		}
-		mig = mig || len(f) == 6 && f[5] == "Enabled"
+		mig = mig || len(f) == 7 && f[6] == "Enabled"
 		list = append(list, d)
 	}
 	return list, mig, nil
 }
 
-// broken tells a value that is missing because the device does not answer
-// from one that it never has.
+// broken distinguishes a value that is missing because the device does not answer from one
+// that it never has.
 func broken(value string) bool {
 	switch strings.ToLower(strings.Trim(value, "[]")) {
 	case "n/a", "not supported", "insufficient permissions", "":
@@ -54,7 +55,7 @@ func unreadable(fields []string) error {
 	return fmt.Errorf("%s: cannot read %q", smiName, term.CleanLine(strings.Join(fields, ", ")))
 }
 
-// rows splits comma-separated lines; no field of ours holds a comma.
+// rows splits comma-separated lines; none of our fields contains a comma.
 func rows(out []byte) (rows [][]string) {
 	for line := range strings.Lines(string(out)) {
 		if line = strings.TrimSpace(line); line == "" {
@@ -78,8 +79,17 @@ func mibs(s string) (int64, bool) {
 	return n * mib, true
 }
 
-// parseApps adds the processes to their devices. A process that may not be
-// seen has no number and is left out; the memory in use still tells of it.
+// percent is nil for a figure that is unknown.
+func percent(s string) *int {
+	n, err := strconv.Atoi(strings.TrimSuffix(s, " %"))
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// parseApps adds the processes to their devices. A process that the user may not see has no
+// number and is left out; the memory in use still shows it.
 func parseApps(out []byte, list []Device) error {
 	for _, f := range rows(out) {
 		if len(f) != 3 {

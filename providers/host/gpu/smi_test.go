@@ -13,7 +13,7 @@ import (
 
 func TestSMI(t *testing.T) {
 	path, set := gputest.SMI(t, "device 0 GPU-a NVIDIA_GeForce_RTX_4090 24564 1\ndevice 1 GPU-b NVIDIA_A100-SXM4-40GB 40960 30\n"+
-		"slice 1 MIG-1 20096 1\nslice 1 MIG-2 20096 7000\nprocess 0 999999999 17\nprocess 0 [N/A] 17\nprocess 1 999999998 6900 1\n")
+		"busy 0 98\nbusy 1 50\nslice 1 MIG-1 20096 1\nslice 1 MIG-2 20096 7000\nprocess 0 999999999 17\nprocess 0 [N/A] 17\nprocess 1 999999998 6900 1\n")
 	got, err := OpenSMI(path).Devices(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestSMI(t *testing.T) {
 	one.UUID, two.UUID = "MIG-1", "MIG-2"
 	one.Used, two.Used, two.Processes = 1<<20, 7000<<20, []Process{{PID: 999999998, Used: 6900 << 20, Gone: true}}
 	want := []Device{
-		{Index: 0, UUID: "GPU-a", Name: "NVIDIA GeForce RTX 4090", Model: "RTX 4090", Memory: 24564 << 20, Used: 1 << 20, Healthy: true,
+		{Index: 0, UUID: "GPU-a", Name: "NVIDIA GeForce RTX 4090", Model: "RTX 4090", Memory: 24564 << 20, Used: 1 << 20, Utilization: new(98), Healthy: true,
 			Processes: []Process{{PID: 999999999, Used: 17 << 20, Gone: true}}},
 		one, two,
 	}
@@ -39,19 +39,19 @@ func TestSMI(t *testing.T) {
 // What nvidia-smi has been seen to say; only a clean answer is one.
 func TestSMISays(t *testing.T) {
 	for says, want := range map[string]string{
-		"0, GPU-a, NVIDIA H100 PCIe, 81559, [N/A], [N/A]":                                              "H100 healthy 81559 used ?",
-		"0, GPU-a, NVIDIA GB10, [N/A], [N/A], [N/A]":                                                   "GB10 healthy 0 used ?",
-		"0, GPU-a, Tesla V100-SXM2-16GB, 16160, [Insufficient Permissions], [N/A]":                     "V100 healthy 16160 used ?",
-		"0, GPU-a, NVIDIA A100-PCIE-40GB, [GPU is lost], [GPU is lost], [GPU is lost]":                 "A100 broken: GPU is lost",
-		"0, GPU-a, NVIDIA A100-PCIE-40GB, 40960, [Unknown Error], [N/A]":                               "A100 broken: Unknown Error",
-		"0, [Unknown Error], NVIDIA A100-PCIE-40GB, 40960, 1, [N/A]":                                   "A100 broken: it has no UUID: Unknown Error",
-		"0, GPU-a, NVIDIA L40S, 46068 MiB, 4 MiB, [N/A]":                                               "L40S healthy 46068 used 4",
+		"0, GPU-a, NVIDIA H100 PCIe, 81559, [N/A], [Not Supported], [N/A]":                             "H100 healthy 81559 used ?",
+		"0, GPU-a, NVIDIA GB10, [N/A], [N/A], [N/A], [N/A]":                                            "GB10 healthy 0 used ?",
+		"0, GPU-a, Tesla V100-SXM2-16GB, 16160, [Insufficient Permissions], 0, [N/A]":                  "V100 healthy 16160 used ? busy 0",
+		"0, GPU-a, NVIDIA A100-PCIE-40GB, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]":  "A100 broken: GPU is lost",
+		"0, GPU-a, NVIDIA A100-PCIE-40GB, 40960, [Unknown Error], [N/A], [N/A]":                        "A100 broken: Unknown Error",
+		"0, [Unknown Error], NVIDIA A100-PCIE-40GB, 40960, 1, [N/A], [N/A]":                            "A100 broken: it has no UUID: Unknown Error",
+		"0, GPU-a, NVIDIA L40S, 46068 MiB, 4 MiB, 98 %, [N/A]":                                         "L40S healthy 46068 used 4 busy 98",
 		"Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error":                     "error",
 		"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.":                "error",
 		"Failed to initialize NVML: Driver/library version mismatch\nsay NVML library version: 550.54": "error",
 		"0, GPU-a, NVIDIA A100-PCIE-40GB":                                                              "error",
-		"x, GPU-a, NVIDIA A100-PCIE-40GB, 40960, 1, [N/A]":                                             "error",
-		"0, GPU-a, NVIDIA A100-PCIE-40GB, 99999999999999999999, 1, [N/A]":                              "A100 broken: 99999999999999999999",
+		"x, GPU-a, NVIDIA A100-PCIE-40GB, 40960, 1, [N/A], [N/A]":                                      "error",
+		"0, GPU-a, NVIDIA A100-PCIE-40GB, 99999999999999999999, 1, [N/A], [N/A]":                       "A100 broken: 99999999999999999999",
 		"No devices were found": "none",
 		"":                      "error",
 	} {
@@ -78,7 +78,11 @@ func describe(list []Device, err error) string {
 	if list[0].Used >= 0 {
 		used = text(list[0].Used / mib)
 	}
-	return list[0].Model + " healthy " + text(list[0].Memory/mib) + " used " + used
+	says := list[0].Model + " healthy " + text(list[0].Memory/mib) + " used " + used
+	if u := list[0].Utilization; u != nil {
+		says += " busy " + strconv.Itoa(*u)
+	}
+	return says
 }
 
 func TestSMIFails(t *testing.T) {

@@ -2,21 +2,19 @@ package gpu
 
 import "time"
 
-// A Use is what is seen of the memory that a launch has in use on its GPUs.
-// The zero value has seen nothing.
+// A Use is the observed memory of a launch on its GPUs. The zero value has no observation.
 type Use struct {
-	Looked time.Duration // uptime of the last look, whatever it told
-	told   time.Duration // and of the last that told something
+	Looked time.Duration // uptime of the last look, with or without a result
+	told   time.Duration // and of the last one with a result
 	Looks  int           // those that did
 	most   int64         // bytes on one device
 }
 
-// Looks come at growing intervals: what is measured in bytes for hours need
-// not be looked at every second.
+// Looks come at growing intervals: a figure over hours needs no look every second.
 const (
 	useFirst = time.Second
 	useMost  = 15 * time.Second
-	usePart  = 8 // of the launch's life till then
+	usePart  = 8 // of the launch's life so far
 	// useLast is the part of a launch's life in which the last look has to be.
 	useLast = 4
 )
@@ -29,12 +27,12 @@ const (
 	UseNone = 3
 )
 
-// Due reports whether a launch that began then is to be looked at.
+// Due reports whether it is time to look at a launch.
 func (u *Use) Due(began, now time.Duration) bool {
 	return now-max(u.Looked, began) >= min(max((now-began)/usePart, useFirst), useMost)
 }
 
-// See takes a look in; -1 is one that told nothing.
+// See records a look; -1 is a look without a result.
 func (u *Use) See(at time.Duration, bytes int64) {
 	if u.Looked = at; bytes >= 0 {
 		u.told, u.most = at, max(u.most, bytes)
@@ -42,8 +40,8 @@ func (u *Use) See(at time.Duration, bytes int64) {
 	}
 }
 
-// Bytes is the most that was in use on one device by the end of a launch, -1
-// where it was not looked at often and late enough to say.
+// Bytes is the most memory in use on one device by the end of a launch, -1 where the looks
+// were too few or too early to say.
 func (u *Use) Bytes(began, ended time.Duration) int64 {
 	if u.Looks == 0 || ended-u.told > (ended-began)/useLast || u.most == 0 && u.Looks < UseNone {
 		return -1

@@ -1,4 +1,4 @@
-// Package hosttest does to a host's queue what happens to one.
+// Package hosttest kills a host's queue for tests.
 package hosttest
 
 import (
@@ -14,10 +14,9 @@ import (
 	"github.com/muster-run/muster/providers/host/spool"
 )
 
-// Kill ends the queue of a spool at once, as kill -9 and the kernel do, and
-// waits until it is gone. One that is just starting is waited for: it has the
-// spool before it has written its name there. Where none runs, or ever did,
-// nothing happens.
+// Kill ends the queue of a spool at once, as kill -9 and the kernel do, and waits until it is
+// gone. It waits for one that is just starting, which has the spool before it has written its
+// name there. Without a queue it does nothing.
 func Kill(t testing.TB, dir string) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); held(t, dir); time.Sleep(time.Millisecond) {

@@ -1,6 +1,6 @@
-// Package journal keeps a log that is only ever appended to: a line an entry,
-// each with its checksum. What was acknowledged is on the disk; an entry cut
-// short by a crash is dropped; other damage is an error.
+// Package journal keeps an append-only log: one entry a line, each with a
+// checksum. Acknowledged entries are on disk. An entry cut short by a crash is
+// dropped; any other damage is an error.
 package journal
 
 import (
@@ -15,10 +15,9 @@ import (
 	"sync"
 )
 
-// A Log holds entries of one type as JSON. What was appended is in the file
-// when Flush returns, so that it survives the process, and on the disk when
-// Sync returns, so that it survives the machine. A write that finds no room is
-// undone and kept to be tried again.
+// A Log holds entries of one type as JSON. An appended entry is in the file when Flush
+// returns, so that it survives the process, and on disk when Sync returns, so that it survives
+// the machine. A write without room is undone and tried again later.
 type Log[E any] struct {
 	mu      sync.Mutex
 	path    string
@@ -27,7 +26,7 @@ type Log[E any] struct {
 	pending []byte
 	scratch bytes.Buffer
 
-	syncing sync.Mutex // one fsync at a time; whoever waits finds it done
+	syncing sync.Mutex // one fsync at a time, which serves all that wait
 	written int64      // bytes ever flushed
 	synced  int64      // bytes of them known to be on the disk
 }
@@ -115,7 +114,7 @@ func appendLine(to []byte, scratch *bytes.Buffer, e any) []byte {
 	return append(append(to, body...), '\n')
 }
 
-// Flush writes what is pending.
+// Flush writes the pending entries.
 func (l *Log[E]) Flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +165,7 @@ func (l *Log[E]) Sync() error {
 	return nil
 }
 
-// Close lets go of the file; what is pending is lost.
+// Close closes the file; pending entries are lost.
 func (l *Log[E]) Close() error { return l.f.Close() }
 
 // Size is the length of the log in bytes.

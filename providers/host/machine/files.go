@@ -18,9 +18,9 @@ import (
 	"github.com/muster-run/muster/providers/tree"
 )
 
-// Push writes a file of known size and digest ("sha256:…", "" if unknown). It
-// goes on after what an earlier push left, and puts the file in place whole;
-// a tree is unpacked into its folder.
+// Push writes a file of known size and digest ("sha256:…", "" if unknown). It continues where
+// an earlier push stopped, and puts the file in place whole; a tree is unpacked into its
+// folder.
 func Push(path string, size int64, digest string, r io.ReadSeeker) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("push: %w", err)
@@ -47,7 +47,7 @@ func Push(path string, size int64, digest string, r io.ReadSeeker) error {
 		return providers.Errorf(providers.Invalid, "Push of %s ended after %d of %d bytes", path, have+n, size)
 	}
 	if got := "sha256:" + hex.EncodeToString(h.Sum(nil)); digest != "" && got != digest {
-		os.Remove(part) // what was there was not the beginning of this file
+		os.Remove(part) // the existing bytes were not the beginning of this file
 		return providers.Errorf(providers.Invalid, "Push of %s does not have the digest it should: %s, not %s", path, got, digest)
 	}
 	if err := errors.Join(f.Truncate(size), f.Sync()); err != nil {
@@ -83,8 +83,7 @@ func Pull(path string, offset int64, w io.Writer) error {
 	return nil
 }
 
-// List resolves paths, globs and folders to the files they stand for. A path
-// that is not there stands for none.
+// List resolves paths, globs and folders to files. A missing path resolves to none.
 func List(patterns []string) ([]providers.FileInfo, error) {
 	var out []providers.FileInfo
 	seen := map[string]bool{}

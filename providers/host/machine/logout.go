@@ -23,9 +23,9 @@ func killedAtLogout() string {
 	return "logind ends the processes of a user who logs out (KillUserProcesses=yes); run: loginctl enable-linger"
 }
 
-// EndsAtLogout reports whether logind ends what a session of this user has
-// started, unless the user's own manager runs it. logind.conf(5),
-// KillUserProcesses= and KillExcludeUsers=.
+// EndsAtLogout reports whether logind ends the processes of this user's sessions at logout,
+// except those of the user's own manager. logind.conf(5), KillUserProcesses= and
+// KillExcludeUsers=.
 func EndsAtLogout() bool {
 	if os.Getenv("XDG_SESSION_ID") == "" && os.Getenv("XDG_RUNTIME_DIR") == "" {
 		return false // no session of logind's
@@ -38,7 +38,7 @@ func EndsAtLogout() bool {
 	return kills(said, name())
 }
 
-// kills reads what a logind is set to; the last word counts.
+// kills reads the settings of logind; the last one counts.
 func kills(said, user string) bool {
 	on, spared := false, []string{"root"}
 	for line := range strings.Lines(said) {

@@ -1,5 +1,6 @@
-// Package machine is one machine as a place to run jobs: what of it may be
-// used, what it has free, whether jobs could run there, and its files.
+// Package machine describes one machine as a place to run jobs: the resources
+// that muster may use, those that are free, whether given jobs could run there,
+// and its files.
 package machine
 
 import (
@@ -33,9 +34,8 @@ func (p Place) Cores() int {
 	return runtime.NumCPU()
 }
 
-// CoresOf is how many of the cores a shape takes. A job on GPUs that asks for
-// no more than the one core that every job has is counted by its GPUs alone,
-// so that a machine with fewer cores than GPUs keeps all of them at work.
+// CoresOf is how many cores a shape takes. A GPU job that requests only the default core takes
+// none, so that a machine with fewer cores than GPUs can use all GPUs.
 func CoresOf(s offer.Shape) int {
 	if s.GPUs > 0 && s.CPUs <= 1 {
 		return 0

@@ -9,20 +9,14 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// memory is the memory of this machine in bytes, or what its cgroup
-// leaves of it; 0 = unknown.
+// memory is the memory of this machine, or of its cgroup, in bytes; 0 = unknown.
 var memory = sync.OnceValue(func() int64 {
-	var si unix.Sysinfo_t
-	if unix.Sysinfo(&si) != nil {
-		return 0
-	}
-	total := int64(si.Totalram) * int64(si.Unit)
+	total := kernel.Memory()
 	// cgroup-v2, memory.max; cgroup-v1, memory.limit_in_bytes.
 	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
 		b, err := os.ReadFile(path)
@@ -36,11 +30,11 @@ var memory = sync.OnceValue(func() int64 {
 	return total
 })
 
-// Pool is this machine as a place sees it now. Busy is what the queue's jobs
-// hold, zero if no queue runs.
+// Pool is this machine as a place sees it now. Busy is the resources of the queue's jobs, zero
+// if no queue runs.
 func Pool(ctx context.Context, p Place, reader gpu.Reader, busy Busy) (offer.Pool, error) {
-	pool := offer.Pool{Backend: p.Backend, Word: "machine", CPUs: p.Cores(), Memory: p.Bytes(), MaxNodes: 1, MinNodes: 1,
-		Total: p.Cores(), Idle: max(p.Cores()-busy.CPUs, 0), Wait: 0, Source: "live", MaxJobs: slots(p, p.Cores())}
+	pool := offer.Pool{Backend: p.Backend, Kind: offer.MachinePool, Word: "machine", CPUs: p.Cores(), Memory: p.Bytes(), MaxNodes: 1, MinNodes: 1,
+		Total: p.Cores(), Idle: max(p.Cores()-busy.CPUs, 0), Wait: 0, Source: "live", MaxJobs: slots(p, p.Cores()), Notes: slices.Clone(kernel.Lacks)}
 	list, err := reader.Devices(ctx)
 	if err != nil {
 		pool.Notes = append(pool.Notes, "the GPUs cannot be read: "+err.Error())
@@ -68,7 +62,7 @@ func Pool(ctx context.Context, p Place, reader gpu.Reader, busy Busy) (offer.Poo
 	return pool, nil
 }
 
-// Busy is what a queue's running jobs hold.
+// Busy is the resources of a queue's running jobs.
 type Busy struct {
 	CPUs, Jobs int
 	GPUs       []string // by gpu.Device.ID
@@ -94,7 +88,7 @@ func countGPUs(pool *offer.Pool, p Place, use []gpu.Device, held []string) {
 		models[d.Name]++
 		pool.GPUMem = min(pool.GPUMem, d.Memory)
 		switch why := d.Busy(p.FreeMax()); {
-		case slices.Contains(held, d.ID()): // by a job of ours
+		case slices.Contains(held, d.ID()): // by one of our jobs
 		case why == "":
 			pool.Idle++
 		default:
@@ -112,7 +106,7 @@ func countGPUs(pool *offer.Pool, p Place, use []gpu.Device, held []string) {
 	}
 }
 
-// Fit says whether a shape can run on a place's pool, and what would.
+// Fit reports whether a shape can run on a place's pool, and which change would make it fit.
 func (p Place) Fit(s offer.Shape, pool offer.Pool, gpus []gpu.Device) (fits bool, why, would string) {
 	switch {
 	case s.Nodes > 1:

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/providers/room"
 )
 
-// A Site is what preflight looks at.
+// A Site is the machine and backend that preflight checks.
 type Site struct {
 	Place      Place
 	Spool      string // of the queue; "" = the machine's own choice
@@ -23,8 +23,8 @@ type Site struct {
 	DevicesErr error
 }
 
-// filesOfJob is how many files a job has of ours in its workdir: its two logs. What
-// else is kept of it lies in the queue's spool.
+// filesOfJob is how many files muster keeps for a job in its workdir: its two logs. The
+// queue's spool has the rest.
 const filesOfJob = 2
 
 // Preflight checks that jobs could run here. It creates nothing.
@@ -117,7 +117,7 @@ func (s Site) gpus(i int, c providers.Check, tell func(int, bool, string, string
 		}
 		good++
 		if why := d.Zombie(s.Place.FreeMax()); why != "" {
-			tell(i, true, "A GPU is held by nothing that runs", "%s; jobs wait until it is free", why)
+			tell(i, true, "No running process holds a GPU that is in use", "%s; jobs wait until it is free", why)
 		}
 	}
 	if absent := s.Place.GPUs.Absent(s.Devices); len(absent) > 0 {

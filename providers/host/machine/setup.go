@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// trialTime is for all trials of setups of one preflight: less than whoever
-	// plans waits for a backend.
+	// trialTime bounds all trials of setups in one preflight; the planner waits longer for a
+	// backend.
 	trialTime = 20 * time.Second
 	// trialsAtOnce keeps a preflight from loading a machine that is in use.
 	trialsAtOnce = 4
@@ -37,17 +37,17 @@ func trialOf(workdir string, c providers.Check) trial {
 
 // A verdict is a sentence about a setup that does not work, and why; empty if
 // it does.
-type verdict struct {
+type problem struct {
 	warning   bool
 	what, why string
 }
 
-// try tries each distinct setup once, a few at a time, as long as there is
-// time; it is the user's word that it may run at any time.
-func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]verdict {
+// try tries each distinct setup once, a few at a time, while time remains. By the user's
+// declaration, a setup may run at any time.
+func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]problem {
 	ctx, stop := context.WithTimeout(ctx, trialTime)
 	defer stop()
-	out := map[trial]verdict{}
+	out := map[trial]problem{}
 	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(trialsAtOnce)
@@ -57,7 +57,7 @@ func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]verdi
 		mu.Lock()
 		_, begun := out[t]
 		if !begun {
-			out[t] = verdict{}
+			out[t] = problem{}
 		}
 		mu.Unlock()
 		if begun || len(c.Setup) == 0 && c.Image == "" || room.Unwritable(workdir) != "" {
@@ -75,11 +75,10 @@ func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]verdi
 	return out
 }
 
-// setup tries a setup in a shell of its own, and looks for what runs images
-// after it.
-func (s Site) setup(ctx context.Context, workdir string, c providers.Check) verdict {
+// setup tries a setup in a shell of its own, and then looks for the programs that run images.
+func (s Site) setup(ctx context.Context, workdir string, c providers.Check) problem {
 	if ctx.Err() != nil {
-		return verdict{true, "A setup was not tried", fmt.Sprintf("the setups before it took the %v that there are for all; it runs when a job starts", trialTime)}
+		return problem{true, "A setup was not tried", fmt.Sprintf("earlier setups took all of the %v for setups; this one runs when a job starts", trialTime)}
 	}
 	var script strings.Builder
 	for _, line := range c.Setup {
@@ -104,15 +103,14 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) verd
 	err := cmd.Run()
 	switch {
 	case err == nil:
-		return verdict{}
+		return problem{}
 	case ctx.Err() != nil:
-		return verdict{true, "Setup takes long", fmt.Sprintf("it had not ended after %v, and was ended; each job waits for it when it starts", trialTime)}
+		return problem{true, "Setup takes long", fmt.Sprintf("muster stopped it after %v; each job waits for it when it starts", trialTime)}
 	}
-	return verdict{false, absent(said.String()), fmt.Sprintf("%v: %s", err, strings.Join(attempt.LastLines(said.Bytes(), 5), " / "))}
+	return problem{false, absent(said.String()), fmt.Sprintf("%v: %s", err, strings.Join(attempt.LastLines(said.Bytes(), 5), " / "))}
 }
 
-// environments are what a setup makes ready, by what its tools say when that
-// is not there.
+// environments are what setups activate, with the messages of their tools when it is missing.
 var environments = []struct {
 	what string
 	re   *regexp.Regexp
@@ -130,7 +128,7 @@ var environments = []struct {
 	{"A container runtime is not there", regexp.MustCompile(`(?i)\b(docker|podman|apptainer|singularity): (command )?not found|cannot connect to the docker daemon`)},
 }
 
-// absent names what a setup did not find.
+// absent names the environment that a setup did not find.
 func absent(said string) string {
 	for _, e := range environments {
 		if e.re.MatchString(said) {

@@ -14,14 +14,14 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// Files is what a provider whose files are this machine's does with them:
-// relative paths are in a backend's workdir.
+// Files moves files for a provider whose files are on this machine: relative paths are in a
+// backend's workdir.
 type Files struct {
 	// Workdir is where a backend that was configured works.
 	Workdir func(backend string) (string, error)
 }
 
-// Verify looks at outputs where they lie.
+// Verify opens outputs in place.
 func (f Files) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
 	workdir := r.Workdir
 	if workdir == "" {
@@ -44,7 +44,7 @@ func (f Files) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.O
 	return out, nil
 }
 
-// Push writes a file, going on after what an earlier push left.
+// Push writes a file, continuing where an earlier push stopped.
 func (f Files) Push(_ context.Context, backend, path string, size int64, digest string, r io.ReadSeeker) error {
 	path, err := f.Path(backend, path)
 	if err != nil {
@@ -86,8 +86,8 @@ func (f Files) Path(backend, path string) (string, error) {
 	return Expand(path, dir)
 }
 
-// Expand makes a path absolute, from dir, and ~ the home. One that is not UTF-8
-// is an error: it would be recorded, and used, as another.
+// Expand makes a path absolute, from dir, and ~ the home. A path that is not UTF-8 is an
+// error: records would hold another one.
 func Expand(path, dir string) (string, error) {
 	full, err := expand(path, dir)
 	if err == nil && !utf8.ValidString(full) {

@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/internal/kernel"
 )
 
-// A Peak finds out how much memory a child and what it waited for had resident,
-// the largest single process of them.
+// A Peak measures the most memory that a child, or one of the processes it waited for, had
+// resident.
 //
-// The kernel counts that for whoever waits, and is right where it was more
-// than the starting process has itself: exec(2) carries the peak of the memory
-// that it leaves, which until then is the starter's, over to the child. Below
-// that, looks at the living processes tell, if they came late enough.
+// The kernel counts that for a parent, and is right where the child used more than the parent:
+// exec(2) carries over the peak of the memory that it replaces, which is the parent's. Below
+// that, Peak reads the living processes, if it came late enough.
 type Peak struct {
 	mu    sync.Mutex
 	pid   int // 0: over
 	begun time.Time
-	last  time.Time // of the last look that told something
+	last  time.Time // of the last look that found something
 	ended time.Time
 	seen  int64 // bytes
 	next  *time.Timer
@@ -33,7 +34,7 @@ type Peak struct {
 const (
 	peakFirst = 20 * time.Millisecond
 	peakMost  = 10 * time.Second
-	peakPart  = 5 // of its life till then
+	peakPart  = 5 // of its life so far
 	peakLast  = 3
 )
 
@@ -66,20 +67,20 @@ func (p *Peak) look() {
 	p.next.Reset(min(max(time.Since(p.begun)/peakPart, peakFirst), peakMost))
 }
 
-// Bytes is the peak of a child that has ended, of which the kernel says maxrss
-// (in KiB, as getrusage(2) has it). Where no look came late enough it is the
-// kernel's word, which is never too little.
+// Bytes is the peak of a child that has ended, from the kernel's maxrss (as getrusage(2) has
+// it). It is -1 where no look came late enough: the child was too short to measure, and the
+// kernel's figure is the parent's.
 func (p *Peak) Bytes(maxrss int64) int64 {
 	var own unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && maxrss > own.Maxrss {
-		return maxrss << 10
+		return kernel.Resident(maxrss)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen == 0 || p.ended.Sub(p.last) > p.ended.Sub(p.begun)/peakLast {
-		return maxrss << 10
+		return -1
 	}
-	return min(p.seen, maxrss<<10)
+	return min(p.seen, kernel.Resident(maxrss))
 }
 
 // resident is the most memory, in bytes, that one of a process and its living

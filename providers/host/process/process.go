@@ -1,41 +1,31 @@
-// Package process knows the processes of this machine by what /proc says of
-// them.
+// Package process inspects the processes of this machine through its kernel.
 package process
 
 import (
-	"bytes"
 	"errors"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/internal/kernel"
 )
 
 // An ID names a process by its pid and when it started: a pid alone is reused.
 type ID struct {
 	PID   int    `json:"pid"`
-	Start uint64 `json:"start,omitempty"` // clock ticks since boot; proc_pid_stat(5), field 22
+	Start uint64 `json:"start,omitempty"` // as internal/kernel has it
 }
 
 // StartTime reads when a process started. It fails for one that is gone or
 // only a zombie.
 func StartTime(pid int) (uint64, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, err
+	p, err := kernel.Look(pid)
+	if err == nil && p.Ended() {
+		err = os.ErrNotExist
 	}
-	// The second field is the name in parentheses and may hold anything.
-	i := bytes.LastIndexByte(b, ')')
-	fields := bytes.Fields(b[i+1:])
-	if i < 0 || len(fields) < 20 {
-		return 0, errors.New("malformed /proc/PID/stat")
-	}
-	if s := fields[0][0]; s == 'Z' || s == 'X' {
-		return 0, os.ErrNotExist
-	}
-	return strconv.ParseUint(string(fields[19]), 10, 64)
+	return p.Start, err
 }
 
 // Alive reports whether the process is there and the same.
@@ -49,23 +39,15 @@ func (p ID) Alive() bool {
 
 // Await returns when a process that need not be a child is gone.
 func (p ID) Await() {
-	if fd, err := unix.PidfdOpen(p.PID, 0); err == nil {
-		defer unix.Close(fd)
-		for p.Alive() { // asked after the open: the descriptor is this process's
-			fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-			if _, err := unix.Poll(fds, -1); err == nil {
-				return
-			}
-		}
+	if kernel.Await(p.PID, p.Alive) {
 		return
 	}
-	for p.Alive() { // before Linux 5.3
+	for p.Alive() {
 		time.Sleep(look)
 	}
 }
 
-// look is how often a process is looked at where the kernel cannot tell of
-// its end.
+// look is how often Await looks where the kernel cannot report a process's end.
 const look = 500 * time.Millisecond
 
 // Group signals a process group; the caller knows that its leader is there.

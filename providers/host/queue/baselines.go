@@ -13,14 +13,14 @@ import (
 // not in the log while its first attempt runs: an attempt that was claimed and
 // has none had that. closeBase writes it down when the attempt fails, and
 // forgets any when the job completes, which the log says already.
-func (q *queue) closeBase(j *job) {
+func (c *core) closeBase(j *job) {
 	key := baseKey(j)
-	marks := q.bases.get(key)
+	marks := c.bases.get(key)
 	switch {
 	case j.Status == offer.Completed:
-		q.bases.set(key, nil)
+		c.bases.set(key, nil)
 	case marks != nil && empty(marks):
-		q.put(entry{Base: &baseEntry{Key: key, Marks: marks}})
+		c.put(entry{Base: &baseEntry{Key: key, Marks: marks}})
 	}
 }
 

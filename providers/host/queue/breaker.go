@@ -9,9 +9,12 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
+// breakers stop a phase whose jobs fail alike. They count in the places.
+type breakers struct{ *core }
+
 // count enters a job that ended for good.
-func (q *queue) count(j *job, v failure.Verdict) {
-	b, policy := q.breakerOf(j), breaker.Policy(j.spec.Breaker)
+func (bs *breakers) count(j *job, v failure.Verdict) {
+	b, policy := bs.breakerOf(j), breaker.Policy(j.spec.Breaker)
 	if b == nil || !failure.Counts(v.Class) {
 		return
 	}
@@ -22,18 +25,18 @@ func (q *queue) count(j *job, v failure.Verdict) {
 	} else {
 		trip, warning = b.Failed(policy, failureOf(j, v))
 	}
-	q.heed(j, b, trip, warning)
+	bs.apply(j, b, trip, warning)
 }
 
 // countAgain enters a launch that failed and is made again as it was.
-func (q *queue) countAgain(j *job, v failure.Verdict) {
-	b := q.breakerOf(j)
+func (bs *breakers) countAgain(j *job, v failure.Verdict) {
+	b := bs.breakerOf(j)
 	if b == nil {
 		return
 	}
 	var trip *breaker.Trip
 	if j.Alike, trip = b.Again(breaker.Policy(j.spec.Breaker), j.Alike, failureOf(j, v)); trip != nil {
-		q.heed(j, b, trip, "")
+		bs.apply(j, b, trip, "")
 	}
 }
 
@@ -44,7 +47,7 @@ func failureOf(j *job, v failure.Verdict) breaker.Failure {
 
 // breakerOf is the breaker of a job's phase, nil where it has none. A smoke is
 // in no batch: it holds its phase by itself.
-func (q *queue) breakerOf(j *job) *breaker.Count {
+func (bs *breakers) breakerOf(j *job) *breaker.Count {
 	if j.spec.Smoke || j.spec.Breaker.SameError <= 0 && j.spec.Breaker.Share <= 0 {
 		return nil
 	}
@@ -56,24 +59,24 @@ func (q *queue) breakerOf(j *job) *breaker.Count {
 	return b
 }
 
-// heed does what a breaker says, and writes down where it stands.
-func (q *queue) heed(j *job, b *breaker.Count, trip *breaker.Trip, warning string) {
+// apply applies a breaker's decision and records the breaker's state.
+func (bs *breakers) apply(j *job, b *breaker.Count, trip *breaker.Trip, warning string) {
 	switch {
 	case trip != nil:
 		b.Open = true
-		q.note(j.place, providers.Note{Kind: "breaker", Phase: j.spec.Phase, Text: offer.Stopped + trip.Reason})
+		bs.note(j.place, providers.Note{Kind: "breaker", Phase: j.spec.Phase, Text: offer.Stopped + trip.Reason})
 	case warning != "":
-		q.note(j.place, providers.Note{Kind: "info", Phase: j.spec.Phase, Text: warning})
+		bs.note(j.place, providers.Note{Kind: "info", Phase: j.spec.Phase, Text: warning})
 	}
-	q.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.Phase, Breaker: *b}})
+	bs.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.Phase, Breaker: *b}})
 }
 
-// closeBreaker begins a phase's batch anew.
-func (q *queue) closeBreaker(p *place, phase string) {
+// closeBreaker resets the count of a phase.
+func (bs *breakers) closeBreaker(p *place, phase string) {
 	b := &breaker.Count{Batch: 1}
 	if old := p.breakers[phase]; old != nil {
 		b.Batch += old.Batch
 	}
 	p.breakers[phase] = b
-	q.put(entry{Breaker: &breakerEntry{Place: p.n, Phase: phase, Breaker: *b}})
+	bs.put(entry{Breaker: &breakerEntry{Place: p.n, Phase: phase, Breaker: *b}})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// phaseOf is a queue that starts nothing, and which counts how jobs of a phase
-// end. again loads it anew, as after a crash.
+// phaseOf is a queue that starts nothing, and which counts how jobs of a phase end. again
+// loads it once more, as after a crash.
 type phaseOf struct {
 	t      *testing.T
 	dir    string
@@ -42,7 +42,7 @@ func (p *phaseOf) again() {
 	}
 	p.q, p.place = q, q.at(machine.Place{Lineage: "l", Backend: "local.local"})
 	for name, old := range p.jobs {
-		p.jobs[name] = &job{spec: old.spec, place: p.place, memory: old.memory}
+		p.jobs[name] = &job{spec: old.spec, place: p.place, jobState: old.jobState}
 	}
 }
 
@@ -65,9 +65,9 @@ func (p *phaseOf) ends(name string, how rune, class string, exit *int, again boo
 		j.spec.Smoke = true
 	}
 	if again {
-		p.q.countAgain(j, v)
+		p.q.attempts.breakers.countAgain(j, v)
 	} else {
-		p.q.count(j, v)
+		p.q.attempts.breakers.count(j, v)
 	}
 }
 
@@ -81,7 +81,7 @@ func (p *phaseOf) said(kind string) (list []string) {
 	return list
 }
 
-// The rule is that of planner/apply/brake and of slurm/node, whose tests have
+// The rule is that of planner/apply/retry and of slurm/node, whose tests have
 // the same table; and it is the same for a queue that crashes between any two
 // jobs.
 func TestBreakerCountsJobs(t *testing.T) {
@@ -166,7 +166,7 @@ func TestBreakerLaunchedAgain(t *testing.T) {
 					name, how := step[:1], rune(step[1])
 					switch how {
 					case 'R':
-						p.q.closeBreaker(p.place, "x")
+						p.q.requests.breakers.closeBreaker(p.place, "x")
 					case 'A':
 						p.ends(name, 'a', c.class, nil, false)
 					default:

@@ -13,38 +13,38 @@ import (
 	"github.com/muster-run/muster/providers/host/machine"
 )
 
-// clean forgets what has ended and been acknowledged, as all of the place's
-// own counts, and says what is removed. With nothing left that somebody has yet to hear, the queue ends
-// when nobody is connected any more, and its spool goes with it. While a job
-// of whatever campaign runs or waits here, nothing is touched.
-func (q *queue) clean(ctx context.Context, p machine.Place) ([]string, error) {
+// clean forgets ended and acknowledged jobs, counting all of the place's own as acknowledged,
+// and returns what it removes. With no event left for anybody, the queue ends when the last
+// client disconnects, and its spool goes with it. While a job of any campaign runs or waits
+// here, clean touches nothing.
+func (an *requests) clean(ctx context.Context, p machine.Place) ([]string, error) {
 	type answer struct {
 		removed []string
 		err     error
 	}
-	a, err := ask(ctx, q, func() (a answer) {
-		if busy := q.unfinished(); len(busy) > 0 {
-			a.err = &providers.Error{Class: providers.Conflict, Summary: fmt.Sprintf("Jobs of yours run or wait on %s", q.host),
+	a, err := ask(ctx, an.core, func() (a answer) {
+		if busy := an.unfinished(); len(busy) > 0 {
+			a.err = &providers.Error{Class: providers.Conflict, Summary: fmt.Sprintf("Jobs of yours run or wait on %s", an.host),
 				Detail: strings.Join(busy, "; "), Hint: "let them end, or cancel them; nothing was removed"}
 			return a
 		}
 		if p.Lineage != "" {
-			q.bury(q.at(p), q.seq)
+			an.events.acknowledge(an.at(p), an.seq)
 		}
-		if len(q.graves) > 0 {
-			clear(q.graves)
-			a.removed = append(a.removed, q.spool+"/log: records of ended jobs")
+		if len(an.tombstones) > 0 {
+			clear(an.tombstones)
+			a.removed = append(a.removed, an.spool+"/log: records of ended jobs")
 		}
-		q.folded = 0
-		if q.leaves = len(q.jobs) == 0; q.leaves {
-			a.removed = []string{q.spool}
+		an.compaction.folded = 0
+		if an.leaves = len(an.jobs) == 0; an.leaves {
+			a.removed = []string{an.spool}
 		}
 		return a
 	})
 	if err = cmp.Or(a.err, err); err != nil {
 		return nil, err
 	}
-	os.Truncate(q.spool+"/queue.err", 0)
+	os.Truncate(an.spool+"/queue.err", 0)
 	signs := filepath.Join(p.Workdir, providers.CampaignsDir)
 	if sign := filepath.Join(signs, p.Lineage+".json"); p.Lineage != "" && os.Remove(sign) == nil {
 		a.removed = append(a.removed, sign)
@@ -55,10 +55,10 @@ func (q *queue) clean(ctx context.Context, p machine.Place) ([]string, error) {
 }
 
 // unfinished says for each campaign how many of its jobs have not ended.
-func (q *queue) unfinished() (out []string) {
+func (an *requests) unfinished() (out []string) {
 	n := map[string]int{}
-	for _, j := range q.jobs {
-		if !j.over() || q.live[j] {
+	for _, j := range an.jobs {
+		if !j.over() || an.live[j] {
 			n[cmp.Or(j.place.Campaign, j.place.Lineage)]++
 		}
 	}

@@ -16,28 +16,28 @@ func TestFewAreNeverForgotten(t *testing.T) {
 	q.do(t.Context(), func() {
 		for i := range minDead + 10 {
 			token := fmt.Sprint("dead", i)
-			q.graves[token] = graveEntry{Token: token, grave: grave{Ended: int64(i)}} // of 1970
+			q.tombstones[token] = tombstoneEntry{Token: token, tombstone: tombstone{Ended: int64(i)}} // of 1970
 		}
-		q.forget()
-		if len(q.graves) != minDead {
-			t.Errorf("%d are remembered, want %d", len(q.graves), minDead)
+		q.compaction.forget()
+		if len(q.tombstones) != minDead {
+			t.Errorf("%d are remembered, want %d", len(q.tombstones), minDead)
 		}
-		if _, ok := q.graves["dead9"]; ok {
+		if _, ok := q.tombstones["dead9"]; ok {
 			t.Error("one of the oldest is remembered instead of a younger")
 		}
-		q.forget()
-		if len(q.graves) != minDead {
-			t.Errorf("%d are remembered after another look, want %d", len(q.graves), minDead)
+		q.compaction.forget()
+		if len(q.tombstones) != minDead {
+			t.Errorf("%d are remembered after another look, want %d", len(q.tombstones), minDead)
 		}
-		clear(q.graves)
+		clear(q.tombstones)
 		for i := range maxDead + 10 {
 			token := fmt.Sprint("dead", i)
-			q.graves[token] = graveEntry{Token: token, grave: grave{Ended: time.Now().Unix() - int64(i)}}
+			q.tombstones[token] = tombstoneEntry{Token: token, tombstone: tombstone{Ended: time.Now().Unix() - int64(i)}}
 		}
-		q.forget()
-		if _, ok := q.graves["dead0"]; len(q.graves) != maxDead || !ok {
-			t.Errorf("of too many young ones %d are remembered, the youngest: %v", len(q.graves), ok)
+		q.compaction.forget()
+		if _, ok := q.tombstones["dead0"]; len(q.tombstones) != maxDead || !ok {
+			t.Errorf("of too many young ones %d are remembered, the youngest: %v", len(q.tombstones), ok)
 		}
-		clear(q.graves)
+		clear(q.tombstones)
 	})
 }

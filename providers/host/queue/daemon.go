@@ -12,19 +12,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/muster-run/muster/providers/host/boot"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/host/wire"
 )
 
-// A Life is what a queue is started with.
+// A Life is the settings with which a queue starts.
 type Life struct {
 	Spool    string
 	Idle     time.Duration // it ends after this time with nothing to do
-	Revision int           // what it takes itself for when a newer one asks
-	Told     *os.File      // hears when it listens; nil: nobody
+	Revision int           // its version, which it reports to a newer one
+	Told     *os.File      // closed once the queue listens; nil: no one waits
 	Umask    *int          // of jobs that name none, as older musters submit them
 }
 
@@ -44,19 +44,22 @@ func Serve(ctx context.Context, l Life) error {
 		return err
 	}
 	defer lock.Close()
+	if err := spool.Identify(l.Spool); err != nil {
+		return err
+	}
 	reader, err := gpu.Open()
 	if err != nil {
 		log.Printf("GPUs: %v", err)
-		reader = unreadable{err}
+		reader = gpu.Unreadable{Err: err}
 	}
 	defer reader.Close()
 	q, err := load(l.Spool, reader)
 	if err != nil {
 		return err
 	}
-	q.umask = l.Umask
-	if q.cgroups, err = cgroup.Own(); err == nil {
-		q.clearGroups()
+	q.starts.umask = l.Umask
+	if q.scheduler.cgroups, err = cgroup.Own(); err == nil {
+		q.adoption.clearGroups()
 	}
 	ln, err := listen(l.Spool)
 	if err != nil {
@@ -88,13 +91,7 @@ func say(told *os.File, word string) {
 	}
 }
 
-// unreadable are GPUs of which nothing can be known.
-type unreadable struct{ err error }
-
-func (u unreadable) Devices(context.Context) ([]gpu.Device, error) { return nil, u.err }
-func (u unreadable) Close() error                                  { return nil }
-
-// listen makes the socket; the lock is held, so that one that is there is stale.
+// listen makes the socket. It removes an existing one: the lock shows that it is stale.
 func listen(dir string) (net.Listener, error) {
 	path, err := spool.Socket(dir)
 	if err != nil {
@@ -127,8 +124,8 @@ func accept(ctx context.Context, ln net.Listener, srv *wire.Server) {
 
 const acceptPause = 50 * time.Millisecond
 
-// endWhenIdle ends the queue when nothing is left: no job that runs or could
-// start by itself, and nobody connected.
+// endWhenIdle ends the queue when it has nothing to do: no job runs or could start by itself,
+// and no client is connected.
 func (q *queue) endWhenIdle(ctx context.Context, idle time.Duration, srv *wire.Server, stop func()) {
 	look := time.NewTicker(max(min(idle/4, time.Second), 10*time.Millisecond))
 	defer look.Stop()
@@ -138,11 +135,11 @@ func (q *queue) endWhenIdle(ctx context.Context, idle time.Duration, srv *wire.S
 		case <-ctx.Done():
 			return
 		}
-		over, _ := ask(ctx, q, func() bool {
+		over, _ := ask(ctx, q.core, func() bool {
 			if srv.Conns() > 0 || !q.idle() {
-				q.touched = boot.Uptime()
+				q.touched = monotonic.Uptime()
 			}
-			over := boot.Uptime()-q.touched >= idle || q.leaves && srv.Conns() == 0 && !q.sweeper.Pending()
+			over := monotonic.Uptime()-q.touched >= idle || q.leaves && srv.Conns() == 0 && !q.attempts.sweeper.pending()
 			q.yielded = q.yielded || over
 			return over
 		})

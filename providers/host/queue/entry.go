@@ -13,21 +13,21 @@ import (
 // An entry is one line of the log. Exactly one of its pointers is set. The
 // state of the queue is the fold of its entries.
 type entry struct {
-	// Seq numbers what a watcher is told; 0 = nothing is told.
+	// Seq numbers the event for watchers; 0 = no event.
 	Seq uint64 `json:"q,omitempty"`
 
-	Meta    *metaEntry    `json:"meta,omitempty"`
-	Place   *placeEntry   `json:"place,omitempty"`
-	Environ *environEntry `json:"environ,omitempty"`
-	Job     *jobEntry     `json:"job,omitempty"`
-	Step    *stepEntry    `json:"step,omitempty"`
-	Event   *eventEntry   `json:"event,omitempty"`
-	Fence   *fenceEntry   `json:"fence,omitempty"`
-	Rule    *ruleEntry    `json:"rule,omitempty"`
-	Base    *baseEntry    `json:"base,omitempty"`
-	Ack     *ackEntry     `json:"ack,omitempty"`
-	Grave   *graveEntry   `json:"grave,omitempty"`
-	Breaker *breakerEntry `json:"breaker,omitempty"`
+	Meta      *metaEntry      `json:"meta,omitempty"`
+	Place     *placeEntry     `json:"place,omitempty"`
+	Environ   *environEntry   `json:"environ,omitempty"`
+	Job       *jobEntry       `json:"job,omitempty"`
+	Step      *stepEntry      `json:"step,omitempty"`
+	Event     *eventEntry     `json:"event,omitempty"`
+	Fence     *fenceEntry     `json:"fence,omitempty"`
+	Rule      *ruleEntry      `json:"rule,omitempty"`
+	Base      *baseEntry      `json:"base,omitempty"`
+	Ack       *ackEntry       `json:"ack,omitempty"`
+	Tombstone *tombstoneEntry `json:"grave,omitempty"`
+	Breaker   *breakerEntry   `json:"breaker,omitempty"`
 }
 
 // metaEntry opens a log and marks each start of a queue.
@@ -50,7 +50,7 @@ type environEntry struct {
 	Vars []providers.EnvVar `json:"vars"`
 }
 
-// jobEntry takes a job in.
+// jobEntry adds a job.
 type jobEntry struct {
 	Place   int             `json:"place"`
 	Order   int64           `json:"order"`
@@ -62,8 +62,8 @@ type jobEntry struct {
 
 // stepEntry moves a job on; with a Seq its observation is an event.
 type stepEntry struct {
-	Token string `json:"j"`
-	Now   memory `json:"m"`
+	Token string   `json:"j"`
+	Now   jobState `json:"m"`
 }
 
 // eventEntry is an event not yet acknowledged: of a job that has moved on,
@@ -96,21 +96,21 @@ type ackEntry struct {
 	Seq   uint64 `json:"seq"`
 }
 
-// graveEntry is what stays of an acknowledged job: enough to know its token again.
-type graveEntry struct {
+// tombstoneEntry is the rest of an acknowledged job: enough to recognise its token.
+type tombstoneEntry struct {
 	Token string `json:"j"`
 	Place int    `json:"place"`
-	grave
+	tombstone
 }
 
-type grave struct {
+type tombstone struct {
 	Hash    string       `json:"hash"`
 	Status  offer.Status `json:"status"`
 	Attempt int          `json:"attempt"`
 	Exit    *int         `json:"exit,omitempty"`
 	Class   string       `json:"class,omitempty"`
 	Ended   int64        `json:"ended"` // Unix seconds
-	// Outputs are what jobs that come after it must find.
+	// Outputs are for the jobs that depend on it.
 	Outputs []offer.Output `json:"outputs,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type breakerEntry struct {
 	Breaker breaker.Count `json:"breaker"`
 }
 
-// rules is what Control has set.
+// rules are the settings of Control.
 type rules struct {
 	Hold   bool           `json:"hold,omitempty"`
 	Cap    *int           `json:"cap,omitempty"`

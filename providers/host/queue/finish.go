@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -11,104 +12,122 @@ import (
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
-	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/retry"
 )
 
+// attempts watches attempts while they run, examines them when their process is gone, and
+// repeats them as their policy says. An attempt holds its resources from its start to its end.
+type attempts struct {
+	*core
+	breakers     *breakers
+	dependencies *dependencies
+	allocator    *allocator
+	starts       *starts
+	volumes      *volumes
+	used         used
+	busy         int      // starts and checks under way
+	toCheck      []*check // to be examined from the end of the turn on
+	trash        []trash  // of attempts whose end is recorded in this turn
+	sweeper      sweeper
+	kills        killCount
+}
+
 // notStarted ends a job that could not be started, unless it was the spool
 // that could not be written: that is waited out.
-func (q *queue) notStarted(s *start) {
+func (as *attempts) notStarted(s *start) {
 	j := s.job
-	q.touched = boot.Uptime()
-	delete(q.live, j)
+	as.touched = monotonic.Uptime()
+	delete(as.live, j)
 	j.start = nil
 	stopAll(j)
 	if s.unwritten != nil {
-		q.full = s.unwritten
-		q.tell.ring()
-		q.unstart(s)
+		as.full = s.unwritten
+		as.watchers.notify()
+		as.unstart(s)
 		return
 	}
-	if !j.expired && q.lostWorkdir(s) {
-		q.unstart(s)
+	if !j.expired && as.volumes.lostWorkdir(s) {
+		as.unstart(s)
 		return
 	}
-	c := q.newCheck(j)
+	c := as.starts.newCheck(j)
 	class := attempt.StartClass(s.err)
 	if j.expired {
 		class = failure.Walltime // its inputs took that long to read
 	}
-	c.Obs.Status, c.Obs.Reason, c.Obs.Ended = offer.Failed, s.err.Error(), time.Now()
-	c.Obs.Started = time.Time{}     // no command ran, and it left nothing
+	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
+	c.obs.Started = time.Time{}     // no command ran, and it left nothing
 	if class != failure.NotItsOwn { // which has a reason, and no log
-		c.Obs.Tail = []string{s.err.Error()}
+		c.obs.Tail = []string{s.err.Error()}
 	}
-	c.Verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
-	q.finish(c)
+	c.verdict = failure.Verdict{Class: class, Line: s.err.Error(), Signature: class + ": " + s.err.Error()}
+	as.finish(c)
 }
 
-// childGone takes in that a child has ended.
-func (q *queue) childGone(s *start, c *check) {
+// childGone handles the end of a child.
+func (as *attempts) childGone(s *start, c *check) {
 	j := s.job
 	j.simple = s.simple
-	c.Expired, c.Cancelled, c.Launch.Stalled = j.expired, j.cancels, j.Launch.Stalled
-	c.gpuMax = j.used(boot.Uptime())
-	q.left(c)
+	c.expired, c.cancelled, c.launch.Stalled = j.expired, j.cancels, j.Launch.Stalled
+	c.gpuMax = j.used(monotonic.Uptime())
+	as.left(c)
 	if c.done {
-		q.checked(c)
+		as.checked(c)
 	}
 }
 
-// left has a job examined whose process is gone, unless it is already. One
-// that says it did well gives its core to the next; after any other the breaker
-// has a word first. GPUs stay the job's own until its outputs are checked.
-func (q *queue) left(c *check) {
+// left has a job examined after its process is gone, unless an examination is under way. A job
+// that exited 0 gives its core to the next; after any other, the breaker decides first. The
+// job keeps its GPUs until its outputs are checked.
+func (as *attempts) left(c *check) {
 	j := c.job
-	delete(q.live, j)
+	delete(as.live, j)
 	j.start = nil
 	stopAll(j)
-	if c.booked = !c.Waited || c.Status != 0; !c.booked {
-		q.book(j, -1)
+	if c.booked = !c.waited || c.status != 0; !c.booked {
+		as.book(j, -1)
 	}
 	j.Status = offer.Verifying
-	q.busy++
+	as.busy++
 	j.place.checking++
 	if c.done {
 		return
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	j.check = c
-	q.toCheck = append(q.toCheck, c)
+	as.toCheck = append(as.toCheck, c)
 	restart := j.Restart
 	j.timers = append(j.timers, time.AfterFunc(verifyNotice, func() {
-		q.ops <- func() {
+		as.ops <- func() {
 			if j.Status == offer.Verifying && j.Restart == restart {
-				obs := q.observe(j)
+				obs := as.observe(j)
 				j.Obs = &obs
-				q.step(j, true)
+				as.step(j, true)
 			}
 		}
 	}))
 }
 
-// verifyNotice is after what time of checking watchers are told of it.
+// verifyNotice is how long a verification runs before watchers hear of it.
 const verifyNotice = time.Second
 
 // watchOver sets the clocks of a running job: checkpoint signal and walltime.
-func (q *queue) watchOver(j *job) {
-	q.watchOutput(j)
+func (as *attempts) watchOver(j *job) {
+	as.watchOutput(j)
 	limit := j.shape().Walltime
 	if limit <= 0 {
 		return
 	}
-	ran := boot.Uptime() - time.Duration(j.Launch.Up)
+	ran := monotonic.Uptime() - time.Duration(j.Launch.Up)
 	restart := j.Restart
 	at := func(d time.Duration, fn func()) {
 		j.timers = append(j.timers, time.AfterFunc(max(d-ran, 0), func() {
-			q.ops <- func() {
-				if j.Restart == restart && q.live[j] {
+			as.ops <- func() {
+				if j.Restart == restart && as.live[j] {
 					fn()
 				}
 			}
@@ -116,14 +135,14 @@ func (q *queue) watchOver(j *job) {
 	}
 	if ck := j.spec.Checkpoint; ck.Signal != "" && ck.Grace > 0 && ck.Grace < limit && ran < limit-ck.Grace {
 		at(limit-ck.Grace, func() {
-			c := q.newCheck(j)
-			c.Proc.PID = j.pid()
-			go c.Group().SignalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal)))
+			c := as.starts.newCheck(j)
+			c.proc.PID = j.pid()
+			go c.group().SignalProgram(unix.SignalNum("SIG" + trimSIG(ck.Signal)))
 		})
 	}
 	at(limit, func() {
 		j.expired = true
-		q.terminate(j, j.spec.Grace)
+		as.terminate(j, j.spec.Grace)
 	})
 }
 
@@ -131,7 +150,7 @@ func (q *queue) watchOver(j *job) {
 const defaultGrace = 30 * time.Second
 
 // terminate ends a running job: politely, then hard.
-func (q *queue) terminate(j *job, grace time.Duration) {
+func (as *attempts) terminate(j *job, grace time.Duration) {
 	if grace <= 0 {
 		grace = defaultGrace
 	}
@@ -142,8 +161,8 @@ func (q *queue) terminate(j *job, grace time.Duration) {
 	j.signal(unix.SIGTERM)
 	j.signal(unix.SIGCONT) // a stopped job could not obey
 	j.timers = append(j.timers, time.AfterFunc(grace, func() {
-		q.ops <- func() {
-			if q.live[j] && j.Restart == restart {
+		as.ops <- func() {
+			if as.live[j] && j.Restart == restart {
 				j.signal(unix.SIGKILL)
 			}
 		}
@@ -160,63 +179,63 @@ func (j *job) signal(sig syscall.Signal) {
 }
 
 // finish records how an attempt ended and decides what follows.
-func (q *queue) finish(c *check) {
+func (as *attempts) finish(c *check) {
 	j := c.job
-	q.touched = boot.Uptime()
-	if most := c.gpuMax; c.Obs.Usage != nil && most >= 0 {
-		c.Obs.Usage.GPUMaxMem = &most
+	as.touched = monotonic.Uptime()
+	if most := c.gpuMax; c.obs.Usage != nil && most >= 0 {
+		c.obs.Usage.GPUMaxMem = &most
 	}
-	q.releaseGPUs(j)
-	q.sweeper.Ended(j.spec.Token, j.attempt())
+	as.allocator.releaseGPUs(j)
+	as.sweeper.end(j.spec.Token, j.attempt())
 	j.locks, j.expired = nil, false
 	if c.booked || j.Status == offer.Running { // or it never became a process
-		q.book(j, -1)
+		as.book(j, -1)
 	}
 	stopAll(j)
-	q.litter = append(q.litter, trash{c.Folder, &j.spec, j.simple, [2]string{
-		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.N, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.N, true)}, c.Launch.Cgroup})
+	as.trash = append(as.trash, trash{c.folder, &j.spec, j.simple, [2]string{
+		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.n, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.n, true)}, c.launch.Cgroup})
 	j.simple = false
-	obs := c.Obs
+	obs := c.obs
 	j.Launch, j.tries = nil, 0
 	again := false
 	switch {
-	case j.cancels || c.Launch.Cancelled:
+	case j.cancels || c.launch.Cancelled:
 		obs.Status, obs.Class = offer.Cancelled, ""
-	case c.Verdict.Class == "":
+	case c.verdict.Class == "":
 		obs.Status = offer.Completed
 	default:
-		obs.Status, obs.Class = offer.Failed, c.Verdict.Class
+		obs.Status, obs.Class = offer.Failed, c.verdict.Class
 		if obs.Class == failure.DiskFull || obs.Class == failure.NoInodes {
 			j.place.doubt()
 		}
 		before := j.Shape
-		if again = q.retries(j, c, &obs); again && j.Shape == before {
-			q.countAgain(j, c.Verdict)
+		if again = as.retries(j, c, &obs); again && j.Shape == before {
+			as.breakers.countAgain(j, c.verdict)
 		}
 	}
 	j.Status, j.Obs = obs.Status, &obs
 	if again {
-		q.again(j)
+		as.again(j)
 		return
 	}
-	q.end(j, c)
+	as.end(j, c)
 }
 
 // end closes a job for good.
-func (q *queue) end(j *job, c *check) {
-	q.closeBase(j)
-	q.step(j, true)
+func (as *attempts) end(j *job, c *check) {
+	as.closeBase(j)
+	as.step(j, true)
 	if j.secret {
-		os.Remove(q.secretsPath(j.spec.Token))
+		os.Remove(as.secretsPath(j.spec.Token))
 	}
 	if c != nil && j.Status != offer.Cancelled {
-		q.count(j, c.Verdict)
+		as.breakers.count(j, c.verdict)
 	}
 	close(j.ended)
 	if j.Status == offer.Completed {
 		for _, next := range j.feeds {
 			if next.needs--; next.needs == 0 {
-				q.ready(next)
+				as.dependencies.release(next)
 			}
 		}
 		j.feeds = nil
@@ -224,12 +243,12 @@ func (q *queue) end(j *job, c *check) {
 	j.timers = nil
 }
 
-// retries reports whether the policy that rides with a job starts it again,
-// and notes on the job what changes then.
-func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
+// retries reports whether the job's policy starts it again, and sets on the job what changes
+// then.
+func (as *attempts) retries(j *job, c *check, obs *offer.Observation) bool {
 	r := j.spec.Retry
-	v := c.Verdict
-	next := r.After(retry.Failure{Class: v.Class, Action: v.Action, Launch: j.attempt(), Moved: c.Moved}, j.shape(), q.bound(j))
+	v := c.verdict
+	next := r.After(retry.Failure{Class: v.Class, Action: v.Action, Launch: j.attempt(), Moved: c.moved}, j.shape(), as.bound(j))
 	switch {
 	case next.Why == retry.NoProgress:
 		obs.Reason = string(retry.NoProgress)
@@ -244,7 +263,7 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 		j.Shape = &next.Shape
 	}
 	if v.Class == failure.OOMGPU || v.Class == failure.GPULost {
-		j.Avoid = append(j.Avoid, c.Launch.GPUs...)
+		j.Avoid = append(j.Avoid, c.launch.GPUs...)
 	}
 	obs.Status = offer.Waiting
 	obs.Reason = "will be started again"
@@ -256,20 +275,20 @@ func (q *queue) retries(j *job, c *check, obs *offer.Observation) bool {
 }
 
 // again readies a job's next attempt.
-func (q *queue) again(j *job) {
+func (as *attempts) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
 	j.Restart++
 	j.Leaves = j.Obs.Outputs
-	j.Due = boot.DueIn(j.spec.Retry.Delay, boot.Now())
-	q.closeBase(j)
-	q.step(j, true)
+	j.Due = monotonic.DueIn(j.spec.Retry.Delay, monotonic.Now())
+	as.closeBase(j)
+	as.step(j, true)
 	j.timers = nil
-	q.ready(j)
+	as.dependencies.release(j)
 }
 
 // bound is the most that the machine can give a job.
-func (q *queue) bound(j *job) retry.Bound {
-	return retry.Bound{CPUs: j.place.Cores(), Memory: j.place.Bytes(), GPUs: q.gpus.Usable(j.place.Place, j.shape().GPU)}
+func (as *attempts) bound(j *job) retry.Bound {
+	return retry.Bound{CPUs: j.place.Cores(), Memory: j.place.Bytes(), GPUs: as.allocator.devices.Usable(j.place.Place, j.shape().GPU)}
 }
 
 // trimSIG is a signal's name without its prefix.
@@ -292,4 +311,100 @@ func closeAll(files []*os.File) {
 	for _, f := range files {
 		f.Close()
 	}
+}
+
+// adoptOne watches over a running process that is not a child.
+func (as *attempts) adoptOne(j *job) {
+	j.start = nil
+	j.proc.Start, _ = process.StartTime(j.proc.PID)
+	as.live[j] = true
+	as.watchOver(j)
+	if j.Launch.Cancelled {
+		j.cancels = true
+		as.terminate(j, j.spec.Grace)
+	}
+	p, restart := j.proc, j.Restart
+	go func() {
+		p.Await()
+		as.ops <- func() {
+			if as.live[j] && j.start == nil && j.Restart == restart {
+				as.lost(j, "")
+			}
+		}
+	}()
+}
+
+// lost has a job examined whose process is gone without a status from the kernel. host says
+// what happened to the machine, "" if that is unknown.
+func (as *attempts) lost(j *job, host string) {
+	c := as.starts.newCheck(j)
+	c.rebooted, c.host = j.Launch.Boot != monotonic.ID(), host
+	as.left(c)
+}
+
+func (as *attempts) cancelOne(token string, grace time.Duration) string {
+	j := as.jobs[token]
+	if j == nil {
+		if _, ok := as.tombstones[token]; ok {
+			return "ended already"
+		}
+		return "not found"
+	}
+	switch j.Status {
+	case offer.Completed, offer.Failed, offer.Cancelled:
+		return "ended already"
+	case offer.Queued, offer.Waiting:
+		stopAll(j)
+		obs := as.observe(j)
+		if j.Obs != nil && j.Status == offer.Waiting {
+			obs = *j.Obs
+		}
+		obs.Status, obs.Ended, obs.Reason, obs.Cause, obs.Class = offer.Cancelled, time.Now(), "", "", ""
+		j.Status, j.Obs, j.queue = offer.Cancelled, &obs, nil
+		as.end(j, nil)
+		return "cancelled"
+	}
+	if !j.cancels {
+		j.cancels = true
+		j.Launch.Cancelled = true
+		as.step(j, false)
+		if grace <= 0 {
+			grace = j.spec.Grace
+		}
+		if j.check != nil { // it verifies
+			j.check.stop()
+		} else {
+			as.terminate(j, grace)
+		}
+	}
+	return "cancelled"
+}
+
+// book takes a job's resources (1), or returns them (-1).
+func (as *attempts) book(j *job, n int) {
+	s := j.shape()
+	as.used.cpus += n * machine.CoresOf(s)
+	as.used.memory += int64(n) * s.Memory
+	as.used.jobs += n
+	j.place.running += n
+	j.place.phases[j.spec.Phase] += n
+	if n > 0 {
+		as.allocator.devices.Hold(j.Launch.GPUs, j.place.Place)
+	}
+}
+
+// unstart takes back a start that could not be written down.
+func (as *attempts) unstart(s *start) {
+	j := s.job
+	as.book(j, -1)
+	as.allocator.releaseGPUs(j)
+	j.Status, j.Launch, j.start = offer.Queued, nil, nil
+	as.step(j, false)
+	j.place.events = slices.DeleteFunc(j.place.events, func(e event) bool { return e.seq == s.seq })
+	if j.cancels {
+		j.cancels = false
+		as.cancelOne(j.spec.Token, 0)
+		return
+	}
+	as.dependencies.release(j)
 }

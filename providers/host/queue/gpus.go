@@ -3,31 +3,32 @@ package queue
 import (
 	"time"
 
-	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/queue/devices"
 )
 
-// releaseGPUs lets others have a job's devices, once they have been read anew.
-func (q *queue) releaseGPUs(j *job) {
+// allocator gives the machine's GPUs to jobs, and observes their use.
+type allocator struct {
+	*core
+	devices devices.Allocator
+}
+
+// releaseGPUs frees a job's devices; others get them after the next reading.
+func (al *allocator) releaseGPUs(j *job) {
 	closeAll(j.locks)
 	j.locks = nil
 	if j.Launch != nil && len(j.Launch.GPUs) > 0 {
-		q.gpus.Release(j.Launch.GPUs)
+		al.devices.Release(j.Launch.GPUs)
 	}
 }
 
 // takeGPUs gives devices to a job, or says why it must wait.
-func (q *queue) takeGPUs(p *place, j *job) (devices.Grant, wait) {
-	if !q.gpus.Fresh() {
-		q.readGPUs()
-		return devices.Grant{}, wait{why: "the GPUs are being looked at", short: j.lane.wait.short}
+func (al *allocator) takeGPUs(p *place, j *job) (devices.Grant, wait) {
+	if !al.devices.Fresh() {
+		al.readGPUs()
+		return devices.Grant{}, wait{why: "muster is reading the GPUs", short: j.queue.wait.short}
 	}
-	got, w := q.gpus.Give(devices.Ask{Place: p.Place, Shape: j.shape(), Avoid: j.Avoid, Campaign: func(token string) string {
-		if of := q.jobs[token]; of != nil && of.place.Lineage != p.Lineage {
-			return of.place.Campaign
-		}
-		return ""
-	}})
+	got, w := al.devices.Give(devices.Request{Place: p.Place, Shape: j.shape(), Avoid: j.Avoid})
 	out := wait{why: w.Why, foreign: w.Foreign}
 	if w.Ours {
 		out.short = gpus
@@ -35,57 +36,62 @@ func (q *queue) takeGPUs(p *place, j *job) (devices.Grant, wait) {
 	return got, out
 }
 
-// readGPUs asks for a new reading; the queue goes on meanwhile.
-func (q *queue) readGPUs() {
-	look := q.gpus.Look()
+// readGPUs begins a new reading; the queue continues meanwhile.
+func (al *allocator) readGPUs() {
+	look := al.devices.Look()
 	if look == nil {
 		return
 	}
 	go func() {
 		seen := look()
-		q.ops <- func() {
-			q.gpus.Take(seen)
+		al.ops <- func() {
+			al.devices.Update(seen)
 			if seen.Err == nil {
-				q.seeUse(seen)
+				al.seeUse(seen)
 			}
 		}
 	}()
 }
 
 // watchGPUs looks again while jobs wait for devices.
-func (q *queue) watchGPUs() {
-	for _, p := range q.byN {
-		for _, l := range p.lanes {
+func (al *allocator) watchGPUs() {
+	for _, p := range al.byN {
+		for _, l := range p.queues {
 			if l.shape.GPUs > 0 && l.first() != nil {
-				q.readGPUs()
+				al.readGPUs()
 				return
 			}
 		}
 	}
 }
 
-// lookAtUse has the devices read when it is time for a job that runs on some.
-// Of adopted jobs it is not known what was before.
-func (q *queue) lookAtUse() {
-	if !q.gpus.Rested() {
+// lookAtUse reads the devices when it is time to measure a running job's use. It skips adopted
+// jobs, whose devices were not read before they started, unless a stall of theirs is to show how
+// busy the devices are.
+func (al *allocator) lookAtUse() {
+	if !al.devices.Rested() {
 		return
 	}
-	now := boot.Uptime()
-	for j := range q.live {
-		if j.start != nil && len(j.Launch.GPUs) > 0 && j.use.Due(time.Duration(j.Launch.Up), now) {
-			q.readGPUs()
+	now := monotonic.Uptime()
+	for j := range al.live {
+		if (j.start != nil || j.spec.Watch.StalledAfter > 0) && len(j.Launch.GPUs) > 0 && j.use.Due(time.Duration(j.Launch.Up), now) {
+			al.readGPUs()
 			return
 		}
 	}
 }
 
-// seeUse takes in what a reading says of the jobs that run.
-func (q *queue) seeUse(seen devices.Reading) {
-	for j := range q.live {
-		if j.start == nil || len(j.Launch.GPUs) == 0 || seen.Began < time.Duration(j.Launch.Up) {
+// seeUse records how running jobs use the devices of a reading.
+func (al *allocator) seeUse(seen devices.Reading) {
+	for j := range al.live {
+		if len(j.Launch.GPUs) == 0 || seen.Began < time.Duration(j.Launch.Up) {
 			continue
 		}
-		j.use.See(seen.Began, seen.Used(devices.Launch{Token: j.spec.Token, Attempt: j.attempt(), Session: j.pid(), Devices: j.Launch.GPUs, Before: j.before}))
+		if j.start == nil {
+			j.use.See(seen.Began, -1)
+			continue
+		}
+		j.use.See(seen.Began, seen.Used(devices.Running{Token: j.spec.Token, Attempt: j.attempt(), Session: j.pid(), Devices: j.Launch.GPUs, Before: j.before}))
 	}
 }
 

@@ -49,7 +49,12 @@ func (b *bench) set(fn func([]gpu.Device)) {
 
 // inside runs a queue in this process, so that its GPUs can be stood in for.
 func inside(t *testing.T, r gpu.Reader) (*queue, machine.Place) {
-	dir := t.TempDir()
+	q, p, _ := served(t, t.TempDir(), r)
+	return q, p
+}
+
+// served runs the queue of a folder in this process, until it is stopped.
+func served(t *testing.T, dir string, r gpu.Reader) (*queue, machine.Place, func()) {
 	q, err := load(filepath.Join(dir, "s"), r)
 	if errors.Is(err, os.ErrNotExist) {
 		os.MkdirAll(filepath.Join(dir, "s"), 0o700)
@@ -58,11 +63,12 @@ func inside(t *testing.T, r gpu.Reader) (*queue, machine.Place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { q.run(ctx); close(ended) }()
-	t.Cleanup(func() { stop(); <-ended })
-	return q, machine.Place{Lineage: "l", Backend: "local.local", Workdir: filepath.Join(dir), CPUs: 8}
+	stop := func() { cancel(); <-ended }
+	t.Cleanup(stop)
+	return q, machine.Place{Lineage: "l", Backend: "local.local", Workdir: filepath.Join(dir), CPUs: 8}, stop
 }
 
 func twoGPUs(id string) *bench {
@@ -82,7 +88,7 @@ func submitInside(t *testing.T, q *queue, p machine.Place, jobs ...providers.Job
 		}
 		s.Jobs = append(s.Jobs, spec)
 	}
-	out, err := q.submit(context.Background(), s)
+	out, err := q.submissions.submit(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +104,7 @@ func eventually(t *testing.T, q *queue, token string, ok func(offer.Observation)
 	t.Helper()
 	var o offer.Observation
 	for range 6000 {
-		q.do(context.Background(), func() { o = q.lookUp(token) })
+		q.do(context.Background(), func() { o = q.requests.lookUp(token) })
 		if ok(o) {
 			return o
 		}
@@ -236,8 +242,8 @@ func onStandIns(t *testing.T, state string, test func(t *testing.T, r gpu.Reader
 	})
 }
 
-// rack is so many idle A100 as the stand-ins take them, of names of their own.
-func rack(n int) (state string, uuids []string) {
+// idleGPUs are so many idle A100 as the stand-ins take them, of names of their own.
+func idleGPUs(n int) (state string, uuids []string) {
 	for i := range n {
 		uuids = append(uuids, "GPU-"+token())
 		state += fmt.Sprintf("device %d %s NVIDIA_A100-SXM4-40GB 40960 0\n", i, uuids[i])
@@ -254,7 +260,7 @@ func using(state string, device, mib int) string {
 
 // A stranger's process is waited for and never touched; who waits says for whom.
 func TestStrangersAreWaitedFor(t *testing.T) {
-	state, _ := rack(1)
+	state, _ := idleGPUs(1)
 	stranger := exec.Command("sleep", "1000")
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
@@ -304,14 +310,14 @@ func TestAStrangersMemoryIsToldOnce(t *testing.T) {
 	submitInside(t, q, p, j)
 	for i := range int64(3) {
 		b.set(func(l []gpu.Device) { l[0].Processes = []gpu.Process{{PID: 4711, User: "alice", Used: (13 + i) << 30}} })
-		q.do(t.Context(), func() { q.gpus.Release(nil) })
+		q.do(t.Context(), func() { q.allocator.devices.Release(nil) })
 		eventually(t, q, j.Token, func(o offer.Observation) bool { return strings.Contains(o.Reason, fmt.Sprintf("%d MiB", (13+i)<<10)) })
 	}
 	if told := reasons(q, p); len(told) != 1 {
 		t.Errorf("told %d times: %q", len(told), told)
 	}
 	b.set(func(l []gpu.Device) { l[0].Processes = []gpu.Process{{PID: 4712, User: "bob", Used: 13 << 30}} })
-	q.do(t.Context(), func() { q.gpus.Release(nil) })
+	q.do(t.Context(), func() { q.allocator.devices.Release(nil) })
 	eventually(t, q, j.Token, func(o offer.Observation) bool { return strings.Contains(o.Reason, "bob") })
 	if told := reasons(q, p); len(told) != 2 {
 		t.Errorf("another holder is news: %q", told)
@@ -320,7 +326,7 @@ func TestAStrangersMemoryIsToldOnce(t *testing.T) {
 
 // Memory that nothing accounts for is waited out and told as such.
 func TestZombieHolder(t *testing.T) {
-	state, _ := rack(2)
+	state, _ := idleGPUs(2)
 	onStandIns(t, using(state, 0, 9000), func(t *testing.T, r gpu.Reader, set func(string)) {
 		q, p := inside(t, r)
 		p.GPUs = gpu.Selection{"0"}
@@ -336,7 +342,7 @@ func TestZombieHolder(t *testing.T) {
 
 // A backend's gpus names devices by UUID or by index, and no others are used.
 func TestSelectedGPUs(t *testing.T) {
-	state, uuids := rack(3)
+	state, uuids := idleGPUs(3)
 	onStandIns(t, state, func(t *testing.T, r gpu.Reader, _ func(string)) {
 		for name, c := range map[string]struct {
 			gpus gpu.Selection
@@ -360,7 +366,7 @@ func TestSelectedGPUs(t *testing.T) {
 
 // A job of several devices gets them all at once, or none.
 func TestSeveralGPUs(t *testing.T) {
-	state, uuids := rack(3)
+	state, uuids := idleGPUs(3)
 	onStandIns(t, using(state, 1, 12000), func(t *testing.T, r gpu.Reader, set func(string)) {
 		q, p := inside(t, r)
 		three := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" > dev`)
@@ -433,7 +439,7 @@ func TestSlices(t *testing.T) {
 func TestLongWaitForGPUs(t *testing.T) {
 	b := twoGPUs(token())
 	q, p := inside(t, b)
-	q.do(t.Context(), func() { q.starved = 0 })
+	q.do(t.Context(), func() { q.scheduler.starved = 0 })
 	first := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done")
 	submitInside(t, q, p, first)
 	eventually(t, q, first.Token, is(offer.Running))
@@ -485,7 +491,7 @@ func TestGPUsSettle(t *testing.T) {
 			}
 			submitInside(t, q, p, first, second)
 			eventually(t, q, first.Token, is(offer.Verifying))
-			q.do(t.Context(), func() { q.gpus.Release(nil) }) // it is read anew, and its memory is free
+			q.do(t.Context(), func() { q.allocator.devices.Release(nil) }) // it is read again, and its memory is free
 			if o := eventually(t, q, second.Token, func(o offer.Observation) bool { return o.Reason == "our own jobs run on GPU 0" }); o.Status != offer.Queued {
 				t.Errorf("%+v", o)
 			}

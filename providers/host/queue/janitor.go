@@ -8,7 +8,16 @@ import (
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// trash is what an attempt leaves behind whose end is in the log.
+// A janitor removes the folders and logs of ended attempts, beside the queue's goroutine.
+type janitor struct {
+	*core
+	attempts *attempts
+	starts   *starts
+	trash    chan []trash
+	thorough bool // even a little trash is cleared away
+}
+
+// trash is the folder and logs of an attempt whose end is in the log.
 type trash struct {
 	folder wrapper.Folder
 	spec   *providers.Job
@@ -17,49 +26,49 @@ type trash struct {
 	cgroup cgroup.Group
 }
 
-// litterBatch is how many attempts' leavings go to the janitor at a time
+// trashBatch is how many attempts' folders and logs go to the janitor at a time
 // while jobs run.
-const litterBatch = 16
+const trashBatch = 16
 
 // maxLitter is how much of it may wait for the log to be written by others.
-const maxLitter = 2 * litterBatch
+const maxTrash = 2 * trashBatch
 
-// cleanUp, called when the log has been written, clears away what attempts left whose end is in the log by now. As
-// long as a folder is there, its record speaks for the job.
-func (q *queue) cleanUp() {
-	if n := len(q.litter); n == 0 || n < litterBatch && len(q.live) > 0 && !q.thorough {
+// cleanUp runs after a write of the log and removes the trash of attempts whose end is in the
+// log. While a folder exists, its record decides about the job.
+func (jn *janitor) cleanUp() {
+	if n := len(jn.attempts.trash); n == 0 || n < trashBatch && len(jn.live) > 0 && !jn.thorough {
 		return
 	}
 	select {
-	case q.trash <- q.litter:
-		q.litter, q.thorough = nil, false
+	case jn.trash <- jn.attempts.trash:
+		jn.attempts.trash, jn.thorough = nil, false
 	default: // the janitor is behind; the next turn will do
 	}
 }
 
-func (q *queue) janitor(ctx context.Context) {
+func (jn *janitor) run(ctx context.Context) {
 	for {
 		select {
-		case list := <-q.trash:
+		case list := <-jn.trash:
 			for _, t := range list {
-				q.clear(t)
+				jn.clear(t)
 			}
 		case <-ctx.Done():
-			for len(q.trash) > 0 {
-				for _, t := range <-q.trash {
-					q.clear(t)
+			for len(jn.trash) > 0 {
+				for _, t := range <-jn.trash {
+					jn.clear(t)
 				}
 			}
-			q.logs.Clear()
-			q.shelf.Clear()
+			jn.starts.logs.Clear()
+			jn.starts.folders.Clear()
 			return
 		}
 	}
 }
 
-func (q *queue) clear(t trash) {
+func (jn *janitor) clear(t trash) {
 	t.cgroup.Remove()
-	q.shelf.Return(t.folder, t.spec, t.simple)
-	q.logs.Done(t.logs[0])
-	q.logs.Done(t.logs[1])
+	jn.starts.folders.Return(t.folder, t.spec, t.simple)
+	jn.starts.logs.Done(t.logs[0])
+	jn.starts.logs.Done(t.logs[1])
 }

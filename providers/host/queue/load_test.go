@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -23,23 +22,23 @@ func TestSnapshotFoldsToTheSame(t *testing.T) {
 	late := gpuJob(p, "true")
 	late.After = []string{"waitsforever"}
 	q.do(t.Context(), func() {
-		q.graves["waitsforever"] = graveEntry{Token: "waitsforever", grave: grave{Status: offer.Failed}}
+		q.tombstones["waitsforever"] = tombstoneEntry{Token: "waitsforever", tombstone: tombstone{Status: offer.Failed}}
 	})
 	submitInside(t, q, p, late)
 	var before, after bytes.Buffer
 	q.do(t.Context(), func() {
-		again := &queue{places: map[string]*place{}, jobs: map[string]*job{}, graves: map[string]graveEntry{}, fences: map[string]providers.Fence{},
-			environs: q.environs}
-		q.snapshot(func(e *entry) {
+		again := newQueue()
+		again.starts.environs = q.starts.environs
+		q.compaction.snapshot(func(e *entry) {
 			b, _ := json.Marshal(e)
 			before.Write(append(b, '\n'))
 			var back entry
 			json.Unmarshal(b, &back)
-			if err := again.fold(back); err != nil {
+			if err := again.loader.fold(back); err != nil {
 				t.Error(err)
 			}
 		})
-		again.snapshot(func(e *entry) {
+		again.compaction.snapshot(func(e *entry) {
 			b, _ := json.Marshal(e)
 			after.Write(append(b, '\n'))
 		})

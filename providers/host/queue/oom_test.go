@@ -46,9 +46,9 @@ func TestOOMKinds(t *testing.T) {
 			q, p := inside(t, gpu.None{})
 			var kills atomic.Int64
 			q.do(t.Context(), func() {
-				q.killed = kills.Load
+				q.starts.killed = kills.Load
 				if c.grouped {
-					q.cgroups = cgroup.At(t.TempDir())
+					q.scheduler.cgroups = cgroup.At(t.TempDir())
 				}
 			})
 			bin := filepath.Join(p.Workdir, "bin")
@@ -56,7 +56,7 @@ func TestOOMKinds(t *testing.T) {
 			program.Write(t, filepath.Join(bin, "docker"), "#!/bin/sh\n[ \"$2\" = ok ] && exit 1\nexit 137\n")
 			j := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done; "+c.command)
 			j.Shape.GPUs = 0
-			j.Env = []providers.EnvVar{{Name: "PATH", Value: bin + ":" + os.Getenv("PATH")}, {Name: "CG", Value: string(q.cgroups.Group(j.Token + ".0"))}}
+			j.Env = []providers.EnvVar{{Name: "PATH", Value: bin + ":" + os.Getenv("PATH")}, {Name: "CG", Value: string(q.scheduler.cgroups.Group(j.Token + ".0"))}}
 			submitInside(t, q, p, j)
 			eventually(t, q, j.Token, is(offer.Running))
 			if c.kills {
@@ -73,10 +73,10 @@ func TestOOMKinds(t *testing.T) {
 // What a job's group counted is its usage, also of a job that was adopted.
 func TestUsageOfTheGroup(t *testing.T) {
 	q, p := inside(t, gpu.None{})
-	q.do(t.Context(), func() { q.cgroups = cgroup.At(t.TempDir()) })
+	q.do(t.Context(), func() { q.scheduler.cgroups = cgroup.At(t.TempDir()) })
 	j := gpuJob(p, `while [ ! -s $CG/cgroup.procs ]; do sleep 0.01; done; echo "usage_usec 2500000" > $CG/cpu.stat; echo 734003200 > $CG/memory.peak; grep -cx "$(cut -d' ' -f6 /proc/$$/stat)" $CG/cgroup.procs > members`)
 	j.Shape.GPUs = 0
-	group := q.cgroups.Group(j.Token + ".0")
+	group := q.scheduler.cgroups.Group(j.Token + ".0")
 	j.Env = append(testEnviron, providers.EnvVar{Name: "CG", Value: string(group)})
 	submitInside(t, q, p, j)
 	o := eventually(t, q, j.Token, is(offer.Completed))
@@ -129,7 +129,7 @@ func TestRetryAfterOOM(t *testing.T) {
 // A job whose device had a lethal error while it ran has lost the device,
 // whatever it says itself; errors of before, and the program's own, do not count.
 func TestXid(t *testing.T) {
-	state, _ := rack(2)
+	state, _ := idleGPUs(2)
 	path, set := gputest.Library(t, state+"xid 0 31\n")
 	r, err := gpu.OpenNVML(path)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/muster-run/muster/providers/host/attempt"
 )
 
-// watchOutput follows what a job prints, where its watch block asks for that,
-// until the job has ended. What ends a job in it is decided again from the whole
-// log when the job has ended, so that nothing hangs on how fast it was seen.
-func (q *queue) watchOutput(j *job) {
+// watchOutput follows a job's output, where its watch block asks for that, until the job has
+// ended. The verdict is repeated on the whole log after the end, so that it does not depend on
+// how soon the queue saw a line.
+func (as *attempts) watchOutput(j *job) {
 	if j.spec.Watch.None() {
 		return
 	}
@@ -19,7 +19,14 @@ func (q *queue) watchOutput(j *job) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	j.unwatch = stop
-	restart, group := j.Restart, q.newCheck(j).Group
+	restart, group := j.Restart, as.starts.newCheck(j).group
+	given := j.Launch.GPUs
+	gpus := func(within time.Duration) (percent []int) {
+		if len(given) > 0 {
+			percent, _ = ask(ctx, as.core, func() []int { return as.allocator.devices.Utilization(given, within) })
+		}
+		return percent
+	}
 	w := attempt.NewWatcher(&j.spec, j.attempt(), time.Now())
 	go func() {
 		tick := time.NewTicker(attempt.LookEvery)
@@ -31,15 +38,15 @@ func (q *queue) watchOutput(j *job) {
 				return
 			case now := <-tick.C:
 				forbidden := w.Look(now)
-				stalled := w.Stalled(now, func() []int { return group().Members() })
+				stalled := w.Stalled(now, func() []int { return group().Members() }, gpus)
 				if forbidden == "" && (stalled == "") == (told == "") {
 					continue
 				}
 				told = stalled
 				select {
-				case q.ops <- func() {
-					if j.Restart == restart && q.live[j] {
-						q.watched(j, forbidden, stalled)
+				case as.ops <- func() {
+					if j.Restart == restart && as.live[j] {
+						as.watched(j, forbidden, stalled)
 					}
 				}:
 				case <-ctx.Done():
@@ -53,20 +60,20 @@ func (q *queue) watchOutput(j *job) {
 	}()
 }
 
-// watched takes in what a watch block says of a running job.
-func (q *queue) watched(j *job, forbidden, stalled string) {
+// watched handles the verdict of a watch block on a running job.
+func (as *attempts) watched(j *job, forbidden, stalled string) {
 	switch {
 	case forbidden != "":
-		q.terminate(j, j.spec.Grace)
+		as.terminate(j, j.spec.Grace)
 		return
 	case stalled != "" && j.spec.Watch.End:
 		j.Launch.Stalled = stalled
-		q.step(j, false)
-		q.terminate(j, j.spec.Grace)
+		as.step(j, false)
+		as.terminate(j, j.spec.Grace)
 		return
 	}
 	j.silent = stalled
-	obs := q.observe(j)
+	obs := as.observe(j)
 	j.Obs = &obs
-	q.step(j, true)
+	as.step(j, true)
 }

@@ -19,7 +19,7 @@ type place struct {
 	machine.Place
 	n        int
 	digest   uint64
-	lanes    []*lane
+	queues   []*readyQueue
 	running  int
 	checking int            // attempts that are examined, or wait for that
 	checks   chan struct{}  // holds one for each that is examined now
@@ -29,10 +29,10 @@ type place struct {
 	volume   volume
 	events   []event // not yet acknowledged
 	acked    uint64
-	stalled  time.Duration // uptime when watchers were last told that the spool is full
+	stalled  time.Duration // uptime when watchers last heard that the spool is full
 }
 
-// An event is what a watcher is told, by number.
+// An event is one message to watchers, by number.
 type event struct {
 	seq  uint64
 	obs  offer.Observation
@@ -48,33 +48,33 @@ func digest(p machine.Place) uint64 {
 	return h.Sum64()
 }
 
-// at finds a place, or takes it in; what a newer client says of it counts.
-func (q *queue) at(p machine.Place) *place {
+// at finds a place, or adds it; the settings of a newer client replace the old ones.
+func (c *core) at(p machine.Place) *place {
 	d := digest(p)
-	pl := q.places[key(p)]
+	pl := c.places[key(p)]
 	if pl == nil {
-		pl = &place{n: len(q.byN), checks: make(chan struct{}, maxChecks), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
-		q.places[key(p)] = pl
-		q.byN = append(q.byN, pl)
+		pl = &place{n: len(c.byN), checks: make(chan struct{}, maxChecks), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
+		c.places[key(p)] = pl
+		c.byN = append(c.byN, pl)
 	} else if pl.digest == d {
 		return pl
 	}
 	pl.Place, pl.digest = p, d
-	q.put(entry{Place: &placeEntry{N: pl.n, Place: p}})
+	c.put(entry{Place: &placeEntry{N: pl.n, Place: p}})
 	return pl
 }
 
-// A lane holds the ready jobs of a place that ask for the same: if its first
+// A readyQueue holds the ready jobs of a place that ask for the same: if its first
 // does not fit, none does.
-type lane struct {
+type readyQueue struct {
 	phase string
 	shape offer.Shape
 	cap   int
-	ready readyHeap
+	jobs  readyHeap
 	since int64 // uptime in ns since its first job has not fitted; 0 = it has
 	wait  wait
 
-	told   string        // what watchers were told of it last, less its figures
+	told   string        // the last reason sent to watchers, without its figures
 	toldAt time.Duration // uptime
 }
 
@@ -82,43 +82,43 @@ func sameShape(a, b offer.Shape) bool {
 	return a.CPUs == b.CPUs && a.Memory == b.Memory && a.GPUs == b.GPUs && a.GPU.Memory == b.GPU.Memory && slices.Equal(a.GPU.Models, b.GPU.Models)
 }
 
-// line readies a job for starting.
-func (p *place) line(j *job) {
+// enqueue readies a job for starting.
+func (p *place) enqueue(j *job) {
 	s := j.shape()
-	i := slices.IndexFunc(p.lanes, func(l *lane) bool { return l.phase == j.spec.Phase && sameShape(l.shape, s) })
+	i := slices.IndexFunc(p.queues, func(l *readyQueue) bool { return l.phase == j.spec.Phase && sameShape(l.shape, s) })
 	if i < 0 {
-		i = len(p.lanes)
-		p.lanes = append(p.lanes, &lane{phase: j.spec.Phase, shape: s})
+		i = len(p.queues)
+		p.queues = append(p.queues, &readyQueue{phase: j.spec.Phase, shape: s})
 	}
-	l := p.lanes[i]
+	l := p.queues[i]
 	l.cap = j.spec.Cap
-	j.lane = l
-	heap.Push(&l.ready, j)
+	j.queue = l
+	heap.Push(&l.jobs, j)
 }
 
-// first is the lane's next job; those that have left it are dropped.
-func (l *lane) first() *job {
-	for len(l.ready) > 0 {
-		if j := l.ready[0]; j.lane == l && j.Status == offer.Queued && !j.Held {
+// first is the queue's next job; it drops jobs that no longer belong to it.
+func (l *readyQueue) first() *job {
+	for len(l.jobs) > 0 {
+		if j := l.jobs[0]; j.queue == l && j.Status == offer.Queued && !j.Held {
 			return j
 		}
-		heap.Pop(&l.ready)
+		heap.Pop(&l.jobs)
 	}
 	return nil
 }
 
-// turn is the order of the lane's first job; a lane without one comes last.
-func (l *lane) turn() int64 {
+// turn is the order of the queue's first job; an empty queue comes last.
+func (l *readyQueue) turn() int64 {
 	if j := l.first(); j != nil {
 		return j.order
 	}
 	return math.MaxInt64
 }
 
-// take removes the lane's first job.
-func (l *lane) take() {
-	if len(l.ready) > 0 {
-		heap.Pop(&l.ready).(*job).lane = nil
+// take removes the queue's first job.
+func (l *readyQueue) take() {
+	if len(l.jobs) > 0 {
+		heap.Pop(&l.jobs).(*job).queue = nil
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // remove moves files aside or deletes them, if the fence is not stale.
-func (q *queue) remove(ctx context.Context, p machine.Place, r providers.RemoveRequest) error {
-	refused, err := ask(ctx, q, func() error { return q.fence(p.Lineage, r.Fence, r.Holder) })
+func (an *requests) remove(ctx context.Context, p machine.Place, r providers.RemoveRequest) error {
+	refused, err := ask(ctx, an.core, func() error { return an.submissions.fence(p.Lineage, r.Fence, r.Holder) })
 	if err != nil {
 		return err
 	}

@@ -10,20 +10,24 @@ import (
 	"github.com/muster-run/muster/providers/room"
 )
 
-// A volume is what is known of the file system where a place's jobs work.
+// volumes decides whether jobs can write to the workdir of a place. It keeps its findings with
+// the place.
+type volumes struct{ *core }
+
+// A volume is the state of the file system of a place's workdir.
 type volume struct {
 	looked, looking bool
 	full            string // why nothing is started on it, full or not, "" if something may be
 	doubted         bool   // a job found it full: a quota on it is seen by a trial alone
 }
 
-// doubt has the volume of a place looked at before anything more is started
-// there: a job found it full.
+// doubt has the volume of a place checked before another job starts there, because a job found
+// it full.
 func (p *place) doubt() { p.volume.looked, p.volume.doubted = false, true }
 
 // lostWorkdir reports whether a start failed because the workdir cannot be
 // written to, and then keeps the jobs of its place waiting until it can.
-func (q *queue) lostWorkdir(s *start) bool {
+func (vs *volumes) lostWorkdir(s *start) bool {
 	if !errors.Is(s.err, os.ErrPermission) && !errors.Is(s.err, unix.EROFS) {
 		return false
 	}
@@ -36,22 +40,21 @@ func (q *queue) lostWorkdir(s *start) bool {
 	return true
 }
 
-// hasRoom says why a job of a place must wait for its volume, if it must. It is
-// looked at before anything is started there, and then while jobs wait.
-func (q *queue) hasRoom(p *place) wait {
+// hasRoom says why a job of a place must wait for its volume, if it must. It checks before the
+// first start, and again while jobs wait.
+func (vs *volumes) hasRoom(p *place) wait {
 	switch {
 	case !p.volume.looked:
-		q.lookForRoom(p)
-		return wait{why: "the volume of " + p.Workdir + " is being looked at"}
+		vs.lookForRoom(p)
+		return wait{why: "muster is checking the volume of " + p.Workdir}
 	case p.volume.full != "":
 		return wait{why: "nothing starts: " + p.volume.full, foreign: true}
 	}
 	return wait{}
 }
 
-// lookForRoom looks at the volume of a place; the queue goes on meanwhile, as
-// one that is far away may not answer.
-func (q *queue) lookForRoom(p *place) {
+// lookForRoom checks the volume of a place on another goroutine: a remote one may not answer.
+func (vs *volumes) lookForRoom(p *place) {
 	v, dir := &p.volume, p.Workdir
 	if v.looking {
 		return
@@ -69,7 +72,7 @@ func (q *queue) lookForRoom(p *place) {
 		} else {
 			full = room.Unwritable(dir)
 		}
-		q.ops <- func() {
+		vs.ops <- func() {
 			again := v.doubted // since then
 			*v = volume{looked: !again, full: full, doubted: again || doubted && full != ""}
 		}
@@ -77,11 +80,11 @@ func (q *queue) lookForRoom(p *place) {
 }
 
 // watchRoom looks again while jobs wait.
-func (q *queue) watchRoom() {
-	for _, p := range q.byN {
-		for _, l := range p.lanes {
+func (vs *volumes) watchRoom() {
+	for _, p := range vs.byN {
+		for _, l := range p.queues {
 			if l.first() != nil {
-				q.lookForRoom(p)
+				vs.lookForRoom(p)
 				break
 			}
 		}

@@ -7,19 +7,18 @@ import (
 	"sync"
 	"time"
 
-	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/offer"
 )
 
 // stuckRetry is how often a log that could not be written is tried again.
 const stuckRetry = time.Second
 
-// run is the queue's goroutine: it folds what happened, writes it down, and
-// starts what may start.
+// run is the queue's goroutine: it folds events, writes the log, and starts jobs.
 func (q *queue) run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
-	workers.Go(func() { q.janitor(ctx) })
+	workers.Go(func() { q.janitor.run(ctx) })
 	defer workers.Wait()
 	defer stop()
 	retry := time.NewTicker(stuckRetry)
@@ -39,8 +38,7 @@ func (q *queue) run(ctx context.Context) {
 	}
 }
 
-// drain takes what else has been handed over, so that one write and one
-// fsync serve many.
+// drain runs all queued functions, so that one write and one fsync serve many.
 func (q *queue) drain() {
 	for range 256 {
 		select {
@@ -52,83 +50,83 @@ func (q *queue) drain() {
 	}
 }
 
-// turnOver ends a turn: starts what may start, writes down what was decided,
-// and only then lets it happen and be told.
+// turnOver ends a turn: it decides what starts, writes the decisions to the log, and only then
+// starts jobs and notifies watchers.
 func (q *queue) turnOver(ctx context.Context) {
-	q.due = append(q.due, q.schedule()...)
+	q.due = append(q.due, q.scheduler.schedule()...)
 	// Starts write the log themselves, and one write serves both.
-	if len(q.due) == 0 || len(q.litter) > maxLitter {
+	if len(q.due) == 0 || len(q.attempts.trash) > maxTrash {
 		was := q.stuck
 		if q.stuck = q.journal.Flush(); q.stuck == nil {
-			q.cleanUp()
-			q.compact()
+			q.janitor.cleanUp()
+			q.compaction.compact()
 		} else if was == nil {
-			q.tell.ring() // watchers are told why nothing starts
+			q.watchers.notify() // watchers hear why nothing starts
 		}
 	}
 	q.told.Store(q.seq)
 	for _, s := range q.due {
-		go q.runStart(ctx, s)
+		go q.attempts.runStart(ctx, s)
 	}
 	q.due = q.due[:0]
-	for _, c := range q.toCheck {
-		go q.examine(ctx, c)
+	for _, c := range q.attempts.toCheck {
+		go q.attempts.examine(ctx, c)
 	}
-	q.toCheck = q.toCheck[:0]
-	if q.seq > q.durable && !q.syncing && q.stuck == nil {
+	q.attempts.toCheck = q.attempts.toCheck[:0]
+	if q.seq > q.events.durable && !q.syncing && q.stuck == nil {
 		q.syncing = true
 		go q.commit(ctx, q.synced, q.gap)
 	}
 }
 
-// The least time between two fsyncs for events: a single event is told at
-// once, some share one, and where they stream it pays to wait for more, as each
-// telling wakes two processes and has two more fsyncs follow it.
+// The least time between two fsyncs for events. A single event goes out at once, and some
+// share an fsync. Where events stream, waiting for more pays: each message wakes two processes
+// and causes two more fsyncs.
 const (
 	commitGap = 5 * time.Millisecond
 	streamGap = 20 * time.Millisecond
 	streaming = 8 // events of one fsync that count as a stream
 )
 
-// commit makes events durable and tells of them.
+// commit makes events durable and notifies watchers.
 func (q *queue) commit(ctx context.Context, last, gap time.Duration) {
-	if wait := last + gap - boot.Uptime(); wait > 0 {
+	if wait := last + gap - monotonic.Uptime(); wait > 0 {
 		time.Sleep(min(wait, gap))
 	}
 	upTo := q.told.Load()
 	err := q.journal.Sync()
 	q.post(ctx, func() {
 		q.syncing = false
-		q.synced = boot.Uptime()
+		q.synced = monotonic.Uptime()
 		if err != nil {
 			q.stuck = err
 			return
 		}
-		if q.gap = commitGap; upTo >= q.durable+streaming {
+		if q.gap = commitGap; upTo >= q.events.durable+streaming {
 			q.gap = streamGap
 		}
-		q.durable = max(q.durable, upTo)
-		q.tell.ring()
+		q.events.durable = max(q.events.durable, upTo)
+		q.watchers.notify()
 	})
 }
 
-// tick is the slow pulse: lingering processes, GPUs that strangers give back.
+// tick looks for lingering processes and for GPUs that others have released.
 func (q *queue) tick() {
-	q.thorough, q.full = true, nil
-	q.sweeper.Sweep(q.hasEnded)
-	q.watchRoom()
-	q.watchGPUs()
-	q.lookAtUse()
+	q.janitor.thorough, q.full = true, nil
+	q.attempts.sweeper.sweep(q.hasEnded)
+	q.volumes.watchRoom()
+	q.allocator.watchGPUs()
+	q.allocator.lookAtUse()
 }
 
 // idle reports whether nothing is left that would happen by itself.
 func (q *queue) idle() bool {
-	if q.busy > 0 || len(q.live) > 0 || q.sweeper.Pending() || q.seq > q.durable {
+	if q.attempts.busy > 0 || len(q.live) > 0 || q.attempts.sweeper.pending() || q.seq > q.events.durable {
 		return false
 	}
 	for _, p := range q.byN {
-		for _, l := range p.lanes {
-			if l.first() != nil && q.mayStart(p, l) == "" {
+		for _, l := range p.queues {
+			if l.first() != nil && q.scheduler.mayStart(p, l) == "" {
 				return false
 			}
 		}
@@ -141,22 +139,22 @@ func (q *queue) idle() bool {
 	return true
 }
 
-// A bell wakes everybody who waits for it.
-type bell struct {
+// A notifier wakes all that wait for it.
+type notifier struct {
 	mu sync.Mutex
 	c  chan struct{}
 }
 
-func newBell() *bell { return &bell{c: make(chan struct{})} }
+func newNotifier() *notifier { return &notifier{c: make(chan struct{})} }
 
-// heard is closed at the next ring.
-func (b *bell) heard() <-chan struct{} {
+// next is closed by the next notify.
+func (b *notifier) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.c
 }
 
-func (b *bell) ring() {
+func (b *notifier) notify() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	close(b.c)

@@ -2,38 +2,37 @@ package queue
 
 import (
 	"context"
-	"os"
 	"sync"
 	"syscall"
-	"time"
 
-	"github.com/muster-run/muster/providers/host/process"
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/internal/kernel"
+	"github.com/muster-run/muster/providers/host/process"
 )
 
-// runStart makes a process of a start, waits for its end and, if that is
-// quickly done, checks what it left. It is the one goroutine of a running
-// job; it owns its start until it hands it back.
-func (q *queue) runStart(ctx context.Context, s *start) {
-	c := q.checkOf(s)
-	s.err = q.launch(s)
+// runStart makes a process of a start, waits for its end and, if that is quick, verifies its
+// outputs. It is the one goroutine of a running job, and owns its start until it returns it.
+func (as *attempts) runStart(ctx context.Context, s *start) {
+	c := as.starts.checkOf(s)
+	s.err = as.starts.launch(s)
 	s.stop()
 	closeAll(s.locks) // the job holds them now
 	if s.err != nil {
-		q.post(ctx, func() { q.notStarted(s) })
+		as.post(ctx, func() { as.notStarted(s) })
 		return
 	}
-	c.Proc = s.proc
-	c.Marks = s.marks
+	c.proc = s.proc
+	c.marks = s.marks
 	s.peak.Watch(s.proc.PID)
 	if !s.await(c) {
 		return // not for us to say any more; the next queue will
 	}
-	if c.Status == 0 && !s.signalled() && c.Group().Quiet() && c.Light(ctx) {
-		c.Examine(ctx)
+	if c.status == 0 && !s.signalled() && c.group().Quiet() && c.light(ctx) {
+		c.conclude(ctx)
 		c.done = true
 	}
-	q.post(ctx, func() { q.childGone(s, c) })
+	as.post(ctx, func() { as.childGone(s, c) })
 }
 
 // A child is a process that is ours to wait for. Signals and the last wait
@@ -48,7 +47,7 @@ type child struct {
 	pidfd   int // -1: the kernel has none
 }
 
-// begun takes the process in, and passes on what has been asked for.
+// begun records the process, and passes on the signals that came before it.
 func (c *child) begun(pid, pidfd int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,42 +82,17 @@ func (c *child) number() int {
 
 // await waits for the child's end and takes its status and usage.
 func (s *start) await(c *check) bool {
-	if s.pidfd < 0 || !awaitFD(s.pidfd, s.proc.PID) {
-		// Before Linux 5.3: a thread waits, and leaves the child to the last wait.
-		var info unix.Siginfo
-		for unix.Waitid(unix.P_PID, s.proc.PID, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-		}
-	}
+	kernel.AwaitFork(s.proc.PID, s.pidfd)
 	s.peak.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pid, s.ended = 0, true
 	for {
-		pid, err := unix.Wait4(s.proc.PID, &c.Status, 0, &c.Usage)
+		pid, err := unix.Wait4(s.proc.PID, &c.status, 0, &c.usage)
 		if err == unix.EINTR {
 			continue
 		}
-		c.Waited = err == nil && pid == s.proc.PID
-		return c.Waited
+		c.waited = err == nil && pid == s.proc.PID
+		return c.waited
 	}
-}
-
-// awaitFD parks the goroutine until a pidfd says that its process has ended,
-// and closes it. pidfd_open(2): it is readable then.
-func awaitFD(fd, pid int) bool {
-	if unix.SetNonblock(fd, true) != nil {
-		unix.Close(fd)
-		return false
-	}
-	f := os.NewFile(uintptr(fd), "pidfd")
-	defer f.Close()
-	raw, err := f.SyscallConn()
-	if err != nil || f.SetReadDeadline(time.Time{}) != nil { // not to be polled
-		return false
-	}
-	return raw.Read(func(uintptr) bool {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-		return err == nil && info.Signo != 0 || err != nil && err != unix.EINTR
-	}) == nil
 }

@@ -18,28 +18,28 @@ func (q *queue) handlers(revision int, yield func()) map[string]wire.Handler {
 		"ping": wire.Handle(func(ctx context.Context, _ wire.Nothing) (wire.Nothing, error) {
 			return wire.Nothing{}, q.do(ctx, func() {})
 		}),
-		"submit": wire.Handle(q.submit),
+		"submit": wire.Handle(q.submissions.submit),
 		"find": wire.Handle(func(ctx context.Context, b wire.Find) (any, error) {
-			return q.find(ctx, b.Place, b.Tokens)
+			return q.requests.find(ctx, b.Place, b.Tokens)
 		}),
 		"watch": wire.Handle(func(ctx context.Context, b wire.Watch) (providers.Batch, error) {
-			return q.watch(ctx, b)
+			return q.events.watch(ctx, b)
 		}),
 		"cancel_jobs": wire.Handle(func(ctx context.Context, b wire.Cancel) (any, error) {
-			return q.cancel(ctx, b.Place, b.Request)
+			return q.requests.cancel(ctx, b.Place, b.Request)
 		}),
 		"control": wire.Handle(func(ctx context.Context, b wire.Control) (wire.Nothing, error) {
-			return wire.Nothing{}, q.control(ctx, b.Place, b.Request)
+			return wire.Nothing{}, q.requests.control(ctx, b.Place, b.Request)
 		}),
 		"remove": wire.Handle(func(ctx context.Context, b wire.Remove) (wire.Nothing, error) {
-			return wire.Nothing{}, q.remove(ctx, b.Place, b.Request)
+			return wire.Nothing{}, q.requests.remove(ctx, b.Place, b.Request)
 		}),
 		"status": wire.Handle(func(ctx context.Context, _ wire.Nothing) (s wire.Status, err error) {
-			s, err = ask(ctx, q, q.status)
+			s, err = ask(ctx, q.core, q.requests.status)
 			s.PID = os.Getpid()
 			return s, err
 		}),
-		"clean": wire.Handle(func(ctx context.Context, b wire.Clean) (any, error) { return q.clean(ctx, b.Place) }),
+		"clean": wire.Handle(func(ctx context.Context, b wire.Clean) (any, error) { return q.requests.clean(ctx, b.Place) }),
 		"yield": wire.Handle(func(ctx context.Context, _ wire.Nothing) (wire.Nothing, error) {
 			yield()
 			return wire.Nothing{}, nil

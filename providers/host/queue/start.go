@@ -9,15 +9,29 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/host/process"
+	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
+
+// starts make processes of jobs.
+type starts struct {
+	*core
+	allocator *allocator
+	folders   wrapper.FolderPool
+	logs      spool.Logs
+	umask     *int         // of jobs that name none
+	killed    func() int64 // how many processes the machine has killed for memory
+	// environs are the base environments of jobs, by digest.
+	environs map[string][]providers.EnvVar
+}
 
 // A start is one job on its way to a process.
 type start struct {
@@ -25,7 +39,7 @@ type start struct {
 	ctx     context.Context // ends when the job is cancelled before it is a process, or its walltime is over
 	stop    context.CancelFunc
 	job     *job
-	seq     uint64 // of the event that told of it, 0 if an earlier one did
+	seq     uint64 // of the event that reported it, 0 if an earlier one did
 	spec    *providers.Job
 	shape   offer.Shape // as scaled for this launch
 	restart int
@@ -51,20 +65,20 @@ type start struct {
 	unwritten error
 }
 
-func (q *queue) newStart(j *job) *start {
+func (st *starts) newStart(j *job) *start {
 	if j.spec.Umask == nil {
-		j.spec.Umask = q.umask
+		j.spec.Umask = st.umask
 	}
 	s := &start{child: child{pidfd: -1}, job: j, spec: &j.spec, shape: j.shape(), restart: j.Restart, attempt: j.attempt(), launch: *j.Launch,
-		folder: wrapper.Folder(q.folder(j)), environ: q.environs[j.environ], locks: j.locks, base: baseKey(j), script: q.script}
-	s.obs = q.observe(j)
+		folder: wrapper.Folder(st.folder(j)), environ: st.environs[j.environ], locks: j.locks, base: baseKey(j), script: st.script}
+	s.obs = st.observe(j)
 	s.oomKill = j.oomKill
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	j.start = s
-	s.marks = q.bases.get(s.base)
+	s.marks = st.bases.get(s.base)
 	s.left = j.Leaves
 	if j.secret {
-		s.secrets = q.secretsPath(j.spec.Token)
+		s.secrets = st.secretsPath(j.spec.Token)
 	}
 	return s
 }
@@ -82,7 +96,7 @@ func baseKey(j *job) string {
 
 // launch readies the ground and starts the wrapper. Everything before the
 // last step may be repeated by a queue that finds no claim.
-func (q *queue) launch(s *start) error {
+func (st *starts) launch(s *start) error {
 	j := s.spec
 	if err := attempt.Required(j); err != nil {
 		return err
@@ -98,16 +112,16 @@ func (q *queue) launch(s *start) error {
 		if s.marks == nil {
 			s.marks = verify.Baseline{}
 		}
-		q.bases.set(s.base, s.marks)
+		st.bases.set(s.base, s.marks)
 		if !empty(s.marks) {
-			q.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
+			st.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
 		}
 	}
 	if err := attempt.MakeFolders(j); err != nil {
 		return err
 	}
 	var err error
-	if s.simple, err = q.shelf.Fill(s.folder, j, s.secrets, s.again); err != nil {
+	if s.simple, err = st.folders.Fill(s.folder, j, s.secrets, s.again); err != nil {
 		if attempt.NoSpace(err) {
 			s.unwritten = err
 		}
@@ -119,24 +133,24 @@ func (q *queue) launch(s *start) error {
 	}
 	s.simple = s.simple && len(lists) == 0
 	// The intent, and the baseline, are in the file before the process is there.
-	if s.unwritten = q.journal.Flush(); s.unwritten != nil {
+	if s.unwritten = st.journal.Flush(); s.unwritten != nil {
 		return s.unwritten
 	}
-	return q.exec(s, lists)
+	return st.exec(s, lists)
 }
 
 // exec starts the wrapper in its own session, with its log and the locks of
 // its GPUs.
-func (q *queue) exec(s *start, lists map[string]string) error {
+func (st *starts) exec(s *start, lists map[string]string) error {
 	j := s.spec
 	if err := attempt.MakeFolder(j, filepath.Dir(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	out, err := q.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))
+	out, err := st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	errs, err := q.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, true))
+	errs, err := st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, true))
 	if err != nil {
 		out.Close()
 		return fmt.Errorf("log: %w", err)
@@ -159,9 +173,8 @@ func (q *queue) exec(s *start, lists map[string]string) error {
 		}
 	}
 	argv := append([]string{"sh", s.script}, j.Argv...)
-	pidfd := -1
-	attr := &syscall.ProcAttr{Dir: j.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}}
-	pid, err := forkInto(s.launch.Cgroup, argv, attr)
+	attr := &syscall.ProcAttr{Dir: j.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
+	pid, fd, err := forkInto(s.launch.Cgroup, argv, attr)
 	if err != nil {
 		if _, gone := os.Stat(j.Dir); gone != nil {
 			return &attempt.Missing{Path: j.Dir, What: "the job's current directory is not there"}
@@ -169,31 +182,28 @@ func (q *queue) exec(s *start, lists map[string]string) error {
 		return fmt.Errorf("start /bin/sh: %w", err)
 	}
 	s.proc.PID = pid // unreaped, the number is its own: no start time needed
-	s.begun(pid, pidfd)
+	s.begun(pid, fd)
 	return nil
 }
 
 // forkInto starts the wrapper in a control group; without one, or where that
 // does not work, it is started all the same.
-func forkInto(g cgroup.Group, argv []string, attr *syscall.ProcAttr) (int, error) {
+func forkInto(g cgroup.Group, argv []string, attr *syscall.ProcAttr) (pid, fd int, err error) {
 	if g == "" {
-		return syscall.ForkExec("/bin/sh", argv, attr)
+		return kernel.Fork("/bin/sh", argv, attr, nil)
 	}
 	f, err := g.Make()
 	if err != nil {
-		return syscall.ForkExec("/bin/sh", argv, attr)
+		return kernel.Fork("/bin/sh", argv, attr, nil)
 	}
 	defer f.Close()
-	attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(f.Fd())
-	pid, err := syscall.ForkExec("/bin/sh", argv, attr)
-	if err == nil || errors.Is(err, os.ErrNotExist) {
-		return pid, err
+	if pid, fd, err = kernel.Fork("/bin/sh", argv, attr, f); err == nil || errors.Is(err, os.ErrNotExist) {
+		return pid, fd, err
 	}
-	attr.Sys.UseCgroupFD = false // before Linux 5.7
-	if pid, err = syscall.ForkExec("/bin/sh", argv, attr); err == nil {
+	if pid, fd, err = kernel.Fork("/bin/sh", argv, attr, nil); err == nil { // before Linux 5.7
 		g.Take(pid)
 	}
-	return pid, err
+	return pid, fd, err
 }
 
 // devNull is the standard input of every job.

@@ -20,10 +20,18 @@ import (
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// submit takes jobs in. When it returns they are on the disk.
-func (q *queue) submit(ctx context.Context, s wire.Submission) ([]providers.Submitted, error) {
-	// Whoever asked may die at any point of this; a job that was taken in must
-	// become ready even so.
+// submissions accepts jobs, under the fence of their campaign's lease.
+type submissions struct {
+	*core
+	dependencies *dependencies
+	starts       *starts
+	fences       map[string]providers.Fence // by lineage
+	order        int64
+}
+
+// submit accepts jobs. When it returns they are on disk.
+func (ik *submissions) submit(ctx context.Context, s wire.Submission) ([]providers.Submitted, error) {
+	// The client may die at any point here; an accepted job must become ready even so.
 	ctx = context.WithoutCancel(ctx)
 	out := make([]providers.Submitted, len(s.Jobs))
 	jobs := make([]*job, len(s.Jobs))
@@ -36,7 +44,7 @@ func (q *queue) submit(ctx context.Context, s wire.Submission) ([]providers.Subm
 		jobs[i], out[i].Token, out[i].Handle = j, j.spec.Token, j.spec.Token
 		j.secret = len(s.Secrets[j.spec.Token]) > 0
 	}
-	refused, err := ask(ctx, q, func() error { return q.accept(s, jobs, out) })
+	refused, err := ask(ctx, ik.core, func() error { return ik.accept(s, jobs, out) })
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +53,19 @@ func (q *queue) submit(ctx context.Context, s wire.Submission) ([]providers.Subm
 	}
 	for _, j := range jobs {
 		if j != nil && j.secret {
-			if err := q.keepSecrets(j.spec.Token, s.Secrets[j.spec.Token]); err != nil {
+			if err := ik.keepSecrets(j.spec.Token, s.Secrets[j.spec.Token]); err != nil {
 				return nil, providers.Errorf(providers.Unreachable, "Secrets cannot be kept: %v", err)
 			}
 		}
 	}
-	if err := q.journal.Sync(); err != nil {
+	if err := ik.journal.Sync(); err != nil {
 		return nil, noRoom(err)
 	}
-	return out, q.do(ctx, func() {
+	return out, ik.do(ctx, func() {
 		for _, j := range jobs {
 			if j != nil {
 				j.taken = true
-				q.ready(j)
+				ik.dependencies.release(j)
 			}
 		}
 	})
@@ -69,7 +77,7 @@ func noRoom(err error) *providers.Error {
 }
 
 func newJob(raw json.RawMessage) (*job, error) {
-	j := &job{ended: make(chan struct{}), memory: memory{Status: offer.Queued}}
+	j := &job{ended: make(chan struct{}), jobState: jobState{Status: offer.Queued}}
 	if err := json.Unmarshal(raw, &j.spec); err != nil {
 		return nil, err
 	}
@@ -98,8 +106,8 @@ func newJob(raw json.RawMessage) (*job, error) {
 	return j, nil
 }
 
-// identity is what makes two submissions of a token the same. The umask does
-// not, as the second may come from another shell, nor does how outputs are
+// identity is the part of a submission that must be equal when a token is submitted twice. The
+// umask is no part of it, as the second may come from another shell, nor is how outputs are
 // verified.
 func identity(spec providers.Job, raw json.RawMessage) []byte {
 	spec.Umask, spec.Outputs, spec.Metrics = nil, slices.Clone(spec.Outputs), slices.Clone(spec.Metrics)
@@ -131,19 +139,19 @@ func safeToken(t string) bool {
 
 // accept decides on each job, in the queue's goroutine. In jobs stay those to
 // be taken in, each with its place.
-func (q *queue) accept(s wire.Submission, jobs []*job, out []providers.Submitted) error {
-	if err := q.fence(s.Place.Lineage, s.Fence, s.Holder); err != nil {
+func (ik *submissions) accept(s wire.Submission, jobs []*job, out []providers.Submitted) error {
+	if err := ik.fence(s.Place.Lineage, s.Fence, s.Holder); err != nil {
 		return err
 	}
-	if q.yielded {
+	if ik.yielded {
 		return providers.Errorf(providers.Unreachable, "The queue is being taken over")
 	}
-	q.leaves = false
-	if why := cmp.Or(q.stuck, q.full); why != nil {
+	ik.leaves = false
+	if why := cmp.Or(ik.stuck, ik.full); why != nil {
 		return noRoom(why)
 	}
-	pl := q.at(s.Place)
-	env := q.environOf(s.Environ)
+	pl := ik.at(s.Place)
+	env := ik.environOf(s.Environ)
 	batch := make(map[string]bool, len(jobs))
 	for _, j := range jobs {
 		if j != nil {
@@ -155,33 +163,33 @@ func (q *queue) accept(s wire.Submission, jobs []*job, out []providers.Submitted
 		if j == nil {
 			continue
 		}
-		if known, err := q.known(j, batch); known || err != nil {
+		if known, err := ik.known(j, batch); known || err != nil {
 			jobs[i], out[i].Err = nil, err
-			if k := q.jobs[j.spec.Token]; err == nil && k != nil && !k.taken {
+			if k := ik.jobs[j.spec.Token]; err == nil && k != nil && !k.taken {
 				jobs[i] = k // an earlier call came to nothing after this: it is taken in now
 			}
 			continue
 		}
-		q.order++
-		j.place, j.order, j.environ = pl, q.order, env
-		q.jobs[j.spec.Token] = j
-		q.put(entry{Job: &jobEntry{Place: pl.n, Order: j.order, Hash: j.hash, Environ: env, Secret: j.secret, Spec: s.Jobs[i]}})
+		ik.order++
+		j.place, j.order, j.environ = pl, ik.order, env
+		ik.jobs[j.spec.Token] = j
+		ik.put(entry{Job: &jobEntry{Place: pl.n, Order: j.order, Hash: j.hash, Environ: env, Secret: j.secret, Spec: s.Jobs[i]}})
 		taken = append(taken, j)
 	}
 	for _, j := range taken {
-		q.link(j)
+		ik.dependencies.link(j)
 	}
 	return nil
 }
 
-// known reports whether a job is there already; it is an error if it is
-// there with another specification, or waits for one that is not there.
-func (q *queue) known(j *job, batch map[string]bool) (bool, *providers.Error) {
+// known reports whether a job was submitted before; it is an error if the specifications
+// differ, or if the job waits for an unknown one.
+func (ik *submissions) known(j *job, batch map[string]bool) (bool, *providers.Error) {
 	t := j.spec.Token
 	old, there := "", false
-	if k := q.jobs[t]; k != nil {
+	if k := ik.jobs[t]; k != nil {
 		old, there = k.hash, true
-	} else if g, ok := q.graves[t]; ok {
+	} else if g, ok := ik.tombstones[t]; ok {
 		old, there = g.Hash, true
 	}
 	if there && old != j.hash {
@@ -191,8 +199,8 @@ func (q *queue) known(j *job, batch map[string]bool) (bool, *providers.Error) {
 		return true, nil
 	}
 	for _, up := range j.spec.After {
-		_, buried := q.graves[up]
-		if q.jobs[up] == nil && !buried && !batch[up] {
+		_, over := ik.tombstones[up]
+		if ik.jobs[up] == nil && !over && !batch[up] {
 			return false, providers.Errorf(providers.Invalid, "Job waits for token %s, which this queue does not know", up)
 		}
 	}
@@ -200,42 +208,31 @@ func (q *queue) known(j *job, batch map[string]bool) (bool, *providers.Error) {
 }
 
 // environOf keeps an environment once.
-func (q *queue) environOf(vars []providers.EnvVar) string {
+func (ik *submissions) environOf(vars []providers.EnvVar) string {
 	if len(vars) == 0 {
 		return ""
 	}
 	b, _ := json.Marshal(vars)
 	sum := sha256.Sum256(b)
 	name := hex.EncodeToString(sum[:8])
-	if _, ok := q.environs[name]; !ok {
-		q.environs[name] = vars
-		q.put(entry{Environ: &environEntry{Name: name, Vars: vars}})
+	if _, ok := ik.starts.environs[name]; !ok {
+		ik.starts.environs[name] = vars
+		ik.put(entry{Environ: &environEntry{Name: name, Vars: vars}})
 	}
 	return name
 }
 
 // fence refuses a holder of the campaign's lease that another has overtaken.
-func (q *queue) fence(lineage string, n uint64, holder string) error {
-	next, changed, err := q.fences[lineage].Admit(n, holder)
+func (ik *submissions) fence(lineage string, n uint64, holder string) error {
+	next, changed, err := ik.fences[lineage].Admit(n, holder)
 	if changed {
-		q.fences[lineage] = next
-		q.put(entry{Fence: &fenceEntry{Lineage: lineage, Fence: next.N, Holder: next.Holder}})
+		ik.fences[lineage] = next
+		ik.put(entry{Fence: &fenceEntry{Lineage: lineage, Fence: next.N, Holder: next.Holder}})
 	}
 	return err
 }
 
-// secretsPath is where a job's secrets are kept until it has ended for good.
-func (q *queue) secretsPath(token string) string { return filepath.Join(q.spool, "secrets", token) }
-
-// secretsOf is the file of a job's secrets, "" where it has none.
-func (q *queue) secretsOf(j *job) string {
-	if !j.secret {
-		return ""
-	}
-	return q.secretsPath(j.spec.Token)
-}
-
-func (q *queue) keepSecrets(token string, vars []providers.EnvVar) error {
+func (ik *submissions) keepSecrets(token string, vars []providers.EnvVar) error {
 	if len(vars) == 0 {
 		return nil
 	}
@@ -244,7 +241,7 @@ func (q *queue) keepSecrets(token string, vars []providers.EnvVar) error {
 			return errors.New("secret " + v.Name + " is not a variable's name")
 		}
 	}
-	f, err := os.OpenFile(q.secretsPath(token), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(ik.secretsPath(token), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -260,4 +257,19 @@ func isVariable(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// settle makes an accepted request durable. refused is the queue's answer; err says
+// that the queue could not be asked.
+func (ik *submissions) settle(refused, err error) error {
+	if err != nil {
+		return err
+	}
+	if refused != nil {
+		return refused
+	}
+	if err := ik.journal.Sync(); err != nil {
+		return noRoom(err)
+	}
+	return nil
 }

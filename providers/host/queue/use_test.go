@@ -19,7 +19,7 @@ import (
 // on starts a job that says the pid of its program, and waits for it.
 func on(t *testing.T, q *queue, p machine.Place, gpus int) (j providers.Job, pid string) {
 	t.Helper()
-	q.do(t.Context(), func() { q.gpus.Rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
+	q.do(t.Context(), func() { q.allocator.devices.Rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
 	j = gpuJob(p, "echo $$ > pid.new; mv pid.new $MUSTER_TOKEN.pid; while [ ! -e $MUSTER_TOKEN.go ]; do sleep 0.02; done")
 	j.Shape.GPUs = gpus
 	submitInside(t, q, p, j)
@@ -71,7 +71,7 @@ func most(u *offer.Usage) int64 {
 // What a job had in use of its devices is its own processes' alone, and the
 // most on one of them.
 func TestGPUUse(t *testing.T) {
-	state, _ := rack(3)
+	state, _ := idleGPUs(3)
 	stranger := exec.Command("sleep", "1000")
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
@@ -143,4 +143,39 @@ func TestGPUUseUnknown(t *testing.T) {
 	if o := eventually(t, q, plain.Token, is(offer.Completed)); o.Usage.GPUMaxMem != nil {
 		t.Errorf("without a GPU: %+v", o.Usage)
 	}
+}
+
+// A stall shows how busy the job's own GPUs are, also once another queue has taken the job
+// over.
+func TestStalledShowsGPUs(t *testing.T) {
+	state, _ := idleGPUs(3)
+	onStandIns(t, state+"busy 0 100\nbusy 1 97\nbusy 2 3\n", func(t *testing.T, r gpu.Reader, set func(string)) {
+		dir := t.TempDir()
+		q, p, stop := served(t, dir, r)
+		two, one, none := gpuJob(p, "exec sleep 600"), gpuJob(p, "exec sleep 600"), gpuJob(p, "exec sleep 600")
+		two.Shape.GPUs, none.Shape.GPUs = 2, 0
+		stalls := func(when string) {
+			t.Helper()
+			q.do(t.Context(), func() { q.allocator.devices.Rest = 0 })
+			for token, want := range map[string]string{two.Token: ", GPUs 97–100 % busy", one.Token: ", GPU 3 % busy", none.Token: " cores busy"} {
+				o := eventually(t, q, token, func(o offer.Observation) bool { return strings.HasPrefix(o.Reason, "stalled: ") })
+				if !strings.HasSuffix(o.Reason, want) || strings.Contains(o.Reason, "GPU") != (token != none.Token) {
+					t.Errorf("%s: %q, want %q", when, o.Reason, want)
+				}
+			}
+		}
+		for _, j := range []*providers.Job{&two, &one, &none} {
+			j.Watch = providers.Watch{StalledAfter: 4 * time.Second}
+			submitInside(t, q, p, *j)
+			eventually(t, q, j.Token, is(offer.Running))
+		}
+		stalls("its own")
+		stop()
+		q, _, _ = served(t, dir, r)
+		stalls("adopted")
+		for _, token := range []string{two.Token, one.Token, none.Token} {
+			q.do(t.Context(), func() { q.attempts.cancelOne(token, 0) })
+			eventually(t, q, token, ended)
+		}
+	})
 }

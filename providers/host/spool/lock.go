@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/muster-run/muster/providers/host/boot"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/process"
 )
 
@@ -37,7 +37,7 @@ func Lock(dir string) (*os.File, error) {
 	}
 	start, _ := process.StartTime(os.Getpid())
 	f.Truncate(0)
-	f.WriteAt([]byte(strconv.Itoa(os.Getpid())+" "+strconv.FormatUint(start, 10)+" "+boot.ID()+"\n"), 0)
+	f.WriteAt([]byte(strconv.Itoa(os.Getpid())+" "+strconv.FormatUint(start, 10)+" "+monotonic.ID()+"\n"), 0)
 	return f, nil
 }
 
@@ -46,7 +46,7 @@ func Lock(dir string) (*os.File, error) {
 func Holder(dir string) process.ID {
 	text, err := os.ReadFile(lockPath(dir))
 	f := strings.Fields(string(text))
-	if err != nil || len(f) < 3 || f[2] != boot.ID() {
+	if err != nil || len(f) < 3 || f[2] != monotonic.ID() {
 		return process.ID{}
 	}
 	pid, _ := strconv.Atoi(f[0])
@@ -65,9 +65,8 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// Remove takes a spool away, its lock last, for the process that holds it,
-// and the folders above it that are muster's, if nothing else lies in them.
-// What is not muster's stays where it is.
+// Remove deletes a spool for the process that holds its lock, the lock last, and muster's
+// folders above it if they are empty. It leaves the files of others.
 func Remove(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -87,7 +86,7 @@ func Remove(dir string) error {
 		_ = os.Remove(filepath.Dir(sock))
 	}
 	if os.Remove(dir) != nil {
-		return nil // something else lies there
+		return nil // the folder has other files
 	}
 	for up := filepath.Dir(dir); filepath.Base(up) == "queue" || strings.HasPrefix(filepath.Base(up), "muster"); up = filepath.Dir(up) {
 		if os.Remove(up) != nil {
@@ -100,7 +99,7 @@ func Remove(dir string) error {
 // ours reports whether a queue makes files of that name in its spool.
 func ours(name string) bool {
 	switch name {
-	case "log", "jobs", "secrets", "claims", "sock", "queue.err":
+	case "log", "jobs", "secrets", "claims", "sock", "queue.err", identityFile, identityFile + ".new":
 		return true
 	}
 	return strings.HasPrefix(name, "log.") || strings.HasPrefix(name, "wrapper-")

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/internal/kernel"
 )
 
 // Logs hands out log files and takes back those in which nothing was
@@ -17,19 +19,18 @@ type Logs struct {
 	spare map[string][]spareLog // by the folder of all logs of a workdir
 }
 
-// spareLog is an empty log that nobody else has open.
+// spareLog is an empty log that no job has open.
 type spareLog struct {
 	path string
 	f    *os.File
 }
 
-// maxSpareLogs bounds the empty logs kept for a workdir. It must be several
-// times what is given back at a time: a log that is removed costs the next
-// ones dearly, as ext4 without a journal looks at every inode of a group that
-// was freed in the last seconds before it hands one out.
+// maxSpareLogs bounds the empty logs kept for a workdir. It must be several times the number
+// returned at a time: each removed log makes new ones slow, because ext4 without a journal
+// searches every inode of a group that was freed in the last seconds.
 const maxSpareLogs = 256
 
-// Open makes the log at path; what an earlier start of the attempt said stays.
+// Open makes the log at path, or keeps the log of an earlier start of the attempt.
 func (l *Logs) Open(path string) (*os.File, error) {
 	dir := filepath.Dir(filepath.Dir(path))
 	l.mu.Lock()
@@ -41,9 +42,9 @@ func (l *Logs) Open(path string) (*os.File, error) {
 	l.mu.Unlock()
 	if s.f != nil {
 		// Not over a log that is there already.
-		err := unix.Renameat2(unix.AT_FDCWD, s.path, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+		err := kernel.Rename(s.path, path)
 		if errors.Is(err, unix.ENOENT) && os.MkdirAll(filepath.Dir(path), 0o777) == nil {
-			err = unix.Renameat2(unix.AT_FDCWD, s.path, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+			err = kernel.Rename(s.path, path)
 		}
 		if err == nil {
 			return s.f, nil
@@ -78,7 +79,7 @@ func (l *Logs) Done(path string) {
 	dir := filepath.Dir(filepath.Dir(path))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.spare[dir]) >= maxSpareLogs || !alone(f) {
+	if len(l.spare[dir]) >= maxSpareLogs || !kernel.Alone(f) {
 		f.Close()
 		os.Remove(path)
 		return
@@ -87,16 +88,6 @@ func (l *Logs) Done(path string) {
 		l.spare = map[string][]spareLog{}
 	}
 	l.spare[dir] = append(l.spare[dir], spareLog{path: path, f: f})
-}
-
-// alone reports whether nobody else has a file open: a process that left its
-// job could still write there. fcntl(2), F_SETLEASE.
-func alone(f *os.File) bool {
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-		return false
-	}
-	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
-	return err == nil
 }
 
 // Clear removes the empty logs.

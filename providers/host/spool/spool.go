@@ -1,5 +1,5 @@
 // Package spool finds the directory of a user's queue on this machine, and
-// what lies in it by name.
+// names the files in it.
 package spool
 
 import (
@@ -15,16 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Env names a spool outright, for tests and for machines whose disks
-// muster judges wrongly. It must lie on a local disk.
+// Env names a spool outright, for tests and for machines whose disks muster judges wrongly. It
+// must be on a local disk.
 const Env = "MUSTER_SPOOL"
 
-// Dir is the directory of this user's queue on this machine. It lies on a
-// local disk: under $XDG_STATE_HOME if that is one that can be written to, else
-// in /var/tmp. One that is there already stays, wherever it is: jobs may be in it.
+// Dir is the directory of this user's queue on this machine. It is on a local disk: under
+// $XDG_STATE_HOME if that is a writable one, else in /var/tmp. An existing one stays in place:
+// it may have jobs.
 func Dir() (string, error) {
 	if dir := os.Getenv(Env); dir != "" {
-		return legible(filepath.Abs(dir))
+		return validPath(filepath.Abs(dir))
 	}
 	name := filepath.Join("queue", machineName())
 	private := filepath.Join("/var/tmp", "muster-"+strconv.Itoa(os.Getuid()))
@@ -34,18 +34,18 @@ func Dir() (string, error) {
 			return "", fmt.Errorf("spool: %w", err)
 		}
 	}
-	return legible(filepath.Join(base, name), nil)
+	return validPath(filepath.Join(base, name), nil)
 }
 
-// legible refuses a path that would be written down as another one.
-func legible(path string, err error) (string, error) {
+// validPath refuses a path that JSON would change.
+func validPath(path string, err error) (string, error) {
 	if err == nil && !utf8.ValidString(path) {
 		return "", fmt.Errorf("spool: the path %q is not UTF-8; set %s to one that is", path, Env)
 	}
 	return path, err
 }
 
-// stateHome is the folder for what programs of this user keep, "" if there is none.
+// stateHome is the folder for the state of this user's programs, "" if there is none.
 func stateHome() string {
 	state := os.Getenv("XDG_STATE_HOME")
 	if filepath.IsAbs(state) { // XDG Base Directory Specification 0.8: relative paths are invalid
@@ -57,8 +57,8 @@ func stateHome() string {
 	return ""
 }
 
-// choose is where a spool of this name lies: muster's part of the state home, or
-// the private folder.
+// choose is the folder for a spool of this name: muster's part of the state home, or the
+// private folder.
 func choose(state, private, name string) string {
 	if state == "" || !onLocalDisk(state) {
 		return private
@@ -78,8 +78,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// canMake reports whether a folder could be made, as far as the nearest one
-// that exists tells.
+// canMake reports whether a folder could be made, judging by the nearest one that exists.
 func canMake(dir string) bool {
 	for {
 		info, err := os.Stat(dir)
@@ -94,7 +93,7 @@ func canMake(dir string) bool {
 	}
 }
 
-// machineName tells machines apart that share a home: host name and machine id.
+// machineName distinguishes machines that share a home, by host name and machine id.
 func machineName() string {
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
@@ -132,7 +131,7 @@ func onLocalDisk(dir string) bool {
 	}
 }
 
-// Private makes dir for this user alone, and refuses one that is not.
+// Private makes dir for this user alone, and refuses a folder that others can use.
 func Private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -147,7 +146,7 @@ func Private(dir string) error {
 	return nil
 }
 
-// notPrivate is why a folder is not one of this user alone, and what to do.
+// notPrivate is why others can use a folder, and what to do.
 func notPrivate(dir string, st unix.Stat_t) string {
 	switch {
 	case int(st.Uid) != os.Getuid():
@@ -164,9 +163,9 @@ func notPrivate(dir string, st unix.Stat_t) string {
 func Elsewhere(backend string) string {
 	block := fmt.Sprintf("name a directory on a local disk as spool in the block of backend.%s", backend)
 	if strings.HasPrefix(backend, "local.") {
-		return fmt.Sprintf("Put that right, or name another directory on a local disk, for every muster command alike: export %s=$HOME/.muster-queue. Or %s.", Env, block)
+		return fmt.Sprintf("Fix that, or name another directory on a local disk, for every muster command alike: export %s=$HOME/.muster-queue. Or %s.", Env, block)
 	}
-	return "Put that right, or " + block + "."
+	return "Fix that, or " + block + "."
 }
 
 // maxSocketPath leaves room below the 108 bytes of sockaddr_un. unix(7).

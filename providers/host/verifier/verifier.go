@@ -1,6 +1,6 @@
-// Package verifier verifies outputs in a process of its own: this program,
-// started again. It can be ended at any instant, whatever the outputs are, and
-// it ends when whoever asked is gone.
+// Package verifier verifies outputs in a separate process, which is this
+// program started again. The process can be ended at any time, whatever the
+// outputs contain, and ends when its parent is gone.
 package verifier
 
 import (
@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/internal/kernel"
+	"github.com/muster-run/muster/internal/ulimit"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/verify"
@@ -28,20 +29,20 @@ import (
 // Mode are the arguments with which a program serves Main.
 var Mode = []string{"provider", "verify"}
 
-// A Share is what the verifying process gets of the machine.
+// A Share is the verifying process's share of the machine.
 type Share struct {
 	CPUs  int  // 0 = one
-	Umask *int // for what a verify command writes; nil = as it is
+	Umask *int // for the output of a verify command; nil = as it is
 }
 
 // ready says that this program serves Mode.
 var ready atomic.Bool
 
-// Enable says that the program serves Mode. In one that does not, such as a
-// test's, Run verifies in a goroutine, which it leaves behind at the bound.
+// Enable says that the program serves Mode. In a program that does not, such as a test, Run
+// verifies in a goroutine, which it abandons at the bound.
 func Enable() { ready.Store(true) }
 
-// order is what the process is asked for.
+// order is the request to the process.
 type order struct {
 	Task  verify.Task
 	Umask int // -1 = as it is
@@ -53,12 +54,11 @@ type found struct {
 	All    *verify.Result
 }
 
-// slack is how long the process may take, past the bounds of its outputs, to
-// say what it found.
+// slack is how long the process may take, past the bounds of its outputs, to answer.
 const slack = 5 * time.Second
 
-// Run verifies what a task names within its bounds; what is not verified then,
-// or when ctx ends, is told as unverified. Light tasks are done in this process.
+// Run verifies a task's outputs within its bounds; outputs that are not verified by then, or
+// when ctx ends, are reported as unverified. Light tasks run in this process.
 func Run(ctx context.Context, t verify.Task, s Share) verify.Result {
 	if t.Light() {
 		if r, ok := t.RunLight(ctx); ok {
@@ -89,19 +89,20 @@ func beside(ctx context.Context, t verify.Task) verify.Result {
 // inProcess verifies in a process that leads a session of its own.
 func inProcess(ctx context.Context, t verify.Task, s Share) verify.Result {
 	cmd := exec.Command(self(), Mode...)
-	cmd.Args[0] = os.Args[0] // what it is called in ps
+	cmd.Args[0] = os.Args[0] // its name in ps
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(max(s.CPUs, 1)))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, inErr := cmd.StdinPipe()
 	out, outErr := cmd.StdoutPipe()
-	if err := errors.Join(inErr, outErr); err != nil {
+	said, saidErr := cmd.StderrPipe()
+	if err := errors.Join(inErr, outErr, saidErr); err != nil {
 		return t.Ended(nil, fmt.Errorf("verification: %w", err))
 	}
 	if err := cmd.Start(); err != nil {
 		return t.Ended(nil, fmt.Errorf("start verification: %w", err))
 	}
-	answer := make(chan verify.Result, 1)
+	answer := make(chan reply, 1)
 	go func() {
 		defer in.Close() // held open: its end is how the process hears that we are gone
 		o := order{Task: t, Umask: -1}
@@ -109,31 +110,45 @@ func inProcess(ctx context.Context, t verify.Task, s Share) verify.Result {
 			o.Umask = *s.Umask
 		}
 		err := gob.NewEncoder(in).Encode(&o)
-		answer <- collect(out, t, err)
+		r, err := collect(out, err)
+		if err != nil {
+			err = fmt.Errorf("%w%s", err, ulimit.LastWord(said))
+		}
+		answer <- reply{r, err}
 	}()
 	select {
-	case r := <-answer:
+	case a := <-answer:
 		end(cmd)
-		return r
+		return a.result(t, a.died)
 	case <-ctx.Done():
 	}
 	end(cmd)
 	select {
-	case r := <-answer: // what it had said
-		if r.Unverified == died {
-			r.Unverified = ""
-		}
-		return t.Ended(r.Outputs, context.Cause(ctx))
+	case a := <-answer: // its output so far
+		return a.result(t, context.Cause(ctx))
 	case <-time.After(slack): // a disk that hangs holds it
 		return t.Ended(nil, context.Cause(ctx))
 	}
 }
 
-// died is what is said of a process that ended without its last word.
-const died = "the process that verified it was killed"
+// reply is the answer of the process, or as much of it as it gave before it ended.
+type reply struct {
+	found verify.Result
+	died  error
+}
+
+func (a reply) result(t verify.Task, why error) verify.Result {
+	if a.died == nil {
+		return a.found
+	}
+	return t.Ended(a.found.Outputs, why)
+}
+
+// errDied is the error of a process that ended without an answer.
+var errDied = errors.New("the process that verified it ended")
 
 // collect reads the answer to its end.
-func collect(out io.Reader, t verify.Task, err error) verify.Result {
+func collect(out io.Reader, err error) (verify.Result, error) {
 	var done []offer.Output
 	d := gob.NewDecoder(out)
 	for err == nil {
@@ -142,16 +157,16 @@ func collect(out io.Reader, t verify.Task, err error) verify.Result {
 			break
 		}
 		if f.All != nil {
-			return *f.All
+			return *f.All, nil
 		}
 		if f.Output != nil {
 			done = append(done, *f.Output)
 		}
 	}
-	return t.Ended(done, errors.New(died))
+	return verify.Result{Outputs: done}, errDied
 }
 
-// end kills what is left of the session and reaps its leader.
+// end kills the rest of the session and reaps its leader.
 func end(cmd *exec.Cmd) {
 	const look, patience = 20 * time.Millisecond, 2 * time.Second
 	sid := cmd.Process.Pid
@@ -167,12 +182,12 @@ func end(cmd *exec.Cmd) {
 			break
 		}
 	}
-	go cmd.Wait() // one that hangs in the kernel goes when it can
+	go cmd.Wait() // one that hangs in the kernel ends when it can
 }
 
 func self() string {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe" // also after the file was replaced by a newer one
+	if kernel.Self != "" {
+		return kernel.Self
 	}
 	path, err := os.Executable()
 	if err != nil {
@@ -184,8 +199,8 @@ func self() string {
 // niceness is that of a verifying process: setpriority(2).
 const niceness = 5
 
-// Main is what a program does in Mode: it reads an order on its standard
-// input, answers on its standard output, and ends at once when its input does.
+// Main is the program in Mode: it reads an order on its standard input, answers on its
+// standard output, and ends at once when its input does.
 func Main() int {
 	var o order
 	in := gob.NewDecoder(os.Stdin)
@@ -198,7 +213,8 @@ func Main() int {
 		endSession()
 		os.Exit(1)
 	}()
-	// A scheduler sends TERM to every process of a job; whoever asked decides.
+	// A scheduler sends TERM to every process of a job; the process that started this one
+	// decides.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	unix.Setpriority(unix.PRIO_PGRP, 0, niceness) // jobs go first
 	if o.Umask >= 0 {
@@ -212,7 +228,7 @@ func Main() int {
 	return 0
 }
 
-// endSession kills what a verify command has started.
+// endSession kills the processes of a verify command.
 func endSession() {
 	for _, pid := range process.All() {
 		if s, alive := process.Session(pid); alive && s == os.Getpid() {

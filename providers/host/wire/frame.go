@@ -1,5 +1,5 @@
-// Package wire is how a queue is spoken to: questions and answers on one
-// connection, and the link and the server at its two ends.
+// Package wire is the protocol between a queue and its clients: requests and
+// answers on one connection, with both ends.
 package wire
 
 import (

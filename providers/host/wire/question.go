@@ -8,9 +8,9 @@ import (
 	"github.com/muster-run/muster/providers/host/machine"
 )
 
-// What is asked, by the bodies of the questions.
+// The bodies of the questions.
 type (
-	// Submission is what travels to the queue.
+	// Submission is jobs on their way to the queue.
 	Submission struct {
 		Place   machine.Place      `json:"place"`
 		Fence   uint64             `json:"fence"`
@@ -20,7 +20,7 @@ type (
 		// Secrets travel apart: they are in no specification and in no log.
 		Secrets map[string][]providers.EnvVar `json:"secrets,omitempty"`
 	}
-	// Find asks what is known of tokens.
+	// Find asks for the state of tokens.
 	Find struct {
 		Place  machine.Place `json:"place"`
 		Tokens []string      `json:"tokens"`
@@ -48,7 +48,7 @@ type (
 		Place   machine.Place           `json:"place"`
 		Request providers.RemoveRequest `json:"request"`
 	}
-	// Clean forgets what has ended; the place's own has been heard of.
+	// Clean forgets ended jobs; the place's own count as acknowledged.
 	Clean struct {
 		Place machine.Place `json:"place"`
 	}

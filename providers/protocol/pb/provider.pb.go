@@ -520,7 +520,8 @@ type Capabilities struct {
 	Remote        bool                   `protobuf:"varint,9,opt,name=remote,proto3" json:"remote,omitempty"`
 	HostQueue     bool                   `protobuf:"varint,10,opt,name=host_queue,json=hostQueue,proto3" json:"host_queue,omitempty"`
 	FeedSlots     int64                  `protobuf:"varint,11,opt,name=feed_slots,json=feedSlots,proto3" json:"feed_slots,omitempty"`
-	Holds         bool                   `protobuf:"varint,55,opt,name=holds,proto3" json:"holds,omitempty"`
+	Holds         bool                   `protobuf:"varint,55,opt,name=holds,proto3" json:"holds,omitempty"`  // a Control with tokens holds single queued jobs
+	Guard         bool                   `protobuf:"varint,301,opt,name=guard,proto3" json:"guard,omitempty"` // Job.guard and Job.move_aside are applied before a job starts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -635,6 +636,13 @@ func (x *Capabilities) GetFeedSlots() int64 {
 func (x *Capabilities) GetHolds() bool {
 	if x != nil {
 		return x.Holds
+	}
+	return false
+}
+
+func (x *Capabilities) GetGuard() bool {
+	if x != nil {
+		return x.Guard
 	}
 	return false
 }
@@ -1208,6 +1216,9 @@ type Pool struct {
 	Home          []byte                 `protobuf:"bytes,28,opt,name=home,proto3" json:"home,omitempty"`
 	Filesystem    string                 `protobuf:"bytes,29,opt,name=filesystem,proto3" json:"filesystem,omitempty"`
 	Facts         []*Fact                `protobuf:"bytes,30,rep,name=facts,proto3" json:"facts,omitempty"`
+	Queue         string                 `protobuf:"bytes,380,opt,name=queue,proto3" json:"queue,omitempty"`                      // identity of what keeps its jobs; "": none yet
+	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
+	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1452,6 +1463,27 @@ func (x *Pool) GetFacts() []*Fact {
 	return nil
 }
 
+func (x *Pool) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *Pool) GetSubmitBy() string {
+	if x != nil {
+		return x.SubmitBy
+	}
+	return ""
+}
+
+func (x *Pool) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
 type PoolsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -1673,6 +1705,7 @@ type Quote struct {
 	MaxJobs       int64                  `protobuf:"varint,13,opt,name=max_jobs,json=maxJobs,proto3" json:"max_jobs,omitempty"`       // where it is not the pool's; -1: no limit
 	MaxSubmit     int64                  `protobuf:"varint,14,opt,name=max_submit,json=maxSubmit,proto3" json:"max_submit,omitempty"` // likewise
 	Shut          bool                   `protobuf:"varint,15,opt,name=shut,proto3" json:"shut,omitempty"`                            // it takes nothing of this user's, whatever its shape
+	SubmitBy      string                 `protobuf:"bytes,16,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"`     // of max_submit
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1810,6 +1843,13 @@ func (x *Quote) GetShut() bool {
 		return x.Shut
 	}
 	return false
+}
+
+func (x *Quote) GetSubmitBy() string {
+	if x != nil {
+		return x.SubmitBy
+	}
+	return ""
 }
 
 type QuoteRequest struct {
@@ -2513,6 +2553,7 @@ type Output struct {
 	Shared        bool                   `protobuf:"varint,7,opt,name=shared,proto3" json:"shared,omitempty"`
 	VerifyTimeout int64                  `protobuf:"varint,75,opt,name=verify_timeout,json=verifyTimeout,proto3" json:"verify_timeout,omitempty"`   // ns; 0: by the job's walltime
 	VerifyMaxSize int64                  `protobuf:"varint,76,opt,name=verify_max_size,json=verifyMaxSize,proto3" json:"verify_max_size,omitempty"` // bytes read and unpacked; 0: by the timeout
+	Metrics       []*Metric              `protobuf:"bytes,340,rep,name=metrics,proto3" json:"metrics,omitempty"`                                    // read by a Verify with open
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2608,6 +2649,13 @@ func (x *Output) GetVerifyMaxSize() int64 {
 		return x.VerifyMaxSize
 	}
 	return 0
+}
+
+func (x *Output) GetMetrics() []*Metric {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
 }
 
 type Metric struct {
@@ -3202,6 +3250,7 @@ type Job struct {
 	Smoke         bool                   `protobuf:"varint,27,opt,name=smoke,proto3" json:"smoke,omitempty"`
 	ResultHash    string                 `protobuf:"bytes,28,opt,name=result_hash,json=resultHash,proto3" json:"result_hash,omitempty"`
 	MoveAside     []byte                 `protobuf:"bytes,29,opt,name=move_aside,json=moveAside,proto3" json:"move_aside,omitempty"`
+	ImageBytes    *Recorded              `protobuf:"bytes,342,opt,name=image_bytes,json=imageBytes,proto3" json:"image_bytes,omitempty"` // of the image in the result hash; absent: nothing is compared
 	Watch         *Watch                 `protobuf:"bytes,90,opt,name=watch,proto3" json:"watch,omitempty"`
 	Umask         *uint32                `protobuf:"varint,75,opt,name=umask,proto3,oneof" json:"umask,omitempty"` // absent: that of the process that starts the job
 	Guard         *Guard                 `protobuf:"bytes,40,opt,name=guard,proto3" json:"guard,omitempty"`
@@ -3438,6 +3487,13 @@ func (x *Job) GetResultHash() string {
 func (x *Job) GetMoveAside() []byte {
 	if x != nil {
 		return x.MoveAside
+	}
+	return nil
+}
+
+func (x *Job) GetImageBytes() *Recorded {
+	if x != nil {
+		return x.ImageBytes
 	}
 	return nil
 }
@@ -3679,6 +3735,7 @@ type Submitted struct {
 	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`                  // not set: accepted
 	Stage         string                 `protobuf:"bytes,70,opt,name=stage,proto3" json:"stage,omitempty"`                 // as in Observation
 	HeldBy        string                 `protobuf:"bytes,71,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"` // as in Observation
+	Queue         string                 `protobuf:"bytes,380,opt,name=queue,proto3" json:"queue,omitempty"`                // as in Pool
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3744,6 +3801,13 @@ func (x *Submitted) GetStage() string {
 func (x *Submitted) GetHeldBy() string {
 	if x != nil {
 		return x.HeldBy
+	}
+	return ""
+}
+
+func (x *Submitted) GetQueue() string {
+	if x != nil {
+		return x.Queue
 	}
 	return ""
 }
@@ -3889,19 +3953,20 @@ func (x *FindReply) GetObservations() []*Observation {
 }
 
 type OutputFound struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Path          []byte                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
-	Size          int64                  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
-	Digest        string                 `protobuf:"bytes,4,opt,name=digest,proto3" json:"digest,omitempty"`
-	Mtime         int64                  `protobuf:"varint,5,opt,name=mtime,proto3" json:"mtime,omitempty"`
-	Inode         uint64                 `protobuf:"varint,6,opt,name=inode,proto3" json:"inode,omitempty"`
-	Files         int64                  `protobuf:"varint,7,opt,name=files,proto3" json:"files,omitempty"`
-	Verdict       string                 `protobuf:"bytes,8,opt,name=verdict,proto3" json:"verdict,omitempty"`
-	Ok            bool                   `protobuf:"varint,9,opt,name=ok,proto3" json:"ok,omitempty"`
-	Ctime         int64                  `protobuf:"varint,45,opt,name=ctime,proto3" json:"ctime,omitempty"` // 0: unknown
-	Present       bool                   `protobuf:"varint,46,opt,name=present,proto3" json:"present,omitempty"`
-	Unverified    bool                   `protobuf:"varint,75,opt,name=unverified,proto3" json:"unverified,omitempty"` // its verification was ended before it came to a verdict
+	state         protoimpl.MessageState  `protogen:"open.v1"`
+	Name          string                  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Path          []byte                  `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	Size          int64                   `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	Digest        string                  `protobuf:"bytes,4,opt,name=digest,proto3" json:"digest,omitempty"`
+	Mtime         int64                   `protobuf:"varint,5,opt,name=mtime,proto3" json:"mtime,omitempty"`
+	Inode         uint64                  `protobuf:"varint,6,opt,name=inode,proto3" json:"inode,omitempty"`
+	Files         int64                   `protobuf:"varint,7,opt,name=files,proto3" json:"files,omitempty"`
+	Verdict       string                  `protobuf:"bytes,8,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	Ok            bool                    `protobuf:"varint,9,opt,name=ok,proto3" json:"ok,omitempty"`
+	Ctime         int64                   `protobuf:"varint,45,opt,name=ctime,proto3" json:"ctime,omitempty"` // 0: unknown
+	Present       bool                    `protobuf:"varint,46,opt,name=present,proto3" json:"present,omitempty"`
+	Unverified    bool                    `protobuf:"varint,75,opt,name=unverified,proto3" json:"unverified,omitempty"`                                                                     // its verification was ended before it came to a verdict
+	Metrics       map[string]*MetricFound `protobuf:"bytes,341,rep,name=metrics,proto3" json:"metrics,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // those that a Verify was asked for
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4018,6 +4083,13 @@ func (x *OutputFound) GetUnverified() bool {
 		return x.Unverified
 	}
 	return false
+}
+
+func (x *OutputFound) GetMetrics() map[string]*MetricFound {
+	if x != nil {
+		return x.Metrics
+	}
+	return nil
 }
 
 type MetricFound struct {
@@ -4182,7 +4254,10 @@ type Observation struct {
 	Inputs        map[string]string       `protobuf:"bytes,45,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // digests of inputs whose producers had not ended at submission
 	Stage         string                  `protobuf:"bytes,70,opt,name=stage,proto3" json:"stage,omitempty"`                                                                             // of a queued job: "accepted", "submitted", "released"; "" = not said
 	HeldBy        string                  `protobuf:"bytes,71,opt,name=held_by,json=heldBy,proto3" json:"held_by,omitempty"`                                                             // of a queued job: "user", "admin", "scheduler"; "" = nobody
+	Queues        []string                `protobuf:"bytes,380,rep,name=queues,proto3" json:"queues,omitempty"`                                                                          // of an absent job: identities of all that were asked, as in Pool
+	Cause         string                  `protobuf:"bytes,302,opt,name=cause,proto3" json:"cause,omitempty"`                                                                            // of a queued job "campaign_held", "job_held"; of a cancelled one "blocked"; of a failed one "phase_stopped"; "" = none
 	Got           *Shape                  `protobuf:"bytes,50,opt,name=got,proto3" json:"got,omitempty"`                                                                                 // what the launch was given; absent is what was asked for
+	Rental        *Rental                 `protobuf:"bytes,51,opt,name=rental,proto3" json:"rental,omitempty"`                                                                           // the machine that is rented for it; absent: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4385,11 +4460,108 @@ func (x *Observation) GetHeldBy() string {
 	return ""
 }
 
+func (x *Observation) GetQueues() []string {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
+func (x *Observation) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
 func (x *Observation) GetGot() *Shape {
 	if x != nil {
 		return x.Got
 	}
 	return nil
+}
+
+func (x *Observation) GetRental() *Rental {
+	if x != nil {
+		return x.Rental
+	}
+	return nil
+}
+
+type Rental struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`         // the provider's own
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`     // what it is: "1× RTX 4090"
+	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`  // when it came to be what status says; 0 = not told
+	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`     // USD an hour, a decimal; "" = not known
+	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"` // "running", "stopped", "deleting", "released"; "" = rented
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rental) Reset() {
+	*x = Rental{}
+	mi := &file_provider_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rental) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rental) ProtoMessage() {}
+
+func (x *Rental) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rental.ProtoReflect.Descriptor instead.
+func (*Rental) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Rental) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Rental) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Rental) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *Rental) GetRate() string {
+	if x != nil {
+		return x.Rate
+	}
+	return ""
+}
+
+func (x *Rental) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
 }
 
 type WatchRequest struct {
@@ -4404,7 +4576,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4416,7 +4588,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4429,7 +4601,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -4471,7 +4643,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4483,7 +4655,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4496,7 +4668,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Note) GetKind() string {
@@ -4534,7 +4706,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4546,7 +4718,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4559,7 +4731,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -4604,7 +4776,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4616,7 +4788,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4629,7 +4801,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -4685,7 +4857,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4697,7 +4869,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4710,7 +4882,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Outcome) GetId() string {
@@ -4743,7 +4915,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4755,7 +4927,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4768,7 +4940,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -4794,7 +4966,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4806,7 +4978,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4819,7 +4991,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -4886,7 +5058,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4898,7 +5070,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4911,7 +5083,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 type LogsRequest struct {
@@ -4930,7 +5102,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4942,7 +5114,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4955,7 +5127,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -5026,7 +5198,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5038,7 +5210,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5051,7 +5223,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -5080,7 +5252,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5092,7 +5264,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5105,7 +5277,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -5145,7 +5317,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5157,7 +5329,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5170,7 +5342,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -5199,7 +5371,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5211,7 +5383,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5224,7 +5396,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -5302,7 +5474,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5314,7 +5486,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5327,7 +5499,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -5355,7 +5527,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5367,7 +5539,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5380,7 +5552,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -5414,7 +5586,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5426,7 +5598,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5439,7 +5611,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -5469,7 +5641,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5481,7 +5653,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5494,7 +5666,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -5541,7 +5713,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5553,7 +5725,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5566,7 +5738,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -5590,7 +5762,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5602,7 +5774,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5615,7 +5787,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -5671,7 +5843,7 @@ type Rename struct {
 
 func (x *Rename) Reset() {
 	*x = Rename{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5683,7 +5855,7 @@ func (x *Rename) String() string {
 func (*Rename) ProtoMessage() {}
 
 func (x *Rename) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5696,7 +5868,7 @@ func (x *Rename) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename.ProtoReflect.Descriptor instead.
 func (*Rename) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Rename) GetFrom() []byte {
@@ -5721,7 +5893,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5733,7 +5905,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5746,7 +5918,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 type ReleaseRequest struct {
@@ -5759,7 +5931,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +5943,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +5956,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -5810,7 +5982,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5822,7 +5994,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5835,7 +6007,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -5858,7 +6030,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5870,7 +6042,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5883,7 +6055,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -5921,7 +6093,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5933,7 +6105,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5946,7 +6118,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -5994,7 +6166,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6006,7 +6178,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6019,7 +6191,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -6045,7 +6217,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6057,7 +6229,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6070,7 +6242,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{76}
+	return file_provider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -6118,7 +6290,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04many\x18\x02 \x01(\bR\x04many\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12/\n" +
-	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xce\x02\n" +
+	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xe5\x02\n" +
 	"\fCapabilities\x12\x16\n" +
 	"\x06arrays\x18\x01 \x01(\bR\x06arrays\x12\"\n" +
 	"\fdependencies\x18\x02 \x01(\bR\fdependencies\x12\x18\n" +
@@ -6136,7 +6308,8 @@ const file_provider_proto_rawDesc = "" +
 	" \x01(\bR\thostQueue\x12\x1d\n" +
 	"\n" +
 	"feed_slots\x18\v \x01(\x03R\tfeedSlots\x12\x14\n" +
-	"\x05holds\x187 \x01(\bR\x05holds\"\xfc\x03\n" +
+	"\x05holds\x187 \x01(\bR\x05holds\x12\x15\n" +
+	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xfc\x03\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
@@ -6189,7 +6362,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xc2\x06\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\x8a\a\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -6226,7 +6399,10 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"filesystem\x18\x1d \x01(\tR\n" +
 	"filesystem\x12.\n" +
-	"\x05facts\x18\x1e \x03(\v2\x18.muster.provider.v1.FactR\x05facts\"(\n" +
+	"\x05facts\x18\x1e \x03(\v2\x18.muster.provider.v1.FactR\x05facts\x12\x15\n" +
+	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
+	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
+	"\x04kind\x18  \x01(\tR\x04kind\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
@@ -6245,7 +6421,7 @@ const file_provider_proto_rawDesc = "" +
 	"\bwalltime\x18\b \x01(\x03R\bwalltime\x12\x18\n" +
 	"\aoptions\x18\t \x01(\tR\aoptions\x12\x14\n" +
 	"\x05smoke\x18\n" +
-	" \x01(\bR\x05smoke\"\xfd\x02\n" +
+	" \x01(\bR\x05smoke\"\x9a\x03\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
@@ -6263,7 +6439,8 @@ const file_provider_proto_rawDesc = "" +
 	"\bmax_jobs\x18\r \x01(\x03R\amaxJobs\x12\x1d\n" +
 	"\n" +
 	"max_submit\x18\x0e \x01(\x03R\tmaxSubmit\x12\x12\n" +
-	"\x04shut\x18\x0f \x01(\bR\x04shut\"[\n" +
+	"\x04shut\x18\x0f \x01(\bR\x04shut\x12\x1b\n" +
+	"\tsubmit_by\x18\x10 \x01(\tR\bsubmitBy\"[\n" +
 	"\fQuoteRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x121\n" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +
@@ -6316,7 +6493,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vVerifyCheck\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\acommand\x18\x02 \x01(\fR\acommand\x12\x12\n" +
-	"\x04file\x18\x03 \x01(\fR\x04file\"\x9c\x02\n" +
+	"\x04file\x18\x03 \x01(\fR\x04file\"\xd3\x02\n" +
 	"\x06Output\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
@@ -6326,7 +6503,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x06verify\x18\x06 \x03(\v2\x1f.muster.provider.v1.VerifyCheckR\x06verify\x12\x16\n" +
 	"\x06shared\x18\a \x01(\bR\x06shared\x12%\n" +
 	"\x0everify_timeout\x18K \x01(\x03R\rverifyTimeout\x12&\n" +
-	"\x0fverify_max_size\x18L \x01(\x03R\rverifyMaxSize\"\x92\x01\n" +
+	"\x0fverify_max_size\x18L \x01(\x03R\rverifyMaxSize\x125\n" +
+	"\ametrics\x18\xd4\x02 \x03(\v2\x1a.muster.provider.v1.MetricR\ametrics\"\x92\x01\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06output\x18\x02 \x01(\tR\x06output\x12\x12\n" +
@@ -6374,7 +6552,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05Watch\x12\x16\n" +
 	"\x06forbid\x18\x01 \x03(\tR\x06forbid\x12#\n" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\bR\x03end\"\xd1\b\n" +
+	"\x03end\x18\x03 \x01(\bR\x03end\"\x91\t\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -6409,7 +6587,9 @@ const file_provider_proto_rawDesc = "" +
 	"\vresult_hash\x18\x1c \x01(\tR\n" +
 	"resultHash\x12\x1d\n" +
 	"\n" +
-	"move_aside\x18\x1d \x01(\fR\tmoveAside\x12/\n" +
+	"move_aside\x18\x1d \x01(\fR\tmoveAside\x12>\n" +
+	"\vimage_bytes\x18\xd6\x02 \x01(\v2\x1c.muster.provider.v1.RecordedR\n" +
+	"imageBytes\x12/\n" +
 	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x12\x19\n" +
 	"\x05umask\x18K \x01(\rH\x00R\x05umask\x88\x01\x01\x12/\n" +
 	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guardB\b\n" +
@@ -6429,20 +6609,21 @@ const file_provider_proto_rawDesc = "" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x14\n" +
 	"\x05batch\x18\x03 \x01(\tR\x05batch\x122\n" +
 	"\x04jobs\x18\x04 \x03(\v2\x1e.muster.provider.v1.SubmissionR\x04jobs\x12\x16\n" +
-	"\x06holder\x18\x05 \x01(\tR\x06holder\"\x99\x01\n" +
+	"\x06holder\x18\x05 \x01(\tR\x06holder\"\xb0\x01\n" +
 	"\tSubmitted\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x16\n" +
 	"\x06handle\x18\x02 \x01(\tR\x06handle\x12/\n" +
 	"\x05error\x18\x03 \x01(\v2\x19.muster.provider.v1.ErrorR\x05error\x12\x14\n" +
 	"\x05stage\x18F \x01(\tR\x05stage\x12\x17\n" +
-	"\aheld_by\x18G \x01(\tR\x06heldBy\"F\n" +
+	"\aheld_by\x18G \x01(\tR\x06heldBy\x12\x15\n" +
+	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\"F\n" +
 	"\vSubmitReply\x127\n" +
 	"\aresults\x18\x01 \x03(\v2\x1d.muster.provider.v1.SubmittedR\aresults\"?\n" +
 	"\vFindRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06tokens\x18\x02 \x03(\tR\x06tokens\"P\n" +
 	"\tFindReply\x12C\n" +
-	"\fobservations\x18\x01 \x03(\v2\x1f.muster.provider.v1.ObservationR\fobservations\"\x9d\x02\n" +
+	"\fobservations\x18\x01 \x03(\v2\x1f.muster.provider.v1.ObservationR\fobservations\"\xc3\x03\n" +
 	"\vOutputFound\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\fR\x04path\x12\x12\n" +
@@ -6457,7 +6638,11 @@ const file_provider_proto_rawDesc = "" +
 	"\apresent\x18. \x01(\bR\apresent\x12\x1e\n" +
 	"\n" +
 	"unverified\x18K \x01(\bR\n" +
-	"unverified\"7\n" +
+	"unverified\x12G\n" +
+	"\ametrics\x18\xd5\x02 \x03(\v2,.muster.provider.v1.OutputFound.MetricsEntryR\ametrics\x1a[\n" +
+	"\fMetricsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
+	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\"7\n" +
 	"\vMetricFound\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\"\xba\x01\n" +
@@ -6469,7 +6654,7 @@ const file_provider_proto_rawDesc = "" +
 	"gpuSeconds\x12#\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
-	"\f_gpu_max_mem\"\xd3\a\n" +
+	"\f_gpu_max_mem\"\xb7\b\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -6495,15 +6680,24 @@ const file_provider_proto_rawDesc = "" +
 	"\aearlier\x18\x15 \x03(\v2\x1f.muster.provider.v1.ObservationR\aearlier\x12C\n" +
 	"\x06inputs\x18- \x03(\v2+.muster.provider.v1.Observation.InputsEntryR\x06inputs\x12\x14\n" +
 	"\x05stage\x18F \x01(\tR\x05stage\x12\x17\n" +
-	"\aheld_by\x18G \x01(\tR\x06heldBy\x12+\n" +
-	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x1a[\n" +
+	"\aheld_by\x18G \x01(\tR\x06heldBy\x12\x17\n" +
+	"\x06queues\x18\xfc\x02 \x03(\tR\x06queues\x12\x15\n" +
+	"\x05cause\x18\xae\x02 \x01(\tR\x05cause\x12+\n" +
+	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x122\n" +
+	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\x1a9\n" +
 	"\vInputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_exit\"l\n" +
+	"\x05_exit\"n\n" +
+	"\x06Rental\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x03R\x05since\x12\x12\n" +
+	"\x04rate\x18\x04 \x01(\tR\x04rate\x12\x16\n" +
+	"\x06status\x18\x05 \x01(\tR\x06status\"l\n" +
 	"\fWatchRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x18\n" +
@@ -6660,7 +6854,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -6712,38 +6906,40 @@ var file_provider_proto_goTypes = []any{
 	(*MetricFound)(nil),      // 47: muster.provider.v1.MetricFound
 	(*Usage)(nil),            // 48: muster.provider.v1.Usage
 	(*Observation)(nil),      // 49: muster.provider.v1.Observation
-	(*WatchRequest)(nil),     // 50: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 51: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 52: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 53: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 54: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 55: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 56: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 57: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 58: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 59: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 60: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 61: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 62: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 63: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 64: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 65: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 66: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 67: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 68: muster.provider.v1.RemoveRequest
-	(*Rename)(nil),           // 69: muster.provider.v1.Rename
-	(*RemoveReply)(nil),      // 70: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 71: muster.provider.v1.ReleaseRequest
-	(*CleanRequest)(nil),     // 72: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 73: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 74: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 75: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 76: muster.provider.v1.CleanReply
-	nil,                      // 77: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 78: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 79: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 80: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 81: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Rental)(nil),           // 50: muster.provider.v1.Rental
+	(*WatchRequest)(nil),     // 51: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 52: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 53: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 54: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 55: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 56: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 57: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 58: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 59: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 60: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 61: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 62: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 63: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 64: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 65: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 66: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 67: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 68: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 69: muster.provider.v1.RemoveRequest
+	(*Rename)(nil),           // 70: muster.provider.v1.Rename
+	(*RemoveReply)(nil),      // 71: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 72: muster.provider.v1.ReleaseRequest
+	(*CleanRequest)(nil),     // 73: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 74: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 75: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 76: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 77: muster.provider.v1.CleanReply
+	nil,                      // 78: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 79: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 80: muster.provider.v1.OutputFound.MetricsEntry
+	nil,                      // 81: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 82: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 83: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6753,7 +6949,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	77, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	78, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6771,89 +6967,94 @@ var file_provider_proto_depIdxs = []int32{
 	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
 	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
 	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	78, // 25: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
-	25, // 26: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
-	17, // 27: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
-	26, // 28: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
-	29, // 29: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
-	30, // 30: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
-	31, // 31: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
-	32, // 32: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
-	34, // 33: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
-	35, // 34: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
-	36, // 35: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	37, // 36: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	39, // 37: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
-	46, // 38: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
-	46, // 39: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
-	46, // 40: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
-	38, // 41: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	25, // 42: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	40, // 43: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 44: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	42, // 45: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	49, // 46: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	46, // 47: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	79, // 48: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	48, // 49: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	49, // 50: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	80, // 51: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	17, // 52: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
-	49, // 53: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	51, // 54: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 55: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	54, // 56: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	81, // 57: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	29, // 58: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	46, // 59: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	66, // 60: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	69, // 61: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
-	75, // 62: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	33, // 63: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	47, // 64: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 65: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 66: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 67: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 68: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 69: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	41, // 70: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	44, // 71: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	50, // 72: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	53, // 73: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	56, // 74: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	58, // 75: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	60, // 76: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	62, // 77: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	64, // 78: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	65, // 79: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	68, // 80: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	71, // 81: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	72, // 82: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	73, // 83: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 84: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 85: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 86: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 87: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 88: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	43, // 89: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	45, // 90: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	52, // 91: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	55, // 92: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	57, // 93: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	59, // 94: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	61, // 95: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	63, // 96: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	59, // 97: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	67, // 98: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	70, // 99: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	55, // 100: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	76, // 101: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	74, // 102: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	84, // [84:103] is the sub-list for method output_type
-	65, // [65:84] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	30, // 25: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
+	79, // 26: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	25, // 27: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
+	17, // 28: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
+	26, // 29: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
+	29, // 30: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
+	30, // 31: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
+	31, // 32: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
+	32, // 33: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
+	34, // 34: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
+	35, // 35: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
+	36, // 36: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
+	27, // 37: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
+	37, // 38: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
+	39, // 39: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
+	46, // 40: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
+	46, // 41: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
+	46, // 42: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
+	38, // 43: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	25, // 44: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	40, // 45: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 46: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	42, // 47: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	49, // 48: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	80, // 49: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
+	46, // 50: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	81, // 51: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	48, // 52: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	49, // 53: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	82, // 54: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	17, // 55: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
+	50, // 56: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
+	49, // 57: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	52, // 58: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 59: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	55, // 60: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	83, // 61: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	29, // 62: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	46, // 63: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	67, // 64: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	70, // 65: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
+	76, // 66: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	33, // 67: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	47, // 68: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	47, // 69: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 70: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 71: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 72: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 73: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 74: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	41, // 75: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	44, // 76: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	51, // 77: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	54, // 78: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	57, // 79: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	59, // 80: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	61, // 81: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	63, // 82: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	65, // 83: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	66, // 84: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	69, // 85: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	72, // 86: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	73, // 87: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	74, // 88: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 89: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 90: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 91: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 92: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 93: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	43, // 94: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	45, // 95: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	53, // 96: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	56, // 97: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	58, // 98: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	60, // 99: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	62, // 100: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	64, // 101: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	60, // 102: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	68, // 103: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	71, // 104: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	56, // 105: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	77, // 106: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	75, // 107: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	89, // [89:108] is the sub-list for method output_type
+	70, // [70:89] is the sub-list for method input_type
+	70, // [70:70] is the sub-list for extension type_name
+	70, // [70:70] is the sub-list for extension extendee
+	0,  // [0:70] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -6864,14 +7065,14 @@ func file_provider_proto_init() {
 	file_provider_proto_msgTypes[38].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[48].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[49].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[56].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[57].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   82,
+			NumMessages:   84,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

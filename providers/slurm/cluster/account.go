@@ -11,15 +11,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/units"
 )
 
-// Limits are slurmdbd's to tell, which may be away while slurmctld goes on to apply
-// them. So what was told last is kept in a file, for each cluster and user, and
-// stands in until slurmdbd answers again. That file is a cache: without it limits
-// are unknown then.
-
-// answers are sacctmgr's, as it printed them.
+// answers are the last answers of sacctmgr, as it printed them. They are kept in a
+// file for each cluster and user, and used while slurmdbd does not answer, as
+// slurmctld continues to apply the limits. The file is a cache: without it limits
+// are then unknown.
 type answers struct {
 	Asked   time.Time `json:"asked"`
 	QoS     string    `json:"qos"`
@@ -27,8 +26,8 @@ type answers struct {
 	Account string    `json:"account"` // the user's default one
 }
 
-// askLimits asks accounting for qos and associations. After a question that is not
-// answered the others are not asked: each may take a minute.
+// askLimits asks accounting for qos and associations. After a question without an
+// answer it asks no more: each may take a minute.
 func (c *Commands) askLimits(ctx context.Context) (a answers, err error) {
 	a.Asked = time.Now()
 	for _, q := range []struct {
@@ -48,8 +47,7 @@ func (c *Commands) askLimits(ctx context.Context) (a answers, err error) {
 	return a, nil
 }
 
-// limits are what accounting says of qos and associations, or said when it was
-// asked last.
+// limits reads qos and associations, or their last answers.
 func (s *Facts) limits(ctx context.Context, c *Commands, config map[string]string) {
 	a, err := c.askLimits(ctx)
 	away := err != nil && strings.Contains(config["AccountingStorageType"], "slurmdbd")
@@ -69,7 +67,7 @@ func (s *Facts) limits(ctx context.Context, c *Commands, config map[string]strin
 	s.Enforced = s.Enforced && err == nil
 }
 
-// keptLimits is the file of a cluster's limits, "" where they are not kept.
+// keptLimits is the file of a cluster's limits; "" = they are not kept.
 func (c *Commands) keptLimits(cluster string) string {
 	if c.Keep == "" || cluster == "" {
 		return ""
@@ -78,21 +76,13 @@ func (c *Commands) keptLimits(cluster string) string {
 	return filepath.Join(c.Keep, "limits-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// keep writes answers down, if it can.
+// keep writes answers to a file, if it can.
 func keep(file string, a answers) {
 	text, err := json.Marshal(a)
 	if err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(file), "limits-*.new")
-	if err != nil {
-		return
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if f.Close() == nil && err == nil {
-		os.Rename(f.Name(), file)
-	}
+	_ = atomicfile.WriteCache(file, text)
 }
 
 func kept(file string) (a answers, ok bool) {
@@ -103,8 +93,8 @@ func kept(file string) (a answers, ok bool) {
 	return a, err == nil && json.Unmarshal(text, &a) == nil && !a.Asked.IsZero()
 }
 
-// LimitsNote says that limits could not be asked, and which are used; "" where they
-// were.
+// LimitsNote says that accounting does not answer, and which limits are used; "" =
+// it does.
 func (s *Facts) LimitsNote() string {
 	switch {
 	case s.LimitsAway == "":
@@ -113,5 +103,5 @@ func (s *Facts) LimitsNote() string {
 		return "Slurm's accounting does not answer, and muster never saw its limits before: those of qos and accounts are not in this plan, so jobs may wait longer, or be refused (" + s.LimitsAway + ")"
 	}
 	return fmt.Sprintf("Slurm's accounting does not answer: the limits of qos and accounts are those of %s, %s ago (%s)",
-		s.LimitsOf.UTC().Format("2006-01-02 15:04 UTC"), units.FormatDuration(time.Since(s.LimitsOf).Round(time.Minute)), s.LimitsAway)
+		units.FormatTime(s.LimitsOf.UTC()), units.FormatDuration(time.Since(s.LimitsOf).Round(time.Minute)), s.LimitsAway)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Resumes is how long nodes of a partition may take to come up that a job of a
-// shape would be given now: they are powered down, and too few of those that
-// would do are up and have a core idle. 0 where none need to, or it is not told.
-// slurm.conf(5), ResumeTimeout; `sbatch --test-only` takes them for idle.
+// Resumes is how long the nodes of a partition may take to boot for a job of a
+// shape: they are powered down, and too few others are up with an idle core. 0 =
+// no node must boot, or it is unknown. slurm.conf(5), ResumeTimeout; `sbatch
+// --test-only` counts them as idle.
 func (s *Facts) Resumes(l *Partition, shape offer.Shape, constraint string) time.Duration {
 	ready, asleep := 0, 0
 	for _, n := range l.together(shape, constraint) {

@@ -38,10 +38,9 @@ func last(s string) string {
 	return s[len(s)-1:]
 }
 
-// Billing is the billing TRES of a job on a partition, in units of the site's, as Slurm reckons it from a partition's
-// weights; where there are none it is the number of cores. slurm.conf(5),
-// TRESBillingWeights; PriorityFlags, MAX_TRES: the largest of what a node
-// gives counts, and not the sum.
+// Billing is the billing TRES of a job on a partition, by the partition's weights;
+// without weights it is the number of cores. slurm.conf(5), TRESBillingWeights;
+// PriorityFlags, MAX_TRES: the largest TRES of a node counts, not the sum.
 func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 	nodes := max(shape.Nodes, 1)
 	cpus := max(shape.CPUs, nodes)
@@ -65,10 +64,10 @@ func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 	return int(sum)
 }
 
-// Given is what a job of a shape is given that shares its nodes: the memory that
-// is the default where it names none, and where a core may not have so much
-// (MaxMemPerCPU) as many cores as that takes, and no thread of a core alone. All
-// of it is charged. sbatch(1), --mem, --threads-per-core; seen on 22.05.
+// Given is what a job of a shape gets on shared nodes: the default memory if it
+// requests none, as many cores as its memory needs (MaxMemPerCPU), and whole
+// cores. All of it is charged. sbatch(1), --mem, --threads-per-core; seen on
+// 22.05.
 func (l *Partition) Given(shape offer.Shape) offer.Shape {
 	shape = shape.Given()
 	nodes := max(shape.Nodes, 1)
@@ -89,9 +88,9 @@ func (l *Partition) Given(shape offer.Shape) offer.Shape {
 	return shape
 }
 
-// OneThread is what a job is given that runs one thread on each core: a core for
-// each CPU that it asks for, with all of its threads, and the default memory of
-// one. sbatch(1), --hint; seen on 22.05.
+// OneThread is what a job gets that runs one thread per core: a core, with all its
+// threads, for each requested CPU, and the default memory of one. sbatch(1),
+// --hint; seen on 22.05.
 func (l *Partition) OneThread(shape offer.Shape) offer.Shape {
 	shape.CPUs = max(shape.CPUs, shape.Nodes, 1)
 	if shape.Memory == 0 {
@@ -101,9 +100,9 @@ func (l *Partition) OneThread(shape offer.Shape) offer.Shape {
 	return shape
 }
 
-// wholeCores reports whether jobs are given whole cores: all the threads of each,
-// which Slurm counts as CPUs. slurm.conf(5), SelectTypeParameters; with CR_CPU a
-// core's threads may be of several jobs.
+// wholeCores reports whether jobs get whole cores: all threads of each, which
+// Slurm counts as CPUs. slurm.conf(5), SelectTypeParameters; with CR_CPU two jobs
+// may share a core.
 func wholeCores(config map[string]string) bool {
 	text := strings.ToUpper(config["SelectTypeParameters"])
 	return strings.Contains(text, "CR_CORE") || strings.Contains(text, "CR_SOCKET")
@@ -122,9 +121,9 @@ func parseThreads(out string) map[string]int {
 	return by
 }
 
-// memoryOf takes over what a cluster's configuration says of memory for
-// partitions that say nothing of their own. Where memory is given out and
-// nothing is said of it, a job that names none has all of its node's.
+// memoryOf sets a partition's memory limits from the cluster's configuration where
+// it has none of its own. If memory is allocated and has no default, a job that
+// requests none gets all of its node's.
 func (l *Partition) memoryOf(config map[string]string) {
 	if l.maxMemCPU == 0 {
 		l.maxMemCPU = megabytes(config["MaxMemPerCPU"])
@@ -138,12 +137,11 @@ func (l *Partition) memoryOf(config map[string]string) {
 	}
 }
 
-// megabytes is a size that Slurm tells in MB, in bytes; 0 = none, or no limit.
+// megabytes is a size of Slurm's in MB, in bytes; 0 = none, or no limit.
 func megabytes(text string) int64 { return int64(number(text)) << 20 }
 
-// Whole is what a job of a shape is given that has its nodes for itself: all
-// their cores and GPUs, and the memory that it asks for. sbatch(1), --exclusive;
-// seen on 22.05.
+// Whole is what a job of a shape gets that has its nodes for itself: all cores and
+// GPUs, and the memory that it requests. sbatch(1), --exclusive; seen on 22.05.
 func (l *Partition) Whole(shape offer.Shape) offer.Shape {
 	nodes := max(shape.Nodes, 1)
 	gpus := 0

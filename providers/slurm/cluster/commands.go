@@ -1,17 +1,17 @@
-// Package cluster is what Slurm's commands answer: the queue and accounting by
-// rows, what a cluster says of its partitions and limits, why a job waits, and
-// what a refusal means. It keeps nothing of its own: what muster does with the
-// answers is package login's.
+// Package cluster runs Slurm's commands and parses their answers: the rows of
+// the queue and of accounting, partitions and limits, why a job waits, and what
+// a refusal means. It keeps no state and decides nothing about jobs.
 //
-// Slurm 22.05 is what this is held against, by recordings in testdata and by a
-// cluster; of 20.11 to 25.11 are texts that were published (versions_test.go).
-// Only fields that all of them have are asked for, by name, and what a version
-// does not tell is unknown and no failure.
+// Recordings in testdata and a real cluster test it against Slurm 22.05;
+// published texts test it against 20.11 to 25.11 (versions_test.go). It asks by
+// name, and only for fields that all these versions have. A value that a
+// version does not report is unknown, not an error.
 package cluster
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
 // Bounds of Slurm's commands. A missing slurm.conf hangs 60 s, a hung
@@ -37,10 +38,12 @@ const accountIDs = 500
 // Commands are Slurm's, run one at a time for one user. Their errors are of type
 // *providers.Error: of class unreachable where nothing is known of the outcome.
 type Commands struct {
+	Notation
 	runner Runner
 	Keep   string     // folder of what is kept for when accounting is away; "" = nowhere
 	User   string     // whose jobs and limits are asked for; not to be changed
 	lacks  []string   // fields that this sacct does not know
+	name   *string    // of the cluster; nil = it has not been asked
 	mu     sync.Mutex // one command at a time: nobody polls a controller to death
 	runs   atomic.Pointer[running]
 }
@@ -69,7 +72,37 @@ func (c *Commands) run(ctx context.Context, argv []string) (Result, error) {
 // New asks by a runner, of the jobs and the limits of a user.
 func New(r Runner, user string) *Commands { return &Commands{runner: r, User: user} }
 
-// ask runs a command that only looks.
+// Cluster is the ClusterName of slurm.conf(5), "" where the cluster does not tell
+// it. It is asked once: these commands are of one cluster.
+func (c *Commands) Cluster(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	name := c.name
+	c.mu.Unlock()
+	if name != nil {
+		return *name, nil
+	}
+	config, err := c.config(ctx)
+	if err != nil && scheduler.Heard(err) {
+		return "", nil
+	}
+	return config["ClusterName"], err
+}
+
+// config is what the controller says of how the cluster is configured.
+func (c *Commands) config(ctx context.Context) (map[string]string, error) {
+	out, err := c.told(ctx, askTimeout, "scontrol", "show", "config")
+	if err != nil {
+		return nil, err
+	}
+	config := parseConfig(string(out))
+	name := config["ClusterName"]
+	c.mu.Lock()
+	c.name = &name
+	c.mu.Unlock()
+	return config, nil
+}
+
+// ask runs a command that changes nothing.
 func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string) (Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +115,7 @@ func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string)
 	return r, nil
 }
 
-// told is ask for a command that must succeed.
+// told is the output of such a command, which must succeed.
 func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string) ([]byte, error) {
 	r, err := c.ask(ctx, limit, argv...)
 	if err != nil {
@@ -94,12 +127,11 @@ func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string
 	return r.Out, nil
 }
 
-// Queue is every job of this user that the controller knows, ended ones too
-// for as long as it does: one call for everything. squeue -j fails as a whole
-// for one id that was forgotten. Without -r it prints all elements of an array
-// that wait as one, with the reasons of all and the comment and the start of none:
-// seen on 22.05.
-func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
+// queue is every job of this user that the controller knows, ended ones too: one
+// call for everything. squeue -j fails as a whole for one forgotten id. Without -r
+// it prints the waiting elements of an array as one, without their comment and
+// start: seen on 22.05.
+func (c *Commands) queue(ctx context.Context) ([]QueueRow, error) {
 	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
 	if err != nil {
 		return nil, err
@@ -111,13 +143,13 @@ func (c *Commands) Queue(ctx context.Context) ([]QueueRow, error) {
 	return rows, nil
 }
 
-// AtOnce is how many of an array Slurm lets run at once: 0 = all, -1 = it knows of
-// no such array. Each of its records bears it, and squeue does not say it of
-// elements that stand for themselves.
+// AtOnce is how many elements of an array Slurm runs at once: 0 = all, -1 = it has
+// no such array. scontrol shows it in each record; squeue does not for elements
+// with a record of their own.
 func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 	out, err := c.told(ctx, askTimeout, "scontrol", "-o", "show", "job", array)
 	switch {
-	case err != nil && Gone(err):
+	case err != nil && isGone(err):
 		return -1, nil
 	case err != nil:
 		return -1, err
@@ -137,9 +169,9 @@ func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 	return -1, nil
 }
 
-// Account is what accounting has of some ids of jobs or arrays, steps too. Of an
+// account is what accounting has of some ids of jobs or arrays, steps too. Of an
 // error, what was read before it is returned.
-func (c *Commands) Account(ctx context.Context, ids []string) (rows []AccountRow, err error) {
+func (c *Commands) account(ctx context.Context, ids []string) (rows []AccountRow, err error) {
 	for part := range slices.Chunk(ids, accountIDs) {
 		more, unread, err := c.sacct(ctx, "-a", "-j", strings.Join(part, ","))
 		if err != nil {
@@ -198,15 +230,22 @@ func (c *Commands) drop(field string) bool {
 // allStates finds jobs that were never eligible, too. sacct(1), -s.
 const allStates = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"
 
-// Submit runs sbatch, the whole command line of it, to its end, whoever waits
-// for it, and returns the id. unclear says that the job may have been submitted
-// all the same; it goes with an error of class unreachable.
-func (c *Commands) Submit(ctx context.Context, argv []string) (id string, unclear bool, err error) {
+// Command is how a script is submitted, held or not.
+func (*Commands) Command(file string, held bool) []string {
+	argv := []string{"sbatch", Parsable}
+	if held {
+		argv = append(argv, "--hold", "--comment="+string(scheduler.Held))
+	}
+	return append(argv, file)
+}
+
+// Submit runs sbatch to its end, even if the caller has stopped waiting.
+func (c *Commands) Submit(ctx context.Context, script string, held bool) (id string, unclear bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer stop()
-	r, err := c.run(ctx, argv)
+	r, err := c.run(ctx, c.Command(script, held))
 	if err != nil {
 		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not come to an end", Detail: err.Error()}
 	}
@@ -225,46 +264,111 @@ func (c *Commands) Submit(ctx context.Context, argv []string) (id string, unclea
 	return "", e.Class == providers.Unreachable, e
 }
 
-// signalled is what a shell adds to the number of the signal that ended a
-// command: a site's own sbatch may be a script.
+// signalled is added by a shell to the number of the signal that ended a command:
+// a site's sbatch may be a script.
 const signalled = 128
 
-// misread is the status of an sbatch that cannot read its own command line, or
-// the #SBATCH lines: it has asked nobody. slurm_opt.c, exit(-1).
+// misread is the status of an sbatch that cannot read its command line or the
+// #SBATCH lines, and has submitted nothing. slurm_opt.c, exit(-1).
 const misread = 255
 
 func isID(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// Scontrol changes something of ours; args are those after the command's name.
-func (c *Commands) Scontrol(ctx context.Context, args ...string) error {
+// change runs scontrol on a job of the user; args follow the command's name.
+func (c *Commands) change(ctx context.Context, args ...string) error {
 	_, err := c.told(ctx, askTimeout, append([]string{"scontrol"}, args...)...)
+	if err == nil {
+		return nil
+	}
+	if gone, fixed := isGone(err), isUnchangeable(err); gone || fixed {
+		return &scheduler.Refusal{Err: err, Gone: gone, Unchangeable: fixed}
+	}
 	return err
 }
 
-// Cancel tells Slurm to end jobs: ids, or elements as "7_[0-3]". Ids that are
-// unknown or have ended are no error: some versions are silent about them, with
-// status 0, and some fail after they have ended the others.
-func (c *Commands) Cancel(ctx context.Context, ids []string) error { return c.cancel(ctx, ids) }
+// Hold keeps jobs from starting.
+func (c *Commands) Hold(ctx context.Context, jobs []scheduler.Jobs) error {
+	return c.change(ctx, "hold", strings.Join(idsOf(jobs), ","))
+}
 
-// CancelWaiting is Cancel for those of a name that have not started. A scancel
-// that chooses ends the whole of an array whose elements still stand in one
-// record, whichever are named: seen on 22.05. A hold gives those that are named
-// records of their own, and does nothing to what runs.
-func (c *Commands) CancelWaiting(ctx context.Context, name string, ids []string) error {
-	var elements []string
-	for _, id := range ids {
-		if strings.Contains(id, "_") {
-			elements = append(elements, id)
+// Release releases held jobs.
+func (c *Commands) Release(ctx context.Context, jobs []scheduler.Jobs) error {
+	return c.change(ctx, "release", strings.Join(idsOf(jobs), ","))
+}
+
+// Change changes jobs that wait.
+func (c *Commands) Change(ctx context.Context, jobs []scheduler.Jobs, to scheduler.Change) error {
+	return c.change(ctx, append([]string{"update", "JobId=" + strings.Join(idsOf(jobs), ",")}, terms(to)...)...)
+}
+
+// terms are a change in scontrol's words. scontrol(1), SPECIFICATIONS FOR UPDATE
+// COMMAND.
+func terms(to scheduler.Change) (out []string) {
+	switch to := to.(type) {
+	case scheduler.Depend:
+		return []string{"Dependency=" + scheduler.Terms(Notation{}, to)}
+	case scheduler.Label:
+		return []string{"Comment=" + string(to)}
+	case scheduler.Throttle:
+		return []string{"ArrayTaskThrottle=" + strconv.Itoa(int(to))}
+	case scheduler.StartIn:
+		if to > 0 {
+			return []string{fmt.Sprintf("StartTime=now+%d", int(time.Duration(to).Seconds()))}
+		}
+		return []string{"StartTime=now"}
+	case scheduler.More:
+		if to.Memory > 0 {
+			out = append(out, "MinMemoryNode="+strconv.FormatInt(mebibytes(to.Memory), 10))
+		}
+		if to.Walltime > 0 {
+			out = append(out, "TimeLimit="+strconv.Itoa(minutes(to.Walltime)))
+		}
+	case scheduler.Avoid:
+		return []string{"ExcNodeList=" + string(to)}
+	case scheduler.Requeueable:
+		if to {
+			return []string{"Requeue=1"}
+		}
+		return []string{"Requeue=0"}
+	}
+	return out
+}
+
+// mebibytes is a size as Slurm counts it, rounded up.
+func mebibytes(bytes int64) int64 {
+	const mib = 1 << 20
+	return (bytes + mib - 1) / mib
+}
+
+// minutes is a time as Slurm bounds it, rounded up.
+func minutes(d time.Duration) int { return int((d + time.Minute - 1) / time.Minute) }
+
+// Cancel cancels jobs. Ids that are unknown or have ended are no error: some
+// versions ignore them with status 0, others fail after they have cancelled the
+// rest.
+func (c *Commands) Cancel(ctx context.Context, jobs []scheduler.Jobs) error {
+	return c.cancel(ctx, idsOf(jobs))
+}
+
+// CancelWaiting cancels those jobs of a name that have not started. A scancel that
+// selects by name or state cancels a whole array whose elements share one record:
+// seen on 22.05. A hold first gives the named elements records of their own, and
+// does not affect running ones.
+func (c *Commands) CancelWaiting(ctx context.Context, name string, jobs []scheduler.Jobs) error {
+	var elements []scheduler.Jobs
+	for _, j := range jobs {
+		if j.Indexes != nil {
+			elements = append(elements, j)
 		}
 	}
 	if len(elements) > 0 {
-		if err := c.Scontrol(ctx, "hold", strings.Join(elements, ",")); err != nil && !Gone(err) && !Unchangeable(err) {
+		if err := c.Hold(ctx, elements); err != nil && !scheduler.Gone(err) && !scheduler.Unchangeable(err) {
 			return err
 		}
 	}
-	return c.cancel(ctx, ids, "--state=PENDING", "--name="+name)
+	return c.cancel(ctx, idsOf(jobs), "--state=PENDING", "--name="+name)
 }
 
 func (c *Commands) cancel(ctx context.Context, ids []string, which ...string) error {
@@ -274,7 +378,7 @@ func (c *Commands) cancel(ctx context.Context, ids []string, which ...string) er
 			return err
 		}
 		if r.Code != 0 {
-			if err := refusal("scancel", r); !Gone(err) {
+			if err := refusal("scancel", r); !isGone(err) {
 				return err
 			}
 		}

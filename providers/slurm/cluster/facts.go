@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Facts are what a cluster says of itself.
+// Facts are a cluster's partitions, nodes and limits.
 type Facts struct {
 	Asked        time.Time // when the cluster said so
 	Version      string    // slurmctld's: "22.05.8"; "" = not told
@@ -38,8 +38,8 @@ type Facts struct {
 	defaultAccount string
 }
 
-// Facts asks Slurm for its partitions and nodes, and accounting for the
-// limits, which a site may close. It fails if partitions or nodes are not told.
+// Facts asks Slurm for partitions and nodes, and accounting for limits, which a
+// site may hide. It fails without partitions or nodes.
 func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 	s := &Facts{Asked: time.Now()}
 	out, err := c.told(ctx, askTimeout, "scontrol", "-o", "-a", "show", "partition")
@@ -53,8 +53,8 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 	}
 	addNodes(s.Partitions, string(out))
 	whole, config := false, map[string]string{}
-	if out, err := c.told(ctx, askTimeout, "scontrol", "show", "config"); err == nil {
-		config = parseConfig(string(out))
+	if said, err := c.config(ctx); err == nil {
+		config = said
 		whole = wholeCores(config)
 		s.Version = config["SLURM_VERSION"]
 		s.RequeueExits = requeueExits(config)

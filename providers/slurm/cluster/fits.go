@@ -36,9 +36,9 @@ func (p *Partition) addNode(f []string) {
 	p.nodes = append(p.nodes, n)
 }
 
-// gone reports whether a node in a state of sinfo's comes back only when
-// somebody mends it. One that is powered down, rebooted or in maintenance comes
-// back by itself. sinfo(1), NODE STATE CODES.
+// gone reports whether a node in a state of sinfo's returns only after a repair. A
+// node that is powered down, rebooted or in maintenance returns by itself.
+// sinfo(1), NODE STATE CODES.
 func gone(state string) bool {
 	if strings.ContainsAny(state, "~#!%$@^") || strings.Contains(state, "maint") || strings.Contains(state, "boot") || strings.Contains(state, "power") {
 		return false

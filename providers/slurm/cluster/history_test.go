@@ -3,6 +3,8 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
 // TestAccountRunning: rows that are not complete yet have no name, and are
@@ -13,28 +15,28 @@ func TestAccountRunning(t *testing.T) {
 	if unread > 0 {
 		t.Fatalf("%d rows could not be read", unread)
 	}
-	h := Histories(rows)[Place{"25", -1}]
+	h := histories(rows)[scheduler.Place{Array: "25", Index: -1}]
 	if h == nil || len(h.rows) != 1 || h.rows[0].Name != "allocation" {
 		t.Fatalf("job 25 is %+v", h)
 	}
-	if r := h.Last("gpu.0123.0", time.Time{}); r != nil {
+	if r := scheduler.Histories(launches(rows))[scheduler.Place{Array: "25", Index: -1}].Last("gpu.0123.0", time.Time{}); r != nil {
 		t.Errorf("a row without a name was taken for ours: %+v", r)
 	}
 }
 
-// TestOldID: an id that was given out again is not our job.
-func TestOldID(t *testing.T) {
+// TestAccountCores: a launch was given the cores of all of its nodes, and one
+// that never began was given none.
+func TestAccountCores(t *testing.T) {
 	t.Parallel()
-	tried := time.Unix(1_800_000_000, 0)
-	h := &History{rows: []AccountRow{
-		{State: "COMPLETED", Name: "students.0123.0", Submit: tried.Add(-time.Hour)},
-		{State: "FAILED", Name: "other.0123.0", Submit: tried.Add(time.Second)},
-	}}
-	if r := h.Last("students.0123.0", tried); r != nil {
-		t.Errorf("took %+v for ours", *r)
+	rows, unread := parseAccount(recorded(t, "sacct.out"), recordedAccount)
+	if unread > 0 {
+		t.Fatalf("%d rows could not be read", unread)
 	}
-	h.rows = append(h.rows, AccountRow{State: "TIMEOUT", Name: "students.0123.0", Submit: tried.Add(time.Second)})
-	if r := h.Last("students.0123.0", tried); r == nil || r.State != "TIMEOUT" {
-		t.Errorf("our row is %+v", r)
+	by := scheduler.Histories(launches(rows))
+	for id, want := range map[string]int{"1": 1, "92": 2, "26": 0} {
+		h := by[scheduler.Place{Array: id, Index: -1}]
+		if len(h) != 1 || h[0].Cores != want {
+			t.Errorf("job %s is %+v, want %d cores", id, h, want)
+		}
 	}
 }

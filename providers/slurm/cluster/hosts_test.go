@@ -1,6 +1,8 @@
 package cluster
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestHostIn(t *testing.T) {
 	t.Parallel()

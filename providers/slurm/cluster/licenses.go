@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A license is of a name, how many there are in all, and how many of them this
-// user's jobs have or may have now.
+// A license has a name, a total, and the number that this user's jobs hold or may
+// get now.
 type license struct{ total, open int }
 
 // parseLicenses reads scontrol -o show licenses, by name.
@@ -44,9 +44,9 @@ func (s *Facts) ours(ctx context.Context, c *Commands) {
 	}
 }
 
-// Licensed is how many jobs the licenses that each wishes for let run at once, at
+// Licensed is how many jobs the licenses that each asks for let run at once, at
 // least 1; 0 = any number, as far as is known.
-func (s *Facts) Licensed(o Wishes) (jobs int) {
+func (s *Facts) Licensed(o Requirements) (jobs int) {
 	for name, n := range licenses(o.Licenses) {
 		if l, ok := s.licenses[name]; ok {
 			jobs = Least(jobs, max(l.open/n, 1))

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/providers/batch/programs"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Partition is what Slurm says of one, and the sum of its nodes. What is idle
-// is on nodes that take jobs now, what ended jobs still hold there included.
+// A Partition is Slurm's facts about one, and the sum of its nodes. Idle resources
+// are on nodes that take jobs now, with those that ended jobs still hold.
 type Partition struct {
 	Name              string
 	Up                bool // it takes and starts jobs
@@ -156,7 +157,7 @@ func takesJobs(state string) bool {
 }
 
 // parseGres reads "gpu:a100:3(S:0-1),gpu:a100:2(IDX:0,1),craynetwork:4": the
-// GPUs by type. Commas stand within parentheses, too.
+// GPUs by type. There are commas within parentheses, too.
 func parseGres(s string) map[string]int {
 	out := map[string]int{}
 	depth := 0
@@ -184,17 +185,13 @@ func parseGres(s string) map[string]int {
 	return out
 }
 
-// Machines are uname's names of the processors that muster is built for, by
-// Go's; nobody changes them.
-var Machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
-
 // parseArchs reads scontrol -o show nodes: the processors of each partition's
 // nodes, as Go names them. Nodes that are down do not tell.
 func parseArchs(out string) map[string][]string {
 	by := map[string][]string{}
 	for line := range strings.Lines(out) {
 		f := parseWords(line)
-		for arch, name := range Machines {
+		for arch, name := range programs.Machines {
 			if f["Arch"] != name {
 				continue
 			}

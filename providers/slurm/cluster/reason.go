@@ -11,7 +11,7 @@ import (
 // are put together; see limit.
 var reasons = map[string]string{
 	"None": "", "Priority": "others come first", "Resources": "waits for free nodes", "Dependency": "waits for what it comes after",
-	"DependencyNeverSatisfied": "what it comes after has failed; the next muster apply ends it, or lets it wait for the launch that follows", "BeginTime": "waits for its time", "JobHeldUser": offer.Held + "; `muster resume` lets it go",
+	"DependencyNeverSatisfied": "what it comes after has failed; the next muster apply ends it, or lets it wait for the launch that follows", "BeginTime": "waits for its time", "JobHeldUser": "held; `muster resume` lets it go",
 	"JobHeldAdmin": "held by an administrator", "JobArrayTaskLimit": "as many of its phase run as may",
 	"QOSUsageThreshold": "the qos is used up", "AssociationJobLimit": "as many jobs of the account run as may",
 	"AssociationResourceLimit": "the account holds all that it may", "AssociationTimeLimit": "the account's time is used up",
@@ -32,15 +32,15 @@ var reasons = map[string]string{
 	"InactiveLimit": "it was idle for too long", "ReservationTimeLimit": "it would not end before its reservation",
 }
 
-// NotLaunched reports whether a job waits since Slurm could not launch it, and
+// notLaunched reports whether a job waits since Slurm could not launch it, and
 // holds it. job_mgr.c, state_desc.
-func NotLaunched(code string) bool {
+func notLaunched(code string) bool {
 	return strings.Trim(strings.ReplaceAll(code, "_", " "), "()") == launchFailed
 }
 
-// HeldBy is who holds a job in the queue, by its state and the reason that squeue
+// heldBy is who holds a job in the queue, by its state and the reason that squeue
 // gives; "" = nobody. squeue(1), JOB REASON CODES and JOB STATE CODES.
-func HeldBy(state, code string) offer.Holder {
+func heldBy(state, code string) offer.Holder {
 	switch strings.Trim(code, "()") {
 	case "JobHeldUser":
 		return offer.HeldByUser
@@ -49,7 +49,7 @@ func HeldBy(state, code string) offer.Holder {
 	case "job requeued in held state", "JobHoldMaxRequeue", "RequeueHold", "ReservationDeleted":
 		return offer.HeldByScheduler
 	}
-	if state == "REQUEUE_HOLD" || state == "SPECIAL_EXIT" || state == "RESV_DEL_HOLD" || NotLaunched(code) {
+	if state == "REQUEUE_HOLD" || state == "SPECIAL_EXIT" || state == "RESV_DEL_HOLD" || notLaunched(code) {
 		return offer.HeldByScheduler
 	}
 	return ""
@@ -118,9 +118,8 @@ func limit(code string) string {
 	return "you hold as much as " + who + " allows (" + what + ")"
 }
 
-// denied is, of what sbatch said, the limit for which it refused a job, in words:
-// the code stands on a line by itself. "" if it names none, or one on how many
-// jobs are submitted.
+// denied is the limit in sbatch's refusal, in words: its code is on a line of its
+// own. "" = it names none, or one on submitted jobs.
 func denied(text string) string {
 	for line := range strings.Lines(text) {
 		_, code, _ := strings.Cut(strings.TrimSpace(line), "error: ")

@@ -83,7 +83,7 @@ var messages = []said{
 	{"temporary disk", providers.Invalid, "no node has so much temporary disk", "`sinfo -o '%P %d'` says how much there is, in MB"},
 	{"license", providers.Invalid, "there are no such licenses", "`scontrol show licenses` lists them"},
 	{"invalid job array specification", providers.Invalid, "the array is longer than the site allows", ""},
-	{"unspecified error", providers.Invalid, "a rule of the site's own refuses it", "what it says stands before; the site's support knows the rule"},
+	{"unspecified error", providers.Invalid, "a rule of the site's own refuses it", "its own words come first; ask the site's support for the rule"},
 	{"accounting/qos policy", providers.Invalid, "a limit of the account or its qos forbids it", "`sacctmgr show qos` lists the limits"},
 }
 
@@ -165,23 +165,17 @@ func unknownField(err error) string {
 	return ""
 }
 
-// Gone reports whether an error is Slurm's refusal to do something to a job that
+// isGone reports whether an error is Slurm's refusal to do something to a job that
 // has ended.
-func Gone(err error) bool {
+func isGone(err error) bool {
 	text := strings.ToLower(err.Error())
 	return strings.Contains(text, "already completed") || strings.Contains(text, "already finished") || strings.Contains(text, "invalid job id") ||
 		strings.Contains(text, "job/step already")
 }
 
-// Heard reports whether an error is an answer of Slurm's, if only to refuse.
-func Heard(err error) bool {
-	var e *providers.Error
-	return errors.As(err, &e) && (e.Class != providers.Unreachable || Gone(err) || Unchangeable(err))
-}
-
-// Unchangeable reports whether Slurm heard what was to be changed of a job and
-// refused it: the job waits no more, or the site does not let users do it.
-func Unchangeable(err error) bool {
+// isUnchangeable reports whether Slurm refused a change: the job no longer waits,
+// or the site does not let users change it.
+func isUnchangeable(err error) bool {
 	var e *providers.Error
 	if !errors.As(err, &e) {
 		return false

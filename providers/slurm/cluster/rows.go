@@ -69,7 +69,7 @@ func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
 	return rows, unread
 }
 
-// named are values by the fields that they are of.
+// named are values by their fields.
 func named(fields, values []string) map[string]string {
 	out := make(map[string]string, len(fields))
 	for i, name := range fields {
@@ -78,7 +78,7 @@ func named(fields, values []string) map[string]string {
 	return out
 }
 
-// StateWord is a state without what may follow: "CANCELLED by 1000".
+// StateWord is the first word of a state: of "CANCELLED by 1000".
 func StateWord(s string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
 	return strings.TrimSuffix(word, "+")
@@ -129,7 +129,7 @@ func Ended(state string) bool {
 // parseAccount reads sacct -n -p by fields.
 func parseAccount(out []byte, fields []string) (rows []AccountRow, unread int) {
 	values := strings.Split(string(out), fieldEnd)
-	// A separator stands after the last field, too; a newline before the next row.
+	// The last field ends with a separator, too; a newline begins the next row.
 	for len(values) > len(fields) {
 		f := values[:len(fields)]
 		values = values[len(fields):]
@@ -147,8 +147,8 @@ func parseAccount(out []byte, fields []string) (rows []AccountRow, unread int) {
 	return rows, unread
 }
 
-// noNodes stands in sacct where a job never had a node. Slurm gives one that is
-// cancelled while it waits the time of that for its start at times: seen on 22.05.
+// noNodes is sacct's word for a job that never had a node. Sometimes a job that is
+// cancelled while it waits gets its end as its start: seen on 22.05.
 const noNodes = "None assigned"
 
 func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
@@ -184,9 +184,9 @@ func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
 	return rows, true
 }
 
-// ByWhom says, after a space, who cancelled a job in whose state sacct names a
+// byWhom says, after a space, who cancelled a job in whose state sacct names a
 // user, "CANCELLED by 1000"; "" if it names none.
-func ByWhom(state string) string {
+func byWhom(state string) string {
 	f := strings.Fields(state)
 	switch {
 	case len(f) != 3 || f[1] != "by":
@@ -201,15 +201,5 @@ func ByWhom(state string) string {
 	return " by " + u.Username
 }
 
-// ByRoot reports whether root, as which slurmd runs, cancelled a job.
-func ByRoot(state string) bool { return strings.HasSuffix(state, " by 0") }
-
-// SignalName is a signal of sacct's ExitCode by its name without SIG; one that
-// has none here is its number.
-func SignalName(n int) string {
-	names := map[int]string{1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1", 11: "SEGV", 12: "USR2", 13: "PIPE", 14: "ALRM", 15: "TERM"}
-	if s := names[n]; s != "" {
-		return s
-	}
-	return strconv.Itoa(n)
-}
+// byRoot reports whether root, as which slurmd runs, cancelled a job.
+func byRoot(state string) bool { return strings.HasSuffix(state, " by 0") }

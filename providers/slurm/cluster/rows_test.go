@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
 // recorded is the output of a command of a real Slurm.
@@ -25,15 +27,15 @@ var (
 		"NNodes,NCPUS,ReqTRES,AllocTRES,MaxRSS,TotalCPU,NodeList,Reason,WCKey,WorkDir,JobName,Comment", ",")
 )
 
-func queueRows(t *testing.T, name string) map[Place]QueueRow {
+func queueRows(t *testing.T, name string) map[scheduler.Place]QueueRow {
 	t.Helper()
 	rows, unread := parseQueue(recorded(t, name), recordedQueue)
 	if unread > 0 || len(rows) == 0 {
 		t.Fatalf("%s: %d rows, %d records could not be read", name, len(rows), unread)
 	}
-	out := map[Place]QueueRow{}
+	out := map[scheduler.Place]QueueRow{}
 	for _, r := range rows {
-		out[Place{r.Array, r.Index}] = r
+		out[scheduler.Place{Array: r.Array, Index: r.Index}] = r
 	}
 	return out
 }
@@ -56,10 +58,10 @@ func TestQueue(t *testing.T) {
 			t.Errorf("no row is %s: %v", want, states)
 		}
 	}
-	if r := rows[Place{"29", -1}]; r.Reason != "DependencyNeverSatisfied" || r.State != "PENDING" || !r.Start.IsZero() {
+	if r := rows[scheduler.Place{Array: "29", Index: -1}]; r.Reason != "DependencyNeverSatisfied" || r.State != "PENDING" || !r.Start.IsZero() {
 		t.Errorf("job 29 is %+v", r)
 	}
-	if r := rows[Place{"26", -1}]; r.Reason != "Resources" || r.Start.IsZero() {
+	if r := rows[scheduler.Place{Array: "26", Index: -1}]; r.Reason != "Resources" || r.Start.IsZero() {
 		t.Errorf("job 26 is %+v", r)
 	}
 	for _, name := range []string{"squeue-finished.out", "squeue-node-failed.out", "squeue-preempted.out"} {
@@ -98,7 +100,7 @@ func TestAccount(t *testing.T) {
 			t.Errorf("no row is %s: %v", want, seen)
 		}
 	}
-	by := Histories(rows)
+	by := histories(rows)
 	named := func(name, state string) *AccountRow {
 		for _, h := range by {
 			for i := range h.rows {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -38,36 +39,26 @@ func (s *Facts) Qualities(qos string, l *Partition) (list []*QoS) {
 	return list
 }
 
-// A SubmitLimit is one on jobs that a user has submitted: queued and running
-// ones, each element of an array.
-type SubmitLimit struct {
-	Who  string              // "qos testing", "account ucb123"
-	Most int                 // jobs, at least 1
-	Has  func(QueueRow) bool // whether a job counts
-}
-
 // SubmitLimits are those that bind jobs of an account and a qos on a partition
 // and are known: of the qos, of the partition's, of the account, and of the
 // controller. slurm.conf(5), MaxJobCount; sacctmgr(1), MaxSubmitJobs,
 // GrpSubmitJobs.
-func (s *Facts) SubmitLimits(account, qos string, l *Partition) (list []SubmitLimit) {
-	add := func(who string, most int, has func(QueueRow) bool) {
-		if most > 0 {
-			list = append(list, SubmitLimit{who, most, has})
+func (s *Facts) SubmitLimits(account, qos string, l *Partition) (list []scheduler.Limit) {
+	add := func(limit scheduler.Limit) {
+		if limit.Most > 0 {
+			list = append(list, limit)
 		}
 	}
 	if q := s.Quality(qos); q != nil {
-		add("qos "+q.name, q.submitted(), func(r QueueRow) bool { return r.qos == q.name })
+		add(scheduler.Limit{Who: "qos " + q.name, Most: q.submitted(), QoS: q.name})
 	}
 	if q := s.Quality(l.QoS); q != nil && q.name != qos {
-		add("qos "+q.name+" of partition "+l.Name, q.submitted(), func(r QueueRow) bool { return r.Partition == l.Name })
+		add(scheduler.Limit{Who: "qos " + q.name + " of partition " + l.Name, Most: q.submitted(), Pool: l.Name})
 	}
 	if a := s.association(account, l.Name); a != nil {
-		add("account "+a.Account, a.maxSubmit, func(r QueueRow) bool {
-			return r.account == a.Account && (a.partition == "" || r.Partition == a.partition)
-		})
+		add(scheduler.Limit{Who: "account " + a.Account, Most: a.maxSubmit, Account: a.Account, Pool: a.partition})
 	}
-	add("the cluster (MaxJobCount)", s.maxJobs, func(QueueRow) bool { return true })
+	add(scheduler.Limit{Who: "the cluster (MaxJobCount)", Most: s.maxJobs})
 	return list
 }
 
@@ -154,8 +145,8 @@ func (s *Facts) LongestTime(account, qos string, l *Partition) time.Duration {
 	return most
 }
 
-// EndsEarlier says what ends jobs of an account and a qos before their partition
-// would; "" where nothing does.
+// EndsEarlier says what ends jobs of an account and a qos before their partition's
+// walltime; "" = nothing.
 func (s *Facts) EndsEarlier(account, qos string, l *Partition) string {
 	by, most := wall(s.bounds(account, qos, l))
 	if by == nil || l.MaxTime > 0 && most >= l.MaxTime {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/internal/kernel"
 )
 
 // A Runner runs a command where Slurm's are. An error says that it did not come
@@ -30,8 +32,8 @@ type Result struct {
 
 // Here runs commands on this machine, which then is a login node.
 type Here struct {
-	// Environ is what commands get, as "NAME=value", without what changes their
-	// output; nil: what this process has.
+	// Environ is the environment of commands as "NAME=value", without variables
+	// that change their output; nil = this process's.
 	Environ func() []string
 }
 
@@ -58,7 +60,7 @@ func environ(own []string) []string {
 	return out
 }
 
-// reap is how long a command that was told to end is waited for.
+// reap is how long a stopped command may take to end.
 const reap = 2 * time.Second
 
 func (h Here) Run(ctx context.Context, argv []string, stdin []byte) (Result, error) {
@@ -129,11 +131,9 @@ const Parsable = "--parsable"
 // by what it was told, as many a site's sbatch is a script of its own that
 // starts Slurm's by its path.
 func submitting(script string) bool {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, l := range lines {
-		b, err := os.ReadFile(l)
-		args := strings.Split(string(b), "\x00")
-		if err == nil && slices.Contains(args, Parsable) && slices.Contains(args, script) {
+	for _, pid := range kernel.Processes() {
+		args := kernel.Arguments(pid)
+		if slices.Contains(args, Parsable) && slices.Contains(args, script) {
 			return true
 		}
 	}

@@ -4,20 +4,19 @@ import (
 	"context"
 	"time"
 
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// settled is how long after an sbatch that did not say what became of it a
-// look that does not find the job means that there is none: accounting lags,
-// and a controller that hung takes in what it was sent. Should it come even
-// later, its claim comes too late as well.
+// settled is how long after an sbatch without an answer a search that finds
+// nothing means that there is no job: accounting lags, and a hung controller still
+// accepts it. A job that comes even later finds its token claimed.
 const settled = 15 * time.Second
 
-// Search finds out whether Slurm has what an sbatch was to submit that did not
-// say: a name that is given once, by a script, tried at one time. failed is when
-// that sbatch came to an end, zero if nobody saw it.
-func (c *Commands) Search(ctx context.Context, name, script string, tried, failed time.Time) (id string, where offer.Presence, err error) {
-	rows, err := c.Queue(ctx)
+// Search finds out whether Slurm has the job of an sbatch without an answer.
+func (c *Commands) Search(ctx context.Context, s scheduler.Submission) (id string, where offer.Presence, err error) {
+	name, tried, failed := s.Name, s.Tried, s.Failed
+	rows, err := c.queue(ctx)
 	if err != nil {
 		return "", offer.Unknown, err
 	}
@@ -29,7 +28,7 @@ func (c *Commands) Search(ctx context.Context, name, script string, tried, faile
 	since := tried
 	if !failed.IsZero() {
 		since = failed
-	} else if submitting(script) {
+	} else if submitting(s.Script) {
 		return "", offer.Unknown, nil
 	}
 	if time.Since(since) < settled {

@@ -11,10 +11,10 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// WouldTake reports whether sbatch, asked with --test-only, would take a
-// submission with these arguments: it holds arrays against the same limits.
-func (c *Commands) WouldTake(ctx context.Context, args ...string) bool {
-	_, err := c.told(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
+// Takes reports whether sbatch, asked with --test-only, would take these
+// elements of a script's array: it holds arrays against the same limits.
+func (c *Commands) Takes(ctx context.Context, script string, indexes []int) bool {
+	_, err := c.told(ctx, askTimeout, "sbatch", "--test-only", "--array="+FormatIndexes(indexes), script)
 	return err == nil
 }
 
@@ -22,11 +22,10 @@ func (c *Commands) WouldTake(ctx context.Context, args ...string) bool {
 // SLURM_TIME_FORMAT; what follows differs: 25.11 has "a using 1 processors".
 var startsAt = regexp.MustCompile(`to start at (\S+)`)
 
-// WouldStart is when a job with these arguments of sbatch would start that were
-// submitted now, as the scheduler has it; the zero time if it does not say. The
-// error is of class invalid, for arguments that sbatch cannot read and for what
-// Slurm refuses whatever is free: other refusals may be over when the cluster is
-// less busy.
+// WouldStart is when a job with these arguments of sbatch would start if submitted
+// now; zero = the scheduler does not say. The error is of class invalid for
+// arguments that sbatch cannot read and for what Slurm always refuses: other
+// refusals may pass when the cluster is less busy.
 func (c *Commands) WouldStart(ctx context.Context, args ...string) (time.Time, error) {
 	r, err := c.ask(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
 	switch {

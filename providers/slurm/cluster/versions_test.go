@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
 // Texts of versions that there is no cluster of here are from what was published:
@@ -184,8 +185,8 @@ func TestAccountVersions(t *testing.T) {
 		if StateWord(r.State) != tt.word || r.Final() != tt.final {
 			t.Errorf("%s: %s, final %v", name, StateWord(r.State), r.Final())
 		}
-		h := Histories(rows)[Place{"7", -1}]
-		if u := h.Usage(&r); u.GPUSeconds != 100*tt.gpus || u.Elapsed != 100*time.Second || u.MaxRSS != -1 || u.CPU != -1 {
+		h := histories(rows)[scheduler.Place{Array: "7", Index: -1}]
+		if u := h.usage(&r); u.GPUSeconds != 100*tt.gpus || u.Elapsed != 100*time.Second || u.MaxRSS != -1 || u.CPU != -1 {
 			t.Errorf("%s: used %+v", name, u)
 		}
 	}
@@ -231,7 +232,7 @@ func TestMissingFields(t *testing.T) {
 	f := &fieldless{lacks: []string{"MaxRSS", "TotalCPU"}}
 	c := New(f, "me")
 	for range 2 {
-		rows, err := c.Account(t.Context(), []string{"7"})
+		rows, err := c.account(t.Context(), []string{"7"})
 		if err != nil || len(rows) != 1 || rows[0].Exit != 3 || rows[0].rss != -1 || rows[0].cpu != -1 || rows[0].Nodes != "n1" || rows[0].Name != "a.0123.0" {
 			t.Fatalf("%+v, %v", rows, err)
 		}
@@ -240,7 +241,7 @@ func TestMissingFields(t *testing.T) {
 		t.Errorf("sacct was asked %d times, at last for %v", len(f.asked), f.asked[len(f.asked)-1])
 	}
 	var e *providers.Error
-	if _, err := New(&fieldless{lacks: []string{"State"}}, "me").Account(t.Context(), []string{"7"}); !errors.As(err, &e) || e.Class != providers.Unreachable {
+	if _, err := New(&fieldless{lacks: []string{"State"}}, "me").account(t.Context(), []string{"7"}); !errors.As(err, &e) || e.Class != providers.Unreachable {
 		t.Errorf("a sacct without states: %v", err)
 	}
 }
@@ -320,7 +321,7 @@ func TestCancelVersions(t *testing.T) {
 		ids[i] = strconv.Itoa(i + 1)
 	}
 	s := &strict{}
-	if err := New(s, "me").Cancel(t.Context(), ids); err != nil || s.calls != 2 {
+	if err := New(s, "me").cancel(t.Context(), ids); err != nil || s.calls != 2 {
 		t.Errorf("%d calls, %v", s.calls, err)
 	}
 }

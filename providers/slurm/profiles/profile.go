@@ -1,5 +1,5 @@
-// Package profiles holds what is known of sites, as data: one HCL file each,
-// in the form that TEMPLATE.hcl explains.
+// Package profiles holds the facts about known Slurm sites as data: one HCL
+// file for each site, in the form that TEMPLATE.hcl explains.
 package profiles
 
 import (

@@ -27,7 +27,7 @@ func TestAlpine(t *testing.T) {
 		return p.Pools[i]
 	}
 	want := offer.Pool{
-		Backend: "slurm.alpine", Name: "aa100", Word: "partition", GPUs: 3, GPUModel: "A100", GPUClass: "A100", GPUMem: 40 << 30,
+		Backend: "slurm.alpine", Name: "aa100", Kind: offer.QueuePool, Word: "partition", GPUs: 3, GPUModel: "A100", GPUClass: "A100", GPUMem: 40 << 30,
 		MaxNodes: 11, MinNodes: 1, MaxTime: 24 * time.Hour, Arrays: true, Idle: -1, Total: 33, Wait: -1,
 		Price:    offer.Price{Known: true, SUPerGPUHour: "108.2"},
 		Verified: "2026-05", Source: "profile cu-alpine", Notes: []string{"long waits at times; al40 takes the overflow"},
@@ -126,7 +126,7 @@ func TestBroken(t *testing.T) {
 		in("gpu \"A\" {\n    count = 4\n    total = 2\n  }"):                        `x.hcl:7: partition "a": gpu: total is 2, and one node has 4`,
 		in("price {\n    service_units_per_node_hour = \"a lot\"\n  }"):             `x.hcl:6: partition "a": price: service_units_per_node_hour: "a lot" is not an amount: write a plain number`,
 		in("price {\n    service_units_per_gpu_hour = 3\n  }"):                      `x.hcl:6: partition "a": price: service_units_per_gpu_hour charges for GPUs, and the partition has none`,
-		in("") + "partition \"a\" {\n  max_time = \"1h\"\n}":                        `x.hcl:7: partition "a" stands twice`,
+		in("") + "partition \"a\" {\n  max_time = \"1h\"\n}":                        `x.hcl:7: partition "a" is there twice`,
 		head + "qos \"a\" {\n  max_time = \"soon\"\n}":                              `x.hcl:4: qos "a": max_time: "soon" is not a duration: write`,
 		head + "qos \"a\" {\n  max_submit = 0\n}":                                   `x.hcl:4: qos "a": max_submit is 0: write a whole number`,
 		head + "qos \"a\" {\n  default = true\n}\nqos \"b\" {\n  default = true\n}": `x.hcl:6: qos "b": default: qos "a" is the default already`,

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// site is the file's form. What has a unit, a range or a name to be held against
-// is kept as it is written, so that a mistake in it is told with its line.
+// site is the form of the file. Values with a unit, a range or a known name stay
+// expressions, so that an error has their line.
 type site struct {
 	Site       hcl.Expression `hcl:"site"`
 	Verified   hcl.Expression `hcl:"verified"`
@@ -59,7 +59,7 @@ type price struct {
 	PerGPUHour  hcl.Expression `hcl:"service_units_per_gpu_hour,optional"`
 	PerNodeHour hcl.Expression `hcl:"service_units_per_node_hour,optional"`
 	PerCPUHour  hcl.Expression `hcl:"service_units_per_cpu_hour,optional"`
-	// PerBillingHour is for each unit of the billing TRES that Slurm reckons.
+	// PerBillingHour is for each unit of Slurm's billing TRES.
 	PerBillingHour hcl.Expression `hcl:"service_units_per_billing_hour,optional"`
 	WholeNode      bool           `hcl:"whole_node,optional"`
 }
@@ -131,7 +131,7 @@ func (r *reader) clock(c clock) offer.Clock {
 func (r *reader) pool(to *Profile, b partition, names []string) offer.Pool {
 	in := func(name string) string { return fmt.Sprintf("partition %q: %s", b.Name, name) }
 	p := offer.Pool{
-		Name: b.Name, Word: "partition", CPUs: r.count(in("cpus"), b.CPUs), MaxNodes: r.count(in("max_nodes"), b.MaxNodes), MinNodes: 1,
+		Name: b.Name, Kind: offer.QueuePool, Word: "partition", CPUs: r.count(in("cpus"), b.CPUs), MaxNodes: r.count(in("max_nodes"), b.MaxNodes), MinNodes: 1,
 		Testing: b.Testing, StandsFor: r.names(in("stands_for"), b.StandsFor, slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == b.Name })), Arrays: true, Idle: -1, Wait: -1,
 		Verified: to.Verified, Source: "profile " + to.Name, Notes: b.Notes, Memory: r.size(in("memory"), b.Memory), MaxTime: r.duration(in("max_time"), b.MaxTime),
 		Price: offer.Price{Known: true}, // schedulers cost no money unless a site says so
@@ -224,10 +224,10 @@ func (r *reader) err(name string) error {
 	return fmt.Errorf("profile %s: %s", name, told)
 }
 
-// once tells a name that a block before has.
+// once reports a name that an earlier block has.
 func (r *reader) once(what, name string, before []string, at hcl.Range) {
 	if slices.Contains(before, name) {
-		r.wrongAt(at, "%s %q stands twice: put all that is known of it into one block", what, name)
+		r.wrongAt(at, "%s %q is there twice: put everything about it into one block", what, name)
 	}
 }
 

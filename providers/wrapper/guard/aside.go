@@ -11,11 +11,13 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/internal/kernel"
+
 	"github.com/muster-run/muster/providers"
 )
 
-// replaced is the folder, below a workdir, of what was moved aside; elsewhere is
-// that beside a file of another filesystem, which no rename can bring there.
+// replaced is the folder, below a workdir, of files moved aside; elsewhere is that beside a
+// file of another filesystem, which no rename can move there.
 const (
 	replaced  = ".muster/replaced"
 	elsewhere = ".muster-replaced"
@@ -70,9 +72,9 @@ func matches(workdir, pattern string) ([]string, error) {
 	return names, err
 }
 
-// Move renames a file or folder into another folder, keeping its path from the
-// workdir, and never over another file. What lies on a filesystem of its own is
-// renamed there. A file that is not there is moved already.
+// Move renames a file or folder into another folder, keeping its path from the workdir, and
+// never over another file. It moves a file of another filesystem to a folder on that one. A
+// missing file counts as moved.
 func Move(workdir, to, path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -88,8 +90,8 @@ func Move(workdir, to, path string) error {
 	return err
 }
 
-// Rename gives a file or folder another path, and makes the folders above it. It
-// never renames over another file; what is not there is left out.
+// Rename gives a file or folder another path, and makes the folders above it. It never renames
+// over another file, and skips a missing one.
 func Rename(from, to string) error {
 	if _, err := os.Lstat(from); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -97,7 +99,7 @@ func Rename(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 		return err
 	}
-	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	err := kernel.Rename(from, to)
 	if !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOSYS) {
 		if err != nil {
 			return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}

@@ -1,7 +1,8 @@
-// Package guard decides, where a job starts, what becomes of the files that are
-// at its output paths. Nothing is overwritten that is not the job's own: what it
-// replaces is renamed, and a file that nobody agreed to keeps it from starting.
-// The queue of a machine and a node of a scheduler ask it before each launch.
+// Package guard decides, before a job starts, what to do with files at its
+// output paths. It never overwrites a file that is not the job's own: it
+// renames a file that the job may replace, and any other file keeps the job
+// from starting. The queue of a machine and the nodes of a scheduler ask it
+// before each launch.
 package guard
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// Foreign is the error of a job that found a file which is not its own, and
-// which nobody agreed to replace. Nothing was moved or written.
+// Foreign is the error of a job that found a file which is not its own, and which nobody
+// agreed to replace. The job moved and wrote nothing.
 type Foreign struct {
 	Path string // as declared
 	More int    // other such files
@@ -35,13 +36,13 @@ type Launch struct {
 	Job *providers.Job
 	// First is the first launch under the job's token.
 	First bool
-	// Left is what the launch before this one left, as it was found when it
-	// ended. Nil says that nobody saw how it ended: all that is there counts as its own.
+	// Left are the outputs of the launch before this one, as it recorded them at its end. Nil
+	// means that there is no such record: every file there counts as its own.
 	Left []offer.Output
 }
 
-// Clear makes way for a launch: it moves aside what is to be replaced, and
-// returns a Foreign error where a file is in the way.
+// Clear prepares a launch: it moves aside the files that the job may replace, and returns a
+// Foreign error where another file is at an output path.
 func Clear(l Launch) error {
 	j := l.Job
 	if j.Guard == nil || j.Smoke {
@@ -88,7 +89,7 @@ func Checkpoint(workdir, path string) providers.Output {
 	return providers.Output{Name: offer.CheckpointName, Path: path}
 }
 
-// Left is what a launch that ended leaves at its output paths.
+// Left are the files at a launch's output paths when it ends.
 func Left(j *providers.Job) []offer.Output {
 	left := make([]offer.Output, 0, len(j.Outputs))
 	for _, o := range j.Outputs {
@@ -97,8 +98,8 @@ func Left(j *providers.Job) []offer.Output {
 	return left
 }
 
-// Note adds to the end of a launch that did not complete what it leaves at its
-// output paths, so that the next launch knows it from files of others.
+// Note adds the files at the output paths to the end of a launch that did not complete, so
+// that the next launch can distinguish them from files of others.
 func Note(j *providers.Job, o *offer.Observation) {
 	if j.Guard == nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A Bound is what the verification of one output may take.
+// A Bound is the time and bytes for the verification of one output.
 type Bound struct {
 	Time  time.Duration // from the first look to the verdict
 	Bytes int64         // read and unpacked, each check counted
@@ -20,8 +20,8 @@ type Bound struct {
 const (
 	leastTime   = 10 * time.Minute
 	defaultTime = time.Hour // of a job without a walltime
-	// fastest is a rate at which no sha256 of one core is computed: what has
-	// more bytes than that many in its time cannot be verified within it.
+	// fastest is a rate that no sha256 on one core reaches: a file with more bytes than that
+	// rate gives in its time cannot be verified.
 	fastest = 2 << 30 // bytes a second
 )
 
@@ -53,7 +53,7 @@ func (b Bound) tooMuch() error {
 	return unfinished{fmt.Sprintf("more than %s would have to be read and unpacked (verify_max_size)", sizeText(b.Bytes))}
 }
 
-// tooLong is also the verdict of whoever had to end the process that verified.
+// tooLong is also the verdict of a caller that had to end the verifying process.
 func (b Bound) tooLong() error {
 	return unfinished{fmt.Sprintf("it was not verified within %s (verify_timeout)", b.Time)}
 }
@@ -69,7 +69,7 @@ func sizeText(n int64) string {
 
 var sizeUnits = []string{"B", "KiB", "MiB", "GiB", "TiB"}
 
-// A meter counts what one verification has read and unpacked.
+// A meter counts the bytes that one verification has read and unpacked.
 type meter struct {
 	bound Bound
 	used  int64
@@ -77,8 +77,8 @@ type meter struct {
 
 type meterKey struct{}
 
-// within gives a verification its bound: of time by ctx's deadline, of bytes
-// by what its readers count.
+// within bounds a verification: its time by ctx's deadline, its bytes by the count of its
+// readers.
 func within(ctx context.Context, b Bound) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithTimeoutCause(ctx, b.Time, b.tooLong())
 	return context.WithValue(ctx, meterKey{}, &meter{bound: b}), stop
@@ -92,7 +92,7 @@ func boundIn(ctx context.Context) (Bound, bool) {
 	return m.bound, true
 }
 
-// fits fails for what is too large to be worth beginning with.
+// fits fails for a file that is too large to begin with.
 func fits(ctx context.Context, what string, size int64) error {
 	if b, ok := boundIn(ctx); ok && size > b.Bytes {
 		return b.tooLarge(what, size)
@@ -115,8 +115,7 @@ func count(ctx context.Context, n int) error {
 	return nil
 }
 
-// isUnfinished reports whether err says that a verification did not come to
-// its end.
+// isUnfinished reports whether err means an unfinished verification.
 func isUnfinished(err error) bool {
 	var u unfinished
 	return errors.As(err, &u) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)

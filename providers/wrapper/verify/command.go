@@ -10,10 +10,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
 )
 
-// commandTail is how much of what it says is kept, in bytes.
+// commandTail is how much of its output is kept, in bytes.
 const commandTail = 4 << 10
 
 // checkCommand runs the user's own loader by /bin/sh in the workdir, with the
@@ -29,7 +30,7 @@ func checkCommand(ctx context.Context, f *file, c providers.VerifyCheck) error {
 	cmd.Dir = f.workdir
 	cmd.Env = append(os.Environ(), "MUSTER_OUTPUT="+f.path)
 	cmd.Stdout, cmd.Stderr = said, said
-	// Its own group, so that what it started ends with it.
+	// Its own group, so that its children end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
@@ -46,7 +47,7 @@ func checkCommand(ctx context.Context, f *file, c providers.VerifyCheck) error {
 	if line := said.last(); line != "" {
 		return fmt.Errorf("%w: %s", err, line)
 	}
-	return fmt.Errorf("%w, and it said nothing; it was run as: sh -c '%s' sh %s", err, command, f.path)
+	return fmt.Errorf("%w, and it said nothing; it was run as: sh -c %s sh %s", err, shell.Enclose(command), shell.Quote(f.path))
 }
 
 // A tail keeps the last bytes that were written to it.

@@ -43,15 +43,14 @@ func join(workdir, path string) string {
 	return filepath.Join(workdir, path)
 }
 
-// otherKind is the verdict on something that is there and is not what was
-// declared: a folder, a pipe, a device.
+// otherKind is the verdict on something else than declared: a folder, a pipe, a device.
 type otherKind string
 
 func (e otherKind) Error() string { return string(e) }
 
 func isOtherKind(err error) bool { return errors.As(err, new(otherKind)) }
 
-// open never blocks: what is no regular file is refused, a pipe included.
+// open never blocks: it refuses anything but a regular file, a pipe included.
 func open(path string) (*file, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -72,7 +71,7 @@ func open(path string) (*file, error) {
 	return v, nil
 }
 
-// regular refuses what is no file, and says what it is.
+// regular refuses anything but a file, and names its kind.
 func regular(path string, info fs.FileInfo) error {
 	switch {
 	case info.Mode().IsRegular():
@@ -87,7 +86,7 @@ func regular(path string, info fs.FileInfo) error {
 	return otherKind(what + " is there, not a file")
 }
 
-// special names what is neither file nor folder.
+// special names the kind of something that is neither file nor folder.
 func special(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:
@@ -189,7 +188,7 @@ func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) 
 
 var errChanged = errors.New("it changed while it was checked: something still writes it")
 
-// unchanged sees that the file is the one that was opened.
+// unchanged checks that the path still has the opened file.
 func (f *file) unchanged() error {
 	info, err := f.f.Stat()
 	if err != nil {
@@ -219,8 +218,7 @@ func fault(err error) error {
 
 var errMissing = errors.New("missing: there is no such file")
 
-// absent says why there is no file at path: err is of looking at it through
-// links.
+// absent says why there is no file at path: err comes from a look through links.
 func absent(path string, err error) error {
 	info, bad := os.Lstat(path)
 	if bad != nil {

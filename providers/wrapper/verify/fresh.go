@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Mark is what a file was before the first attempt of a result hash. For a
-// glob or a dir it stands for the set. Times are nanoseconds.
+// A Mark is the state of a file before the first attempt of a result hash. For a glob or a dir
+// it covers the set. Times are nanoseconds.
 type Mark struct {
 	Exists bool   `json:"exists,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"` // for a set: a fold of its members
@@ -20,12 +20,12 @@ type Mark struct {
 	CTime  int64  `json:"ctime,omitempty"` // for a set the latest
 }
 
-// A Baseline is the marks of those declared outputs of a job that were there
-// before, by output name. What is not in it was not there.
+// A Baseline is the marks of a job's declared outputs that existed before, by output name. An
+// output without a mark did not exist.
 type Baseline map[string]Mark
 
-// tick is within what time, at most, a kernel may give two changes of a file
-// the same timestamp: one period of a 100 Hz clock.
+// tick is the longest time within which a kernel may give two changes of a file the same
+// timestamp: one period of a 100 Hz clock.
 const tick = 10 * time.Millisecond
 
 // Take records the baseline of a job's outputs. Metrics are read from
@@ -42,13 +42,13 @@ func Take(workdir string, outputs []providers.Output) Baseline {
 		}
 	}
 	if age := time.Since(time.Unix(0, latest)); latest > 0 && age < tick {
-		time.Sleep(min(tick-age, tick)) // one of the future was written by another clock: nobody knows when
+		time.Sleep(min(tick-age, tick)) // one in the future comes from another clock and says nothing
 	}
 	return b
 }
 
-// Fresh reports whether an output exists and differs from what it was when
-// the baseline was taken (or need not exist, and does not), else why not. It compares and reads no clock.
+// Fresh reports whether an output exists and differs from the baseline (or need not exist, and
+// does not), else why not. It compares and reads no clock.
 func (b Baseline) Fresh(workdir string, o providers.Output) (ok bool, why string) {
 	now := look(workdir, o)
 	switch before, was := b[o.Name]; {
@@ -62,8 +62,7 @@ func (b Baseline) Fresh(workdir string, o providers.Output) (ok bool, why string
 	return true, ""
 }
 
-// lacking says why an output is not there: what is there in its place, if
-// anything is.
+// lacking says why an output is missing, and what else is at its path.
 func lacking(workdir string, o providers.Output) string {
 	_, err := os.Lstat(join(workdir, o.Path))
 	if v := Stat(workdir, o).Verdict; v != noMatch && !(errors.Is(err, fs.ErrNotExist) && o.Kind != "glob") {
@@ -85,9 +84,9 @@ func look(workdir string, o providers.Output) Mark {
 	return markOf(info)
 }
 
-// Stat looks at an output without opening it: size, mtime, inode, and for a
-// set the number of files. OK says only that it is there. What is there and is
-// something else than declared has a time and an inode all the same.
+// Stat looks at an output without opening it: size, mtime, inode, and for a set the number of
+// files. OK says only that it exists. Something else than declared has a time and an inode all
+// the same.
 func Stat(workdir string, o providers.Output) offer.Output {
 	if isSet(o) {
 		out, _, _, _ := statSet(workdir, o)
@@ -115,8 +114,8 @@ func Stat(workdir string, o providers.Output) offer.Output {
 	return out
 }
 
-// other adds the mark of what is at the path of an output and is not what was
-// declared: a broken link, a pipe, a folder in place of a file.
+// other adds the mark of a path that has something else than the declared output: a broken
+// link, a pipe, a folder in place of a file.
 func other(workdir string, o providers.Output, out offer.Output) offer.Output {
 	info, err := os.Lstat(join(workdir, o.Path))
 	if err != nil || o.Kind == "dir" && info.IsDir() {

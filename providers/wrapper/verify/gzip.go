@@ -10,8 +10,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// checkGzip unpacks every member to its end, where its checksum and length
-// stand. RFC 1952.
+// checkGzip unpacks every member to its end, which has its checksum and length. RFC 1952.
 func checkGzip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	z, err := gzip.NewReader(f.reader(ctx))
 	if err == nil {
@@ -25,7 +24,7 @@ func checkGzip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	case errors.Is(err, gzip.ErrChecksum):
 		return errors.New("the checksum does not match")
 	case errors.Is(err, gzip.ErrHeader):
-		return errors.New("what should be a member does not begin like one: no gzip, or something follows the stream")
+		return errors.New("a member has no valid header: no gzip, or other data follows the stream")
 	}
 	return err
 }

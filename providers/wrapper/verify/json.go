@@ -48,8 +48,8 @@ func checkJSONL(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	}
 }
 
-// line reads a value and the end of its line. A last line without an end is
-// let pass where the value shows by itself that it is whole.
+// line reads a value and the end of its line. It accepts a last line without an end if the
+// value is complete by its own form.
 func (s *scanner) line(first byte) error {
 	if err := s.value(); err != nil {
 		return err

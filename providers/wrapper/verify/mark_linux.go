@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// markOf is what the filesystem says of a file.
+// markOf is a file's mark from the filesystem.
 func markOf(info fs.FileInfo) Mark {
 	if info == nil {
 		return Mark{}

@@ -4,7 +4,7 @@ package verify
 
 import "io/fs"
 
-// markOf is what the filesystem says of a file; inode and ctime only on Linux.
+// markOf is a file's mark from the filesystem; inode and ctime only on Linux.
 func markOf(info fs.FileInfo) Mark {
 	if info == nil {
 		return Mark{}

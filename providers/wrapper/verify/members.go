@@ -84,8 +84,8 @@ func present(path string) error {
 	return nil
 }
 
-// notFolder says what is where a folder should be. A link to a folder is one
-// as well, but is not walked.
+// notFolder says what is at the path of a folder. A link to a folder is refused, too, and not
+// walked.
 func notFolder(path string, d fs.DirEntry) error {
 	info, err := os.Stat(path)
 	switch {
@@ -99,8 +99,8 @@ func notFolder(path string, d fs.DirEntry) error {
 	return otherKind(special(info.Mode()) + " is there, not a folder")
 }
 
-// add puts a file on the list; what a link points to counts, and what is
-// neither file nor link to one is left out.
+// add puts a file on the list. A link counts as its target; anything but a file, or a link to
+// one, is left out.
 func add(list []member, base, name string) ([]member, error) {
 	info, err := os.Stat(filepath.Join(base, filepath.FromSlash(name)))
 	if err != nil {

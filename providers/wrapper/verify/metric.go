@@ -26,11 +26,10 @@ const (
 	maxMetric = 64 << 10
 )
 
-// ReadMetric reads a metric from the file at path, which must be the output
-// out and have passed. The value is JSON text: a JSON pointer (RFC 6901) gives
-// it as it stands, a column of a CSV's last row or the first group of a
-// regular expression's last match as a number where it is one, else as text.
-// NaN and infinities, which JSON lacks, are told as an error.
+// ReadMetric reads a metric from the file at path, which must be the output out and have
+// passed. The value is JSON text. A JSON pointer (RFC 6901) gives the value unchanged; a
+// column of a CSV's last row, or the first group of a regular expression's last match, gives a
+// number where it is one, else text. NaN and infinities, which JSON lacks, are an error.
 func ReadMetric(m providers.Metric, out offer.Output, path string) offer.Metric {
 	return metricOf(readMetric(m, out, path))
 }
@@ -159,7 +158,7 @@ func valueText(s string) (string, error) {
 	return string(text), err
 }
 
-// notNumberError is of a value that was written and that JSON lacks.
+// notNumberError is the error of a value that JSON lacks.
 type notNumberError string
 
 func (e notNumberError) Error() string {

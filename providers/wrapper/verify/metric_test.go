@@ -20,7 +20,7 @@ func TestReadMetric(t *testing.T) {
 		{name: "pointer beyond", json: "/final/acc", data: `{"final": {"loss": 1}}`, want: `error: json: there is no member "acc" in /final`},
 		{name: "pointer past a list", json: "/a/2", data: `{"a": [1, 2]}`, want: `error: json: there is no element "2" among 2 in /a`},
 		{name: "pointer with a leading zero", json: "/a/01", data: `{"a": [1, 2]}`, want: `error: json: there is no element "01"`},
-		{name: "pointer into a number", json: "/a/b", data: `{"a": 1}`, want: `error: json: there is no "b": a single value stands in /a`},
+		{name: "pointer into a number", json: "/a/b", data: `{"a": 1}`, want: `error: json: there is no "b": a single value is in /a`},
 		{name: "pointer without a slash", json: "a", data: `{}`, want: "error: json: \"a\" is no JSON pointer"},
 		{name: "pointer into cut JSON", json: "/a", data: `{"a": 1`, want: "error: json: the file is no JSON"},
 		{name: "Python's NaN", json: "/loss", data: `{"loss": NaN, "s": "NaN \" NaN"}`, want: "error: the value is NaN, which is no number"},

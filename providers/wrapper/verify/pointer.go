@@ -10,10 +10,13 @@ import (
 	"strings"
 )
 
-// pointed is the value at a JSON pointer, as it stands in the document.
+// pointed is the value at a JSON pointer, as it belongs in the document.
 func pointed(data []byte, pointer string) (string, error) {
 	if pointer != "" && pointer[0] != '/' {
 		return "", fmt.Errorf("json: %q is no JSON pointer: it begins with /", pointer)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return "", errors.New("json: the file is empty")
 	}
 	value := json.RawMessage(nulls(data))
 	if !json.Valid(value) {
@@ -71,12 +74,11 @@ func child(value json.RawMessage, token string) (json.RawMessage, error) {
 		}
 		return list[n], nil
 	}
-	return nil, fmt.Errorf("there is no %q: a single value stands", token)
+	return nil, fmt.Errorf("there is no %q: a single value is", token)
 }
 
-// pythonMarks stand for the words that Python's json.dump writes and JSON
-// lacks, so that the rest of such a file can still be read. A noncharacter
-// keeps them from being anybody's text.
+// pythonMarks replace the words that Python's json.dump writes and JSON lacks, so that the
+// rest of such a file can still be read. A noncharacter distinguishes them from any text.
 var pythonMarks = map[string]string{
 	"NaN": "\"\uFFFFNaN\"", "Infinity": "\"\uFFFFInfinity\"", "-Infinity": "\"\uFFFF-Infinity\"",
 }

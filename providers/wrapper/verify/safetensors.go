@@ -27,6 +27,12 @@ type tensor struct {
 	Offsets []uint64 `json:"data_offsets"` // begin and end in the data
 }
 
+// mostDirectory bounds the directory of contents that muster keeps in memory for a file, in
+// bytes: a hundred thousand tensors or members. Parsed it takes up to some twenty times that.
+const mostDirectory = 16 << 20
+
+var errDirectory = unfinished{fmt.Sprintf("its directory takes more than %s, which is the most that is verified; check it with a command of your own (verify = { command = … })", sizeText(mostDirectory))}
+
 // checkSafetensors reads the header and wants the tensors to fill the rest of
 // the file without gap or overlap. huggingface/safetensors, README, "Format".
 func checkSafetensors(ctx context.Context, f *file, _ providers.VerifyCheck) error {
@@ -41,6 +47,9 @@ func checkSafetensors(ctx context.Context, f *file, _ providers.VerifyCheck) err
 		return fmt.Errorf("a header of %d bytes is none: no safetensors", n)
 	case int64(n) > f.mark.Size-8:
 		return fmt.Errorf("cut short within its header: %d of %d bytes are there", f.mark.Size-8, n)
+	}
+	if n > mostDirectory {
+		return errDirectory
 	}
 	header := make([]byte, n)
 	if _, err := io.ReadFull(r, header); err != nil {
@@ -76,7 +85,7 @@ func parseHeader(header []byte) ([]tensor, error) {
 		}
 		t := tensor{name: name.(string)}
 		if seen[t.name] {
-			return nil, fmt.Errorf("tensor %q stands in it twice", t.name)
+			return nil, fmt.Errorf("tensor %q is there twice", t.name)
 		}
 		seen[t.name] = true
 		if t.name == "__metadata__" {

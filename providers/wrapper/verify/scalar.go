@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// scalar passes over a number or a word whose first byte is taken.
+// scalar skips a number or a word whose first byte is read.
 func (s *scanner) scalar(c byte) error {
 	at := s.offset() - 1
 	switch {
@@ -27,7 +27,7 @@ func (s *scanner) scalar(c byte) error {
 	return s.unexpected(c)
 }
 
-// word passes over the rest of a word.
+// word skips the rest of a word.
 func (s *scanner) word(at int64, want string) error {
 	for i := 1; i < len(want); i++ {
 		c, err := s.next()
@@ -41,7 +41,7 @@ func (s *scanner) word(at int64, want string) error {
 	return nil
 }
 
-// python tells the words that Python's json.dump writes and JSON lacks.
+// python reports the words that Python's json.dump writes and JSON lacks.
 func (s *scanner) python(at int64, want string) error {
 	if err := s.word(at, want); err != nil {
 		return err

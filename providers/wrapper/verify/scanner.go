@@ -59,7 +59,7 @@ func (s *scanner) next() (byte, error) {
 	return c, err
 }
 
-// skip passes over white space and peeks at what follows.
+// skip skips white space and peeks at the next byte.
 func (s *scanner) skip() (byte, error) {
 	for {
 		c, err := s.peek()

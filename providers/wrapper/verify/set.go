@@ -41,7 +41,7 @@ func statSet(workdir string, o providers.Output) (out offer.Output, base string,
 	return out, base, list, m
 }
 
-// matches adds what a glob without a file does match.
+// matches adds the files of a glob.
 func matches(base string, o providers.Output, none error) error {
 	_, pattern := doublestar.SplitPattern(filepath.ToSlash(o.Path))
 	names, err := doublestar.Glob(os.DirFS(base), pattern)
@@ -80,8 +80,8 @@ func enough(o providers.Output, m Mark, files int) error {
 	return nil
 }
 
-// checkSet checks every file of a set with every check. min_size is of each
-// file of a glob, of a dir's files together.
+// checkSet checks every file of a set with every check. min_size applies to each file of a
+// glob, and to a dir's files together.
 func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Output {
 	out, base, list, before := statSet(workdir, o)
 	if !out.OK && !out.Present {
@@ -122,8 +122,7 @@ func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Out
 	return out
 }
 
-// checkDir runs the checks that are about a folder as a whole, and returns
-// those that are about each file.
+// checkDir runs the checks of a whole folder, and returns those of each file.
 func checkDir(ctx context.Context, workdir, base string, checks []providers.VerifyCheck, m Mark) (each []providers.VerifyCheck, err error) {
 	folder := &file{path: base, workdir: workdir}
 	for _, c := range checks {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,32 +14,32 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Task is the verification of what one job left behind.
+// A Task is the verification of one job's outputs.
 type Task struct {
 	Workdir  string
 	Outputs  []providers.Output
 	Metrics  []providers.Metric
 	Walltime time.Duration // of the job; outputs that name no bound take theirs from it
-	// Judged says that Marks are what was there before the job began: what has
-	// not changed since, the job did not write.
+	// Judged says that Marks were taken before the job began: the job did not write a file
+	// that has not changed since.
 	Judged bool
 	Marks  Baseline
 }
 
-// A Result is what a verification found: one Output for each of the task.
+// A Result is the result of a verification: one Output for each of the task.
 type Result struct {
 	Outputs []offer.Output
 	Metrics map[string]offer.Metric // nil unless all outputs passed
 	Wrong   string                  // why the job did not do as declared, "" if it did
-	// Unverified says which outputs have no verdict, "" if all have one. What is
-	// Wrong is so whatever they are.
+	// Unverified says which outputs have no verdict, "" if all have one. Wrong ones are wrong
+	// in any case.
 	Unverified string
 }
 
 // Run verifies one output after another in this process. It ends with ctx.
 func (t Task) Run(ctx context.Context) Result { return t.RunTelling(ctx, func(offer.Output) {}) }
 
-// RunTelling is Run, and tells of each output when it has its verdict.
+// RunTelling is Run, and reports each output when it has its verdict.
 func (t Task) RunTelling(ctx context.Context, tell func(offer.Output)) Result {
 	var r Result
 	for _, o := range t.Outputs {
@@ -59,10 +60,32 @@ func (t Task) output(ctx context.Context, o providers.Output) offer.Output {
 			return out
 		}
 	}
-	return Check(ctx, t.Workdir, o)
+	out := Check(ctx, t.Workdir, o)
+	if out.OK && len(o.Metrics) > 0 {
+		var lacking []string
+		if out.Metrics, lacking = metricsOf(o.Metrics, out, join(t.Workdir, o.Path)); len(lacking) > 0 {
+			out.OK, out.Verdict = false, strings.Join(lacking, "; ")
+		}
+	}
+	return out
 }
 
-// judge reads the metrics, if all outputs passed, and says what is wrong.
+// metricsOf reads values from an output, and reports required ones that are missing or no
+// numbers.
+func metricsOf(metrics []providers.Metric, out offer.Output, path string) (read map[string]offer.Metric, lacking []string) {
+	read = make(map[string]offer.Metric, len(metrics))
+	for _, m := range metrics {
+		text, err := readMetric(m, out, path)
+		read[m.Name] = metricOf(text, err)
+		var diverged notNumberError
+		if m.Required && err != nil && !errors.As(err, &diverged) {
+			lacking = append(lacking, fmt.Sprintf("metric %s: %s", m.Name, read[m.Name].Error))
+		}
+	}
+	return read, lacking
+}
+
+// judge reads the metrics, if all outputs passed, and reports what is wrong.
 func (t Task) judge(ctx context.Context, r *Result) {
 	var wrong, open []string
 	for i, o := range r.Outputs {
@@ -79,8 +102,8 @@ func (t Task) judge(ctx context.Context, r *Result) {
 	r.Wrong, r.Unverified = strings.Join(wrong, "; "), strings.Join(open, "; ")
 }
 
-// metrics reads values from the outputs, and says which required ones are not
-// there. One that is no number was written, and is told.
+// metrics reads the task's values from its outputs, and says which required ones
+// are not there.
 func (t Task) metrics(r *Result) (lacking []string) {
 	r.Metrics = make(map[string]offer.Metric, len(t.Metrics))
 	for _, m := range t.Metrics {
@@ -88,18 +111,18 @@ func (t Task) metrics(r *Result) (lacking []string) {
 		if i < 0 {
 			continue
 		}
-		text, err := readMetric(m, r.Outputs[i], join(t.Workdir, t.Outputs[i].Path))
-		r.Metrics[m.Name] = metricOf(text, err)
-		var diverged notNumberError
-		if m.Required && err != nil && !errors.As(err, &diverged) {
-			lacking = append(lacking, fmt.Sprintf("metric %s: output %s: %s", m.Name, m.Output, r.Metrics[m.Name].Error))
+		read, lacks := metricsOf([]providers.Metric{m}, r.Outputs[i], join(t.Workdir, t.Outputs[i].Path))
+		maps.Copy(r.Metrics, read)
+		for _, l := range lacks {
+			name, why, _ := strings.Cut(l, ": ")
+			lacking = append(lacking, fmt.Sprintf("%s: output %s: %s", name, m.Output, why))
 		}
 	}
 	return lacking
 }
 
-// Ended is the result of a verification that did not come to its end: done
-// are the outputs that have a verdict, why is said of the others.
+// Ended is the result of an unfinished verification: done are the outputs with a verdict, why
+// is the reason for the others.
 func (t Task) Ended(done []offer.Output, why error) Result {
 	r := Result{Outputs: done}
 	for _, o := range t.Outputs[min(len(done), len(t.Outputs)):] {
@@ -123,14 +146,14 @@ func (t Task) Limit() (d time.Duration) {
 	return d
 }
 
-// What counts as a light task.
+// The bounds of a light task.
 const (
 	maxLightFiles = 4
 	maxLightSize  = 256 << 10 // bytes of one file
 )
 
-// lightBound is what a task may take in the process of whoever asks: archives
-// hold far more than their size.
+// lightBound bounds a task that runs in the caller's process: archives hold far more than
+// their size.
 var lightBound = Bound{Time: 2 * time.Second, Bytes: 16 << 20}
 
 // Light reports whether the task looks as if it were quickly done: a few

@@ -1,10 +1,10 @@
-// Package verify opens what a job left behind, where it lies, and says
-// whether it is whole. A file that was cut short, is still being written or
-// was there before the job began never passes.
+// Package verify opens a job's outputs in place and decides whether each is
+// complete. A file that was cut short, is still being written or existed before
+// the job began never passes.
 //
-// A cut that leaves a shorter whole cannot be seen from the file alone: a CSV
-// or a jsonl at a line's end, a gzip between two members. Where that matters,
-// min_size, a sha256 manifest or the user's own loader can tell.
+// Some cuts leave a shorter file that is valid: a CSV or a jsonl cut at the end
+// of a line, a gzip cut between two members. Where that matters, declare
+// min_size, a sha256 manifest or a loader.
 package verify
 
 import (
@@ -24,8 +24,8 @@ const passed = "ok"
 // verdict, without the kind's name.
 type checker func(ctx context.Context, f *file, c providers.VerifyCheck) error
 
-// checkers are the kinds that open a file. exists, nonempty and min_size need
-// no more than its size and are judged in sizes.
+// checkers are the kinds that open a file. exists, nonempty and min_size need only its size,
+// and sizes judges them.
 var checkers = map[string]checker{
 	"json":        checkJSON,
 	"jsonl":       checkJSONL,
@@ -68,7 +68,7 @@ func Check(ctx context.Context, workdir string, o providers.Output) offer.Output
 	return out
 }
 
-// check runs the checks, takes the digest, and sees that nobody wrote
+// check runs the checks, takes the digest, and makes sure that nobody wrote the file
 // meanwhile.
 func (f *file) check(ctx context.Context, checks []providers.VerifyCheck) (digest string, err error) {
 	if digest, err = f.digest(ctx); err != nil {
@@ -82,7 +82,7 @@ func (f *file) check(ctx context.Context, checks []providers.VerifyCheck) (diges
 	return digest, f.unchanged()
 }
 
-// fill writes what the filesystem says of a file that is there.
+// fill copies the filesystem's facts about an existing file.
 func (m Mark) fill(out *offer.Output) {
 	out.Present, out.Size, out.MTime, out.Inode, out.CTime = m.Exists, m.Size, m.MTime, m.Inode, m.CTime
 }

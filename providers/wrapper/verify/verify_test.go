@@ -1,10 +1,12 @@
 package verify
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +147,7 @@ func TestVerdicts(t *testing.T) {
 		{"a.npz", "zip", string(zipped(t, map[string][]byte{"x.npy": npy("(2, 3)", 40)})), "zip: member x.npy: npy: 110 bytes, its header asks for 118"},
 		{"a.npz", "zip", string(zipped(t, map[string][]byte{"x.npy": []byte("text")})), "zip: member x.npy: npy: cut short before its header"},
 		{"a.npz", "zip", string(zipped(t, map[string][]byte{"x.npy": npy("()", 8)})), "ok"},
-		{"a", "gzip", "no gzip at all", "gzip: what should be a member does not begin like one"},
+		{"a", "gzip", "no gzip at all", "gzip: a member has no valid header"},
 		{"a", "gzip", string(gzipped(t, "a")) + string(gzipped(t, "b")), "ok"},
 		{"a", "gzip", string(gzipped(t, "a")) + "rest", "gzip: the stream is cut short"},
 		{"a", "safetensors", string(safetensors(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 9)), "safetensors: 1 bytes follow the last tensor"},
@@ -154,7 +156,7 @@ func TestVerdicts(t *testing.T) {
 		{"a", "safetensors", string(safetensors(`{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8)), `safetensors: tensor "a": 8 bytes, its shape asks for 12`},
 		{"a", "safetensors", string(safetensors(`{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,8]}}`, 8)), `safetensors: tensor "a": 8 bytes, its shape asks for 18446744073709551615`},
 		{"a", "safetensors", string(safetensors(`{"a":{}}`, 0)), `safetensors: header: tensor "a" lacks dtype, shape or data_offsets`},
-		{"a", "safetensors", string(safetensors(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4)), `safetensors: header: tensor "a" stands in it twice`},
+		{"a", "safetensors", string(safetensors(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4)), `safetensors: header: tensor "a" is there twice`},
 		{"a", "safetensors", "{\"a\": 1}", "safetensors: a header of "},
 		{"a", "safetensors", string(safetensors(`{}`, 0)), "ok"},
 		{"a", "sha256", sum("x") + "  gone.bin\n", "sha256: gone.bin: missing: there is no such file"},
@@ -317,6 +319,8 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, dir, "bomb.gz", packed(t, 64<<20))
+	put(t, dir, "tensors", safetensors("{"+strings.Repeat(" ", mostDirectory), 0))
+	put(t, dir, "members.zip", crowded(t, mostDirectory/64))
 	for _, c := range []struct {
 		o    providers.Output
 		want string
@@ -327,6 +331,8 @@ func TestBounds(t *testing.T) {
 		{providers.Output{Path: "huge", VerifyTimeout: 50 * time.Millisecond, VerifyMaxSize: 8 << 40}, "it was not verified within 50ms (verify_timeout)"},
 		{providers.Output{Path: "bomb.gz", VerifyMaxSize: 1 << 20, Verify: []providers.VerifyCheck{{Kind: "gzip"}}},
 			"gzip: more than 1MiB would have to be read and unpacked (verify_max_size)"},
+		{providers.Output{Path: "tensors", Verify: []providers.VerifyCheck{{Kind: "safetensors"}}}, "safetensors: " + errDirectory.why},
+		{providers.Output{Path: "members.zip", Verify: []providers.VerifyCheck{{Kind: "zip"}}}, "zip: " + errDirectory.why},
 		{providers.Output{Path: "h*", Kind: "glob", VerifyMaxSize: 1 << 30}, "it is 4TiB, and at most 1GiB are verified (verify_max_size)"},
 	} {
 		r := Task{Workdir: dir, Outputs: []providers.Output{c.o}, Walltime: time.Minute}.Run(t.Context())
@@ -334,6 +340,21 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", c.o.Path, r, c.want)
 		}
 	}
+}
+
+// crowded is a zip of n empty members.
+func crowded(t *testing.T, n int) []byte {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := range n {
+		if _, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("a-member-with-a-name-%08d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // packed is n zero bytes as gzip.

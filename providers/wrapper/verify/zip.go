@@ -17,7 +17,9 @@ import (
 // checkZip unpacks every member and compares its CRC and length. It covers
 // .npz, of whose arrays it reads the headers, too, and PyTorch's .pt.
 func checkZip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
-	z, err := zip.NewReader(f, f.mark.Size)
+	directory := &directoryReader{ctx: ctx, f: f, left: mostDirectory}
+	z, err := zip.NewReader(directory, f.mark.Size)
+	directory.read = true
 	switch {
 	case errors.Is(err, zip.ErrFormat):
 		return fmt.Errorf("no directory at the end of the file (%d bytes): it was cut short or is no zip", f.mark.Size)
@@ -38,7 +40,28 @@ func checkZip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	return nil
 }
 
-// unpacked is how many bytes the members hold, by the directory's word.
+// directoryReader bounds how much of a file zip.NewReader reads, because it keeps that.
+type directoryReader struct {
+	ctx  context.Context
+	f    *file
+	left int64
+	read bool // the directory is read; the rest is not kept
+}
+
+func (d *directoryReader) ReadAt(p []byte, off int64) (int, error) {
+	if d.read {
+		return d.f.ReadAt(p, off)
+	}
+	if err := count(d.ctx, len(p)); err != nil {
+		return 0, err
+	}
+	if d.left -= int64(len(p)); d.left < 0 {
+		return 0, errDirectory
+	}
+	return d.f.ReadAt(p, off)
+}
+
+// unpacked is how many bytes the members hold, as the directory says.
 func unpacked(z *zip.Reader) (n int64) {
 	for _, m := range z.File {
 		if n += int64(min(m.UncompressedSize64, math.MaxInt64/2)); n < 0 {

@@ -20,7 +20,7 @@ func lifeOf(i int) []state.Event {
 	one, zero := 1, 0
 	usage := &state.Usage{Elapsed: 59.25, CPU: 58.125, MaxRSS: 1 << 28}
 	spent := func(n int) *state.Entry {
-		return &state.Entry{Address: address, Attempt: n, Backend: "local", Pool: "local", Phase: "students", At: at, Spent: state.Amounts{"cpu_hours": "0.0164"}}
+		return &state.Entry{Address: address, Attempt: n, Backend: "local", Pool: "local", Phase: "students", At: at, Spent: state.TextsOf(state.Amounts{"cpu_hours": "0.0164"})}
 	}
 	var outputs []state.Output
 	for _, name := range []string{"checkpoint", "metrics"} {
@@ -29,9 +29,9 @@ func lifeOf(i int) []state.Event {
 	}
 	return []state.Event{
 		state.Intended{Job: state.Job{
-			Address: address, Phase: "students", Axes: map[string]string{"lr": lr, "seed": seed}, Name: "student-" + lr + "-" + seed,
+			Address: address, Phase: "students", Axes: state.TextsOf(map[string]string{"lr": lr, "seed": seed}), Name: "student-" + lr + "-" + seed,
 			Definition: hash(1), Scheme: 1, Result: hash(i), Request: hash(i / 7), Source: hash(2),
-			Inputs: map[string]string{"teacher": hash(i % 10)}, InputBytes: map[string]string{"teacher": hash(i % 11)},
+			Inputs: state.TextsOf(map[string]string{"teacher": hash(i % 10)}), InputBytes: state.TextsOf(map[string]string{"teacher": hash(i % 11)}),
 		}, Attempt: state.Attempt{N: 1, Token: token, Backend: "local", Pool: "local", Plan: "9a3b4c5d6e7f8091", Fence: 7, Ceiling: state.Amounts{"cpu_hours": "0.5"}}, Fresh: true, At: at},
 		state.Submitted{Address: address, Token: token, Handle: fmt.Sprint("q-", i), At: at},
 		state.Observed{Address: address, Token: token, Status: state.Waiting, At: at, Spent: spent(1), Attempt: state.Attempt{

@@ -25,19 +25,19 @@ func isID(s string) bool {
 
 // fence is the highest there was: of the lease, the snapshot, and the names of
 // journals.
-func (s *Store) fence(old *found) (uint64, error) {
+func (ls *leases) fence(old *found) (uint64, error) {
 	var highest uint64
 	if old != nil {
 		highest = old.lease.Fence
 	}
-	fences, err := s.journals()
+	fences, err := ls.journals()
 	if err != nil {
 		return 0, err
 	}
 	for _, fence := range fences {
 		highest = max(highest, fence)
 	}
-	f, err := s.fs.OpenFile(s.path, os.O_RDONLY, 0)
+	f, err := ls.fs.OpenFile(ls.path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return highest, nil
 	}
@@ -45,7 +45,7 @@ func (s *Store) fence(old *found) (uint64, error) {
 		return 0, fmt.Errorf("read state: %w", err)
 	}
 	defer f.Close()
-	head := make([]byte, 4096) // the fence stands in the first few fields
+	head := make([]byte, 4096) // the fence is in the first few fields
 	n, err := io.ReadFull(f, head)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return 0, fmt.Errorf("read state: %w", err)
@@ -85,64 +85,64 @@ func (l *lease) claim(old *found) error {
 	return nil
 }
 
-func (s *Store) replaceLease(temp string, old *found) error {
+func (ls *leases) replaceLease(temp string, old *found) error {
 	if old == nil {
-		err := s.exclusive(temp, s.lock())
+		err := ls.exclusive(temp, ls.lock())
 		if errors.Is(err, fs.ErrExist) {
 			return errBusy
 		}
 		return err
 	}
-	next := s.lock() + ".next"
+	next := ls.lock() + ".next"
 	guard := temp + ".next"
-	data, err := s.fs.ReadFile(temp)
+	data, err := ls.fs.ReadFile(temp)
 	if err != nil {
 		return err
 	}
-	f, err := s.create(guard, func(w io.Writer) error { _, err := w.Write(data); return err })
+	f, err := ls.create(guard, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err != nil {
 		return err
 	}
 	f.Close()
-	defer s.fs.Remove(guard) // there only if it did not become NEXT
-	if err := s.exclusive(guard, next); err != nil {
+	defer ls.fs.Remove(guard) // there only if it did not become NEXT
+	if err := ls.exclusive(guard, next); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			s.clearNext(next)
+			ls.clearNext(next)
 			return errBusy
 		}
 		return err
 	}
-	defer s.fs.Remove(next)
-	now, err := s.readLease(s.lock())
+	defer ls.fs.Remove(next)
+	now, err := ls.readLease(ls.lock())
 	if err != nil {
 		return err
 	}
 	if now == nil || !os.SameFile(now.info, old.info) || now.lease.ID != old.lease.ID {
 		return errBusy
 	}
-	return s.fs.Rename(temp, s.lock())
+	return ls.fs.Rename(temp, ls.lock())
 }
 
 // clearNext removes NEXT if who made it is proven dead.
-func (s *Store) clearNext(next string) {
-	old, err := s.readLease(next)
+func (ls *leases) clearNext(next string) {
+	old, err := ls.readLease(next)
 	if err != nil || old == nil {
 		return
 	}
-	if looks, proven := s.self.judge(old.lease, s.opt.Now()); looks != dead || !proven {
+	if looks, proven := ls.self.judge(old.lease, ls.opt.Now()); looks != dead || !proven {
 		return
 	}
-	s.removeIf(next, old.info)
+	ls.removeIf(next, old.info)
 }
 
 // removeIf removes a file that others may replace, if it is still this one.
-func (s *Store) removeIf(path string, info fs.FileInfo) {
+func (d *directory) removeIf(path string, info fs.FileInfo) {
 	aside := path + "." + newID()
-	if s.fs.Rename(path, aside) != nil {
+	if d.fs.Rename(path, aside) != nil {
 		return
 	}
-	if now, err := s.fs.Stat(aside); err == nil && !os.SameFile(now, info) {
-		_ = s.fs.Link(aside, path) // not the one: put it back
+	if now, err := d.fs.Stat(aside); err == nil && !os.SameFile(now, info) {
+		_ = d.fs.Link(aside, path) // not the one: put it back
 	}
-	_ = s.fs.Remove(aside)
+	_ = d.fs.Remove(aside)
 }

@@ -10,25 +10,31 @@ import (
 	"github.com/muster-run/muster/state/snapshot"
 )
 
+// Snapshots take the place of one another; what they hold moves to the history.
+type snapshots struct {
+	*directory
+	reader *reader
+}
+
 // writeSnapshot puts a new snapshot in place of the old one, which becomes the
 // backup, and gives its size. At no moment is there none.
-func (s *Store) writeSnapshot(l *lease, st *state.State, fence uint64) (int64, error) {
+func (sn *snapshots) writeSnapshot(l *lease, st *state.State, fence uint64) (int64, error) {
 	serial, muster, was := st.Serial, st.Muster, st.Fence
 	st.Serial, st.Fence = serial+1, fence
-	if s.opt.Muster != "" {
-		st.Muster = s.opt.Muster
+	if sn.opt.Muster != "" {
+		st.Muster = sn.opt.Muster
 	}
-	size, err := s.replaceSnapshot(l, func(w io.Writer) error { return snapshot.Encode(w, st) })
+	size, err := sn.replaceSnapshot(l, func(w io.Writer) error { return snapshot.Encode(w, st) })
 	if err != nil {
 		st.Serial, st.Muster, st.Fence = serial, muster, was
-		return 0, s.writeError(s.path, err)
+		return 0, sn.writeError(sn.path, err)
 	}
 	return size, nil
 }
 
-func (s *Store) replaceSnapshot(l *lease, write func(io.Writer) error) (int64, error) {
-	temp := s.base + ".new." + l.terms.ID + ".json"
-	f, err := s.create(temp, func(w io.Writer) error {
+func (sn *snapshots) replaceSnapshot(l *lease, write func(io.Writer) error) (int64, error) {
+	temp := sn.base + ".new." + l.terms.ID + ".json"
+	f, err := sn.create(temp, func(w io.Writer) error {
 		b := bufio.NewWriterSize(w, 1<<20)
 		if err := write(b); err != nil {
 			return err
@@ -44,62 +50,62 @@ func (s *Store) replaceSnapshot(l *lease, write func(io.Writer) error) (int64, e
 		err = l.check() // at the last moment: a holder that was taken over keeps away
 	}
 	if err == nil {
-		err = s.swap(temp, l.terms.ID)
+		err = sn.swap(temp, l.terms.ID)
 	}
 	if err != nil {
-		_ = s.fs.Remove(temp)
+		_ = sn.fs.Remove(temp)
 		return 0, err
 	}
 	return info.Size(), nil
 }
 
 // swap makes the snapshot the backup, and temp the snapshot.
-func (s *Store) swap(temp, id string) error {
-	aside := s.backup() + "." + id
-	switch err := s.fs.Link(s.path, aside); {
+func (sn *snapshots) swap(temp, id string) error {
+	aside := sn.backup() + "." + id
+	switch err := sn.fs.Link(sn.path, aside); {
 	case err == nil:
-		if err := s.fs.Rename(aside, s.backup()); err != nil {
+		if err := sn.fs.Rename(aside, sn.backup()); err != nil {
 			return err
 		}
 		// rename(2) leaves both names where they are one file already: a holder
 		// died when the backup was made and the snapshot not yet replaced.
-		_ = s.fs.Remove(aside)
+		_ = sn.fs.Remove(aside)
 	case errors.Is(err, fs.ErrNotExist):
 	default: // no hard links here: the backup is a copy
-		if err := s.copyBackup(aside); err != nil {
+		if err := sn.copyBackup(aside); err != nil {
 			return err
 		}
 	}
-	if err := s.fs.Rename(temp, s.path); err != nil {
+	if err := sn.fs.Rename(temp, sn.path); err != nil {
 		return err
 	}
-	return s.syncDir()
+	return sn.syncDir()
 }
 
-func (s *Store) copyBackup(aside string) error {
-	data, err := s.fs.ReadFile(s.path)
+func (sn *snapshots) copyBackup(aside string) error {
+	data, err := sn.fs.ReadFile(sn.path)
 	if err != nil {
 		return err
 	}
-	f, err := s.create(aside, func(w io.Writer) error { _, err := w.Write(data); return err })
+	f, err := sn.create(aside, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err != nil {
 		return err
 	}
 	f.Close()
-	return s.fs.Rename(aside, s.backup())
+	return sn.fs.Rename(aside, sn.backup())
 }
 
 // firstSnapshot writes a snapshot of nothing, with serial 0.
-func (s *Store) firstSnapshot() error {
+func (sn *snapshots) firstSnapshot() error {
 	st := state.New("")
-	st.Muster = s.opt.Muster
-	temp := s.base + ".new.json"
-	f, err := s.create(temp, func(w io.Writer) error { return snapshot.Encode(w, st) })
+	st.Muster = sn.opt.Muster
+	temp := sn.base + ".new.json"
+	f, err := sn.create(temp, func(w io.Writer) error { return snapshot.Encode(w, st) })
 	if err == nil {
 		f.Close()
-		if err = s.fs.Rename(temp, s.path); err == nil {
-			err = s.syncDir()
+		if err = sn.fs.Rename(temp, sn.path); err == nil {
+			err = sn.syncDir()
 		}
 	}
-	return s.writeError(s.path, err)
+	return sn.writeError(sn.path, err)
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/muster-run/muster/state/snapshot"
 )
 
-func (s *Store) glance() string { return s.base + ".glance" }
+func (d *directory) glance() string { return d.base + ".glance" }
 
 // keepGlance puts the glance of a state beside the snapshot that was just
 // written of it, or takes away one that nothing could be seen at. It is worth
 // no error: without it the snapshot is read.
-func (s *Store) keepGlance(st *state.State) {
-	if !s.writeGlance(st) {
-		_ = s.fs.Remove(s.glance())
+func (sn *snapshots) keepGlance(st *state.State) {
+	if !sn.writeGlance(st) {
+		_ = sn.fs.Remove(sn.glance())
 	}
 }
 
-func (s *Store) writeGlance(st *state.State) bool {
-	of, ok := s.measure()
+func (sn *snapshots) writeGlance(st *state.State) bool {
+	of, ok := sn.reader.measure()
 	if !ok {
 		return false
 	}
@@ -34,16 +34,16 @@ func (s *Store) writeGlance(st *state.State) bool {
 	if err != nil || data == nil {
 		return false
 	}
-	temp := s.base + ".new." + newID() // swept with what else holders leave half-made
-	f, err := s.fs.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, private)
+	temp := sn.base + ".new." + newID() // swept with what else holders leave half-made
+	f, err := sn.fs.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, private)
 	if err != nil {
 		return false
 	}
 	_, err = f.Write(data) // no sync: one that a crash breaks is seen to be broken
-	if err := errors.Join(err, f.Close()); err == nil && s.fs.Rename(temp, s.glance()) == nil {
+	if err := errors.Join(err, f.Close()); err == nil && sn.fs.Rename(temp, sn.glance()) == nil {
 		return true
 	}
-	_ = s.fs.Remove(temp)
+	_ = sn.fs.Remove(temp)
 	return false
 }
 
@@ -96,10 +96,10 @@ func (l *loaded) empty() bool {
 const shortJournal = 4 << 10 // bytes
 
 // journalsShort reports whether the journals are worth a look.
-func (s *Store) journalsShort() bool {
-	fences, err := s.journals()
+func (r *reader) journalsShort() bool {
+	fences, err := r.journals()
 	for _, fence := range fences {
-		if info, e := s.fs.Stat(s.journal(fence)); e != nil || info.Size() > shortJournal {
+		if info, e := r.fs.Stat(r.journal(fence)); e != nil || info.Size() > shortJournal {
 			return false
 		}
 	}
@@ -111,8 +111,8 @@ func (s *Store) journalsShort() bool {
 const measured = 128 << 10 // bytes
 
 // measure reads the snapshot's every byte and keeps none of them.
-func (s *Store) measure() (of glance.Snapshot, ok bool) {
-	f, err := s.fs.OpenFile(s.path, os.O_RDONLY, 0)
+func (r *reader) measure() (of glance.Snapshot, ok bool) {
+	f, err := r.fs.OpenFile(r.path, os.O_RDONLY, 0)
 	if err != nil {
 		return of, false
 	}

@@ -144,7 +144,7 @@ func TestGlanceOnlyOfTheLatest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.Path(), backup, 0o600); err != nil {
+	if err := os.WriteFile(s.Location(), backup, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	is(false, "the backup was put back")

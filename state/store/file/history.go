@@ -21,34 +21,30 @@ import (
 // dropped. What the backup needs to catch up is in the newer one, always.
 const historyLimit = 128 << 20 // bytes
 
-func (s *Store) older() string { return s.history() + ".1" }
+func (d *directory) older() string { return d.history() + ".1" }
 
-// keep appends folded lines to the history. Those that are in it already, from
-// a fold that did not come to its end, are left out.
-func (s *Store) keep(l *loaded) error {
-	last, size, err := s.historyTail()
+// keep appends the lines of the journals, up to event limit, to the history. Those
+// that are in it already, from a fold that did not come to its end, are left out.
+func (sn *snapshots) keep(limit uint64) error {
+	last, size, err := sn.reader.historyTail()
 	if err != nil {
 		return err
 	}
 	var n int64
-	var lines []journal.Line
-	for i, j := range l.journals {
-		for _, line := range j.Lines[:l.accepted[i]] {
-			if line.Seq > last {
-				lines, last, n = append(lines, line), line.Seq, n+int64(len(line.Text)+1)
-			}
-		}
-	}
-	if len(lines) == 0 {
+	err = sn.reader.eachAccepted(last, limit, func(line string) error {
+		n += int64(len(line) + 1)
 		return nil
+	})
+	if err != nil || n == 0 {
+		return err
 	}
-	if size > 0 && size+n > s.opt.history {
-		if err := s.fs.Rename(s.history(), s.older()); err != nil {
+	if size > 0 && size+n > sn.opt.history {
+		if err := sn.fs.Rename(sn.history(), sn.older()); err != nil {
 			return err
 		}
 		size = 0
 	}
-	f, err := s.fs.OpenFile(s.history(), os.O_CREATE|os.O_RDWR, private)
+	f, err := sn.fs.OpenFile(sn.history(), os.O_CREATE|os.O_RDWR, private)
 	if err != nil {
 		return err
 	}
@@ -57,15 +53,65 @@ func (s *Store) keep(l *loaded) error {
 		return err
 	}
 	w := &batch{f: f, at: size}
-	for _, line := range lines {
-		if err := w.add(line.Text); err != nil {
-			return err
-		}
+	if err := sn.reader.eachAccepted(last, limit, w.add); err != nil {
+		return err
 	}
 	if err := w.flush(); err != nil {
 		return err
 	}
 	return f.Sync()
+}
+
+// eachAccepted calls fn with the text of each accepted line in the journals, after
+// one event and up to another. It reads them line by line.
+func (r *reader) eachAccepted(after, limit uint64, fn func(line string) error) error {
+	fences, err := r.journals()
+	if err != nil {
+		return err
+	}
+	var open []*journal.Reader
+	for _, fence := range fences {
+		f, err := r.fs.OpenFile(r.journal(fence), os.O_RDONLY, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // folded in this moment
+		}
+		if err != nil {
+			return fmt.Errorf("read journal: %w", err)
+		}
+		defer f.Close()
+		j, err := journal.NewReader(r.journal(fence), f)
+		if err != nil {
+			return err
+		}
+		if err := named(j.Header, r.journal(fence), fence); err != nil {
+			return err
+		}
+		open = append(open, j)
+	}
+	limits := make([]uint64, len(open)) // as loaded.accept has them
+	for i := len(open) - 1; i >= 0; i-- {
+		limits[i] = limit
+		limit = min(limit, open[i].Header.After.Seq)
+	}
+	for i, j := range open {
+		for {
+			line, err := j.Next()
+			if errors.Is(err, io.EOF) || err == nil && line.Seq > limits[i] {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if line.Seq <= after {
+				continue
+			}
+			if err := fn(line.Text); err != nil {
+				return err
+			}
+			after = line.Seq
+		}
+	}
+	return nil
 }
 
 // A batch gathers lines into large writes.
@@ -92,8 +138,8 @@ func (b *batch) flush() error {
 // historyTail is the number of the last event in the history, and where its
 // whole lines end. A last line that is damaged counts as none: the snapshot
 // does not need it.
-func (s *Store) historyTail() (last uint64, size int64, err error) {
-	f, err := s.fs.OpenFile(s.history(), os.O_RDONLY, 0)
+func (r *reader) historyTail() (last uint64, size int64, err error) {
+	f, err := r.fs.OpenFile(r.history(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
@@ -134,20 +180,20 @@ func (s *Store) historyTail() (last uint64, size int64, err error) {
 
 // replayHistory folds in what the history has beyond the snapshot: there is
 // something only if an older snapshot was put back.
-func (s *Store) replayHistory(l *loaded, limit uint64) error {
-	last, _, err := s.historyTail()
+func (r *reader) replayHistory(l *loaded, limit uint64) error {
+	last, _, err := r.historyTail()
 	if err != nil || last <= l.state.Seq {
 		return err
 	}
 	var lines []journal.Line
 	next := l.state.Seq + 1
-	err = s.eachKept(s.history(), func(line journal.Line) error {
+	err = r.eachKept(r.history(), func(line journal.Line) error {
 		if line.Seq < next || line.Seq > limit {
 			return nil
 		}
 		if line.Seq > next {
-			return &store.CorruptError{Path: s.history(), Why: fmt.Sprintf("events %d to %d are missing, which the snapshot needs to catch up", next, line.Seq-1),
-				Way: fmt.Sprintf("Put a newer %s back, from a copy of your own; or set %s aside to go on from the snapshot as it is.", s.path, s.history())}
+			return &store.CorruptError{Path: r.history(), Why: fmt.Sprintf("events %d to %d are missing, which the snapshot needs to catch up", next, line.Seq-1),
+				Way: fmt.Sprintf("Put a newer %s back, from a copy of your own; or set %s aside to go on from the snapshot as it is.", r.path, r.history())}
 		}
 		lines, next = append(lines, line), next+1
 		return nil
@@ -155,12 +201,12 @@ func (s *Store) replayHistory(l *loaded, limit uint64) error {
 	if err != nil {
 		return err
 	}
-	return apply(l.state, s.history(), lines)
+	return apply(l.state, r.history(), lines)
 }
 
 // eachKept calls fn for each line of a file of the history.
-func (s *Store) eachKept(path string, fn func(journal.Line) error) error {
-	data, err := s.fs.ReadFile(path)
+func (r *reader) eachKept(path string, fn func(journal.Line) error) error {
+	data, err := r.fs.ReadFile(path)
 	if err != nil {
 		return gone(err)
 	}
@@ -216,13 +262,13 @@ func (s *Store) History(ctx context.Context, fn func(store.Record) bool) error {
 	return err
 }
 
-func (s *Store) eachEvent(each func(path string) func(journal.Line) error) error {
+func (r *reader) eachEvent(each func(path string) func(journal.Line) error) error {
 	l := &loaded{}
-	if err := s.loadJournals(l); err != nil { // before the history, as they move there
+	if err := r.loadJournals(l); err != nil { // before the history, as they move there
 		return err
 	}
-	for _, path := range []string{s.older(), s.history()} {
-		if err := s.eachKept(path, each(path)); err != nil {
+	for _, path := range []string{r.older(), r.history()} {
+		if err := r.eachKept(path, each(path)); err != nil {
 			return err
 		}
 	}

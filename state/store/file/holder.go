@@ -4,18 +4,19 @@ import (
 	"os"
 	"time"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/state/store"
 )
 
 // A holder is what tells one process from every other.
 type holder struct {
 	host    string
-	machine string // /etc/machine-id
+	machine string // id of this installation
 	boot    string // id of this boot
 	space   string // pid namespace: pids mean nothing outside it
 	booted  time.Time
 	pid     int
-	start   uint64 // of the process, in ticks since boot
+	start   uint64 // of the process
 }
 
 // How a holder looks from here.
@@ -28,7 +29,7 @@ const (
 func self() holder {
 	h := holder{pid: os.Getpid()}
 	h.host, _ = os.Hostname()
-	h.machine, h.boot, h.space, h.booted = system()
+	h.machine, h.boot, h.space, h.booted = kernel.Machine(), kernel.Boot(), kernel.Space(), kernel.Booted()
 	h.start, _ = startOf(h.pid)
 	return h
 }

@@ -17,7 +17,7 @@ var errBusy = errors.New("lease is changing hands")
 // A lease that is held. Its file is kept open: as long as the lock's name
 // leads to that very file, the lease is ours.
 type lease struct {
-	s     *Store
+	s     *leases
 	terms store.Lease
 	f     handle
 	info  fs.FileInfo
@@ -31,28 +31,34 @@ type lease struct {
 	done chan struct{} // the heartbeat has ended
 }
 
+// Leases are how holders of a state follow one another.
+type leases struct {
+	*directory
+	self holder
+}
+
 // take takes the lease if it is free or its holder is proven dead.
-func (s *Store) take(purpose string) (*lease, error) {
-	if err := s.fs.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, s.writeError(s.dir, err)
+func (ls *leases) take(purpose string) (*lease, error) {
+	if err := ls.fs.MkdirAll(ls.dir, 0o700); err != nil {
+		return nil, ls.writeError(ls.dir, err)
 	}
-	old, err := s.readLease(s.lock())
+	old, err := ls.readLease(ls.lock())
 	if err != nil {
 		return nil, err
 	}
-	now := s.opt.Now().UTC().Round(0)
+	now := ls.opt.Now().UTC().Round(0)
 	if old != nil && old.held {
-		if looks, proven := s.self.judge(old.lease, now); !proven || looks != dead {
-			return nil, &store.LockedError{Lease: old.lease, Where: s.lock(), Alive: looks}
+		if looks, proven := ls.self.judge(old.lease, now); !proven || looks != dead {
+			return nil, &store.LockedError{Lease: old.lease, Where: ls.lock(), Alive: looks}
 		}
 	}
-	fence, err := s.fence(old)
+	fence, err := ls.fence(old)
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{s: s, lost: make(chan struct{}), done: make(chan struct{}), terms: store.Lease{
-		ID: newID(), Fence: fence + 1, Who: s.opt.Who, Host: s.self.host, Machine: s.self.machine, Boot: s.self.place(),
-		PID: s.self.pid, PIDStart: s.self.start, Since: now, Heartbeat: now, Purpose: purpose,
+	l := &lease{s: ls, lost: make(chan struct{}), done: make(chan struct{}), terms: store.Lease{
+		ID: newID(), Fence: fence + 1, Who: ls.opt.Who, Host: ls.self.host, Machine: ls.self.machine, Boot: ls.self.place(),
+		PID: ls.self.pid, PIDStart: ls.self.start, Since: now, Heartbeat: now, Purpose: purpose,
 	}}
 	if old != nil {
 		l.acked = old.lease.Acked
@@ -61,7 +67,7 @@ func (s *Store) take(purpose string) (*lease, error) {
 		return nil, err
 	}
 	// Somebody may have come and gone since the fence was read.
-	if again, err := s.fence(nil); err != nil || again > fence {
+	if again, err := ls.fence(nil); err != nil || again > fence {
 		l.release(old == nil)
 		return nil, errors.Join(errBusy, err)
 	}
@@ -74,7 +80,7 @@ func (s *Store) take(purpose string) (*lease, error) {
 // Holder is the id of the session's lease.
 func (n *session) Holder() string { return n.l.terms.ID }
 
-// check says whether the lease is still ours. The name is opened anew, which
+// check says whether the lease is still ours. It opens the name again, which
 // makes NFS ask its server.
 func (l *lease) check() error {
 	select {

@@ -105,9 +105,9 @@ type found struct {
 
 // readLease reads the lease; nil if there is none. Its first line may be read
 // while it is being overwritten, so damage is believed only if it stays.
-func (s *Store) readLease(path string) (*found, error) {
+func (ls *leases) readLease(path string) (*found, error) {
 	for try := 1; ; try++ {
-		data, info, err := s.slurp(path)
+		data, info, err := ls.slurp(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
@@ -122,7 +122,7 @@ func (s *Store) readLease(path string) (*found, error) {
 			return nil, &store.CorruptError{Path: path, Offset: 0, Why: why, Way: fmt.Sprintf(
 				"If no muster writes to this state, on any host, run \"muster force-unlock %s\". It sets the damaged lease aside; what was recorded stays.", damagedID(data))}
 		}
-		time.Sleep(time.Duration(try) * s.opt.patience)
+		time.Sleep(time.Duration(try) * ls.opt.patience)
 	}
 }
 
@@ -132,8 +132,8 @@ func damagedID(data []byte) string {
 }
 
 // slurp reads a file and says which it was.
-func (s *Store) slurp(path string) ([]byte, fs.FileInfo, error) {
-	f, err := s.fs.OpenFile(path, os.O_RDONLY, 0)
+func (d *directory) slurp(path string) ([]byte, fs.FileInfo, error) {
+	f, err := d.fs.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}

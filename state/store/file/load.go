@@ -33,6 +33,12 @@ func (s *Store) Read(ctx context.Context) (*state.State, error) {
 	}
 }
 
+// A reader reads what the files say. It takes no lock.
+type reader struct {
+	*directory
+	leases *leases
+}
+
 // loaded is what the files say.
 type loaded struct {
 	state    *state.State
@@ -46,50 +52,50 @@ type loaded struct {
 // locked: the lease first, so that what it says was acknowledged must be found
 // afterwards; journals before the snapshot, because a fold writes the snapshot
 // first and removes journals then, so none is missed; the history last.
-func (s *Store) load(limit uint64) (*loaded, error) {
-	held, err := s.readLease(s.lock())
+func (r *reader) load(limit uint64) (*loaded, error) {
+	held, err := r.leases.readLease(r.lock())
 	if err != nil {
 		return nil, err
 	}
 	l := &loaded{}
-	if err := s.loadJournals(l); err != nil {
+	if err := r.loadJournals(l); err != nil {
 		return nil, err
 	}
-	if err := s.loadSnapshot(l, held); err != nil {
+	if err := r.loadSnapshot(l, held); err != nil {
 		return nil, err
 	}
-	if err := s.replayHistory(l, limit); err != nil {
+	if err := r.replayHistory(l, limit); err != nil {
 		return nil, err
 	}
-	if err := s.replay(l, limit); err != nil {
+	if err := r.replay(l, limit); err != nil {
 		return nil, err
 	}
 	if held != nil && limit == math.MaxUint64 && l.state.Seq < held.lease.Acked {
-		return nil, s.missing(l, held)
+		return nil, r.missing(l, held)
 	}
 	return l, nil
 }
 
 // missing says that what was acknowledged is not there.
-func (s *Store) missing(l *loaded, held *found) error {
-	e := &store.CorruptError{Path: s.path, Offset: l.snapshot, Why: fmt.Sprintf(
+func (r *reader) missing(l *loaded, held *found) error {
+	e := &store.CorruptError{Path: r.path, Offset: l.snapshot, Why: fmt.Sprintf(
 		"events %d to %d were acknowledged and are gone", l.state.Seq+1, held.lease.Acked)}
 	if n := len(l.journals); n > 0 {
 		e.Path, e.Offset = l.journals[n-1].Path, l.journals[n-1].Size
 	}
 	e.Way = fmt.Sprintf("Put the file back from a copy of your own. To go on without these events: copy the directory aside, then run \"rm %s\". %s",
-		s.lock(), store.Forgotten)
+		r.lock(), store.Forgotten)
 	return e
 }
 
-func (s *Store) loadJournals(l *loaded) error {
-	fences, err := s.journals()
+func (r *reader) loadJournals(l *loaded) error {
+	fences, err := r.journals()
 	if err != nil {
 		return err
 	}
 	for _, fence := range fences {
-		path := s.journal(fence)
-		data, err := s.fs.ReadFile(path)
+		path := r.journal(fence)
+		data, err := r.fs.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // folded in this moment
 		}
@@ -100,23 +106,31 @@ func (s *Store) loadJournals(l *loaded) error {
 		if err != nil {
 			return err
 		}
-		if j.Header.Fence != fence {
-			return &store.CorruptError{Path: path, Why: fmt.Sprintf("it is the journal of holder %d", j.Header.Fence), Way: "Give the file its own name back."}
+		if err := named(j.Header, path, fence); err != nil {
+			return err
 		}
 		l.journals = append(l.journals, j)
 	}
 	return nil
 }
 
-func (s *Store) loadSnapshot(l *loaded, held *found) error {
-	data, err := s.fs.ReadFile(s.path)
+// named refuses a journal that has the name of another.
+func named(h journal.Header, path string, fence uint64) error {
+	if h.Fence == fence {
+		return nil
+	}
+	return &store.CorruptError{Path: path, Why: fmt.Sprintf("it is the journal of holder %d", h.Fence), Way: "Give the file its own name back."}
+}
+
+func (r *reader) loadSnapshot(l *loaded, held *found) error {
+	data, err := r.fs.ReadFile(r.path)
 	if err == nil {
 		l.snapshot = int64(len(data))
-		if l.state, err = snapshot.Decode(s.path, data); err != nil {
+		if l.state, err = snapshot.Decode(r.path, data); err != nil {
 			return err
 		}
 		l.folded = l.state.Seq
-		return s.outlived(l)
+		return r.outlived(l)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read state: %w", err)
@@ -124,35 +138,35 @@ func (s *Store) loadSnapshot(l *loaded, held *found) error {
 	l.state = state.New("")
 	var witness string
 	switch {
-	case s.there(s.backup()):
-		witness = s.backup()
-	case s.there(s.history()):
-		witness = s.history()
+	case r.there(r.backup()):
+		witness = r.backup()
+	case r.there(r.history()):
+		witness = r.history()
 	case len(l.journals) > 0:
 		witness = l.journals[0].Path
 	case held != nil && held.lease.Acked > 0:
-		witness = s.lock()
+		witness = r.lock()
 	default:
 		return nil // never applied
 	}
-	return &store.CorruptError{Path: s.path, Why: fmt.Sprintf("it is gone, but %s shows that there was one", witness), Way: fmt.Sprintf(
-		"Put it back from a copy of your own, or run \"cp %s %s\": what was recorded since comes from the journals and the history. To begin anew, set every file named %s.* aside.",
-		s.backup(), s.path, s.base)}
+	return &store.CorruptError{Path: r.path, Why: fmt.Sprintf("it is gone, but %s shows that there was one", witness), Way: fmt.Sprintf(
+		"Put it back from a copy of your own, or run \"cp %s %s\": what was recorded since comes from the journals and the history. To start from nothing, move every file named %s.* away.",
+		r.backup(), r.path, r.base)}
 }
 
-func (s *Store) there(path string) bool {
-	_, err := s.fs.Stat(path)
+func (d *directory) there(path string) bool {
+	_, err := d.fs.Stat(path)
 	return err == nil
 }
 
 // outlived finds a snapshot that a holder wrote after it had lost the lease:
 // it has events that the next holder did not accept.
-func (s *Store) outlived(l *loaded) error {
+func (r *reader) outlived(l *loaded) error {
 	for _, j := range l.journals {
 		if h := j.Header; h.Fence > l.state.Fence && h.After.Seq < l.state.Seq {
-			return &store.CorruptError{Path: s.path, Why: fmt.Sprintf(
+			return &store.CorruptError{Path: r.path, Why: fmt.Sprintf(
 				"it was written by holder %d after it had lost the lease, and has events that holder %d did not accept", l.state.Fence, h.Fence),
-				Way: fmt.Sprintf("Copy the directory aside, then run \"cp %s %s\".", s.backup(), s.path)}
+				Way: fmt.Sprintf("Copy the directory aside, then run \"cp %s %s\".", r.backup(), r.path)}
 		}
 	}
 	return nil

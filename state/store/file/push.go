@@ -61,7 +61,7 @@ func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 		return err
 	}
 	if now != nil {
-		if err := s.keep(now); err != nil {
+		if err := s.keep(math.MaxUint64); err != nil {
 			return s.writeError(s.history(), err)
 		}
 	}
@@ -72,18 +72,18 @@ func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 }
 
 // setAside keeps files that cannot be read under another name.
-func (s *Store) setAside() error {
-	fences, err := s.journals()
+func (sn *snapshots) setAside() error {
+	fences, err := sn.journals()
 	if err != nil {
 		return err
 	}
-	stamp := ".replaced-" + s.opt.Now().UTC().Format("20060102T150405Z")
-	paths := []string{s.path, s.history(), s.older()}
+	stamp := ".replaced-" + sn.opt.Now().UTC().Format("20060102T150405Z")
+	paths := []string{sn.path, sn.history(), sn.older()}
 	for _, f := range fences {
-		paths = append(paths, s.journal(f))
+		paths = append(paths, sn.journal(f))
 	}
 	for _, p := range paths {
-		if err := gone(s.fs.Rename(p, p+stamp)); err != nil {
+		if err := gone(sn.fs.Rename(p, p+stamp)); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // unreadable gives the way out where an error says that this user may not read
 // the state: its files are for their owner alone, as they may tell what the
 // owner's jobs are.
-func (s *Store) unreadable(err error) error {
+func (d *directory) unreadable(err error) error {
 	var at *fs.PathError
 	var write *store.WriteError // has a way out of its own
 	if errors.As(err, &write) || !errors.Is(err, fs.ErrPermission) || !errors.As(err, &at) {

@@ -13,11 +13,11 @@ import (
 
 // replay folds the journals in. Of each only what the holders after it
 // accepted counts: a holder that lost its lease may have gone on writing.
-func (s *Store) replay(l *loaded, limit uint64) error {
+func (r *reader) replay(l *loaded, limit uint64) error {
 	l.accept(limit)
 	for i, j := range l.journals {
 		if after := j.Header.After.Seq; after > l.state.Seq {
-			return s.gap(l, i, after)
+			return r.gap(l, i, after)
 		}
 		lines := j.Lines[:l.accepted[i]]
 		if skip := l.state.Seq - j.Header.After.Seq; skip < uint64(len(lines)) {
@@ -47,14 +47,14 @@ func (l *loaded) accept(limit uint64) {
 }
 
 // gap says which events should stand before journal i and are not there.
-func (s *Store) gap(l *loaded, i int, after uint64) error {
-	e := &store.CorruptError{Path: s.path, Offset: l.snapshot}
+func (r *reader) gap(l *loaded, i int, after uint64) error {
+	e := &store.CorruptError{Path: r.path, Offset: l.snapshot}
 	if i > 0 {
 		e.Path, e.Offset = l.journals[i-1].Path, l.journals[i-1].Size
 	}
 	e.Why = fmt.Sprintf("events %d to %d are missing, which %s comes after", l.state.Seq+1, after, l.journals[i].Path)
 	e.Way = fmt.Sprintf("Put the missing part back from a copy of your own. Without one, copy the directory aside, then run \"rm %s\" and \"rm -f %s\": "+
-		"what it holds is lost, too. %s", l.journals[i].Path, s.lock(), store.Forgotten)
+		"what it holds is lost, too. %s", l.journals[i].Path, r.lock(), store.Forgotten)
 	return e
 }
 

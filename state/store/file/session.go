@@ -239,9 +239,9 @@ func (n *session) Close(ctx context.Context) error {
 // empty, stays: its name keeps the fence.
 func (n *session) idle() bool { return n.st.Seq == n.pending.folded && n.w.Acked() == n.after }
 
-// refold folds while the lease is held, and begins the journal anew. If it
-// fails half-way the journal goes on as it was; events that the snapshot has
-// already are skipped when it is read.
+// refold folds while the lease is held, and begins a new journal. If it fails
+// half-way the old journal continues; a reader skips events that the snapshot has
+// already.
 func (n *session) refold() error {
 	if err := n.fold(); err != nil {
 		return err
@@ -269,12 +269,7 @@ func (n *session) fold() error {
 		return err
 	}
 	n.snapshot = size
-	l := &loaded{}
-	if err := n.s.loadJournals(l); err != nil {
-		return err
-	}
-	l.accept(n.st.Seq)
-	if err := n.s.keep(l); err != nil {
+	if err := n.s.keep(n.st.Seq); err != nil {
 		return n.s.writeError(n.s.history(), err)
 	}
 	n.pending = &loaded{folded: n.st.Seq}
@@ -283,12 +278,12 @@ func (n *session) fold() error {
 }
 
 // sweep removes journals of earlier holders: they are folded.
-func (s *Store) sweep(fence uint64) {
-	fences, _ := s.journals()
+func (sn *snapshots) sweep(fence uint64) {
+	fences, _ := sn.journals()
 	for _, f := range fences {
 		if f < fence {
-			_ = s.fs.Remove(s.journal(f))
+			_ = sn.fs.Remove(sn.journal(f))
 		}
 	}
-	_ = s.syncDir()
+	_ = sn.syncDir()
 }

@@ -1,14 +1,14 @@
 // Package file keeps a state in files beside the campaign, on any file system
-// with atomic rename, NFS and Lustre included. What Sync acknowledged is
-// durable and is found again or missed loudly; one holder writes at a time;
-// reading takes no lock.
+// with atomic rename, NFS and Lustre included. An event that Sync acknowledged
+// is durable: it is found again, or its loss is an error. One holder writes at
+// a time; reading takes no lock.
 //
 //	muster.state.json            the snapshot
 //	muster.state.json.backup     the one before
 //	muster.state.journal.FENCE   events since, one file per holder
 //	muster.state.lock            the lease
 //	muster.state.history         events already folded into the snapshot
-//	muster.state.glance          what a plan of unchanged jobs asks of the snapshot
+//	muster.state.glance          the values of a snapshot that a plan of unchanged jobs needs
 package file
 
 import (
@@ -50,14 +50,21 @@ const (
 // DefaultName is the snapshot's name where none is given.
 const DefaultName = "muster.state.json"
 
-// A Store is a state in files.
+// A Store is a state in files. Each of its parts uses only those before it.
 type Store struct {
+	*directory
+	*leases
+	*reader
+	*snapshots
+}
+
+// A directory has the files of a state: their names, and how they are written.
+type directory struct {
 	dir  string
 	path string // of the snapshot
 	base string // path less .json: what the other files' names begin with
 	opt  Options
 	fs   fsys
-	self holder
 }
 
 var _ store.Store = (*Store)(nil)
@@ -82,10 +89,11 @@ func Open(path string, opt Options) (*Store, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{dir: filepath.Dir(path), path: path, base: strings.TrimSuffix(path, ".json"), opt: opt, fs: opt.fs}
-	s.opt.defaults()
-	s.self = self()
-	return s, nil
+	opt.defaults()
+	d := &directory{dir: filepath.Dir(path), path: path, base: strings.TrimSuffix(path, ".json"), opt: opt, fs: opt.fs}
+	ls := &leases{directory: d, self: self()}
+	r := &reader{directory: d, leases: ls}
+	return &Store{d, ls, r, &snapshots{directory: d, reader: r}}, nil
 }
 
 func (o *Options) defaults() {
@@ -113,23 +121,23 @@ func (o *Options) defaults() {
 	}
 }
 
-// Path is where the snapshot lies.
-func (s *Store) Path() string { return s.path }
+// Path is the path of the snapshot.
+func (s *Store) Location() string { return s.path }
 
-func (s *Store) backup() string  { return s.path + ".backup" }
-func (s *Store) lock() string    { return s.base + ".lock" }
-func (s *Store) history() string { return s.base + ".history" }
-func (s *Store) journal(fence uint64) string {
-	return s.base + ".journal." + strconv.FormatUint(fence, 10)
+func (d *directory) backup() string  { return d.path + ".backup" }
+func (d *directory) lock() string    { return d.base + ".lock" }
+func (d *directory) history() string { return d.base + ".history" }
+func (d *directory) journal(fence uint64) string {
+	return d.base + ".journal." + strconv.FormatUint(fence, 10)
 }
 
 // journals are the fences of the journals there are, in order.
-func (s *Store) journals() ([]uint64, error) {
-	entries, err := s.fs.ReadDir(s.dir)
+func (d *directory) journals() ([]uint64, error) {
+	entries, err := d.fs.ReadDir(d.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for journals: %w", err)
 	}
-	prefix := filepath.Base(s.base) + ".journal."
+	prefix := filepath.Base(d.base) + ".journal."
 	var fences []uint64
 	for _, e := range entries {
 		if rest, ok := strings.CutPrefix(e.Name(), prefix); ok {
@@ -144,21 +152,21 @@ func (s *Store) journals() ([]uint64, error) {
 
 // sweepTemps removes what holders that died left half-made. Who is asking for
 // the lease at this moment has a file, too: those stay a while.
-func (s *Store) sweepTemps() {
-	entries, _ := s.fs.ReadDir(s.dir)
-	base := filepath.Base(s.base)
+func (d *directory) sweepTemps() {
+	entries, _ := d.fs.ReadDir(d.dir)
+	base := filepath.Base(d.base)
 	for _, e := range entries {
 		old := false
 		if id, ok := strings.CutPrefix(e.Name(), base+".new."); ok {
 			old = isID(strings.TrimSuffix(id, ".json")) || id == "json"
-		} else if id, ok := strings.CutPrefix(e.Name(), filepath.Base(s.backup())+"."); ok {
+		} else if id, ok := strings.CutPrefix(e.Name(), filepath.Base(d.backup())+"."); ok {
 			old = isID(id)
 		} else if id, ok := strings.CutPrefix(e.Name(), base+".lock."); ok && isID(strings.TrimSuffix(id, ".next")) {
 			info, err := e.Info()
-			old = err == nil && s.opt.Now().Sub(info.ModTime()) > missed*heartbeat
+			old = err == nil && d.opt.Now().Sub(info.ModTime()) > missed*heartbeat
 		}
 		if old {
-			_ = s.fs.Remove(filepath.Join(s.dir, e.Name()))
+			_ = d.fs.Remove(filepath.Join(d.dir, e.Name()))
 		}
 	}
 }

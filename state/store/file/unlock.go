@@ -50,20 +50,20 @@ func (s *Store) ForceUnlock(ctx context.Context, id string) error {
 }
 
 // clear puts a free lease in place of one that is held.
-func (s *Store) clear(old *found) error {
+func (ls *leases) clear(old *found) error {
 	data, err := leaseBytes(old.lease, false)
 	if err != nil {
 		return err
 	}
-	temp := s.lock() + "." + newID()
-	f, err := s.create(temp, func(w io.Writer) error { _, err := w.Write(data); return err })
+	temp := ls.lock() + "." + newID()
+	f, err := ls.create(temp, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err != nil {
-		return s.writeError(s.lock(), err)
+		return ls.writeError(ls.lock(), err)
 	}
 	f.Close()
-	if err := s.replaceLease(temp, old); err != nil {
-		_ = s.fs.Remove(temp)
-		return s.writeError(s.lock(), err)
+	if err := ls.replaceLease(temp, old); err != nil {
+		_ = ls.fs.Remove(temp)
+		return ls.writeError(ls.lock(), err)
 	}
-	return s.writeError(s.lock(), s.syncDir())
+	return ls.writeError(ls.lock(), ls.syncDir())
 }

@@ -13,31 +13,31 @@ import (
 )
 
 // writeError wraps a failed write with what to do about it.
-func (s *Store) writeError(path string, err error) error {
+func (d *directory) writeError(path string, err error) error {
 	var already *store.WriteError
 	if err == nil || errors.As(err, &already) || errors.Is(err, store.ErrLost) {
 		return err
 	}
-	return &store.WriteError{Path: path, Err: err, Way: s.way(err)}
+	return &store.WriteError{Path: path, Err: err, Way: d.way(err)}
 }
 
-func (s *Store) way(err error) string {
+func (d *directory) way(err error) string {
 	const kept = "Everything acknowledged before is recorded; jobs already started go on and are found again."
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Sprintf("Free some space (or inodes, or quota) where %s lies, then run the same command again. %s", s.dir, kept)
+		return fmt.Sprintf("Free some space (or inodes, or quota) on the volume of %s, then run the same command again. %s", d.dir, kept)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf("Make %s writable for %s, or name another place with state \"file\" { path = … }. %s", s.dir, s.opt.Who, kept)
+		return fmt.Sprintf("Make %s writable for %s, or name another place with state \"file\" { path = … }. %s", d.dir, d.opt.Who, kept)
 	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ESTALE):
-		return fmt.Sprintf("The file system of %s fails: have it looked at before the next command. %s", s.dir, kept)
+		return fmt.Sprintf("The file system of %s fails: have it looked at before the next command. %s", d.dir, kept)
 	}
-	return fmt.Sprintf("See to it that %s can be written, then run the same command again. %s", s.dir, kept)
+	return fmt.Sprintf("See to it that %s can be written, then run the same command again. %s", d.dir, kept)
 }
 
 // create writes a new file whole, durably, under a name nobody reads yet, and
 // leaves it open.
-func (s *Store) create(path string, write func(io.Writer) error) (handle, error) {
-	f, err := s.fs.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, private)
+func (d *directory) create(path string, write func(io.Writer) error) (handle, error) {
+	f, err := d.fs.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, private)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Store) create(path string, write func(io.Writer) error) (handle, error)
 	}
 	if err != nil {
 		f.Close()
-		_ = s.fs.Remove(path) // it may hold the space that is missing
+		_ = d.fs.Remove(path) // it may hold the space that is missing
 		return nil, err
 	}
 	return f, nil
@@ -54,10 +54,10 @@ func (s *Store) create(path string, write func(io.Writer) error) (handle, error)
 
 // exclusive gives a file that create left a name that must not be taken yet.
 // The error is fs.ErrExist if it is.
-func (s *Store) exclusive(temp, path string) error {
-	err := s.fs.Link(temp, path)
-	if err == nil || s.same(temp, path) { // over NFS a link may succeed and still report an error
-		return s.fs.Remove(temp)
+func (d *directory) exclusive(temp, path string) error {
+	err := d.fs.Link(temp, path)
+	if err == nil || d.same(temp, path) { // over NFS a link may succeed and still report an error
+		return d.fs.Remove(temp)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return err
@@ -67,24 +67,24 @@ func (s *Store) exclusive(temp, path string) error {
 	}
 	// No hard links here: O_EXCL takes the name, the rename puts the whole
 	// file under it.
-	f, err := s.fs.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, private)
+	f, err := d.fs.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, private)
 	if err != nil {
 		return err
 	}
 	f.Close()
-	return s.fs.Rename(temp, path)
+	return d.fs.Rename(temp, path)
 }
 
-func (s *Store) same(a, b string) bool {
-	x, err := s.fs.Stat(a)
+func (d *directory) same(a, b string) bool {
+	x, err := d.fs.Stat(a)
 	if err != nil {
 		return false
 	}
-	y, err := s.fs.Stat(b)
+	y, err := d.fs.Stat(b)
 	return err == nil && os.SameFile(x, y)
 }
 
-func (s *Store) syncDir() error { return s.fs.SyncDir(filepath.Dir(s.path)) }
+func (d *directory) syncDir() error { return d.fs.SyncDir(filepath.Dir(d.path)) }
 
 // gone is err unless it says that there was nothing.
 func gone(err error) error {

@@ -36,7 +36,7 @@ func event(t *rapid.T, at time.Time) state.Event {
 	switch rapid.IntRange(0, 18).Draw(t, "kind") {
 	case 0, 1, 2:
 		return state.Intended{
-			Job:     state.Job{Address: a, Phase: "p", Axes: map[string]string{"seed": w}, Result: w, Inputs: map[string]string{}},
+			Job:     state.Job{Address: a, Phase: "p", Axes: state.TextsOf(map[string]string{"seed": w}), Result: w, Inputs: state.TextsOf(map[string]string{})},
 			Attempt: state.Attempt{N: n, Token: k, Backend: "local", Ceiling: state.Amounts{"usd": "1"}}, Fresh: n == 1, At: at,
 		}
 	case 3, 4:
@@ -44,9 +44,9 @@ func event(t *rapid.T, at time.Time) state.Event {
 	case 5:
 		return state.NotSubmitted{Address: a, Token: k, Reason: w, At: at}
 	case 6, 7, 8, 9:
-		o := state.Observed{Address: a, Token: k, Status: reported.Draw(t, "status"), Attempt: state.Attempt{N: n, Token: k, Node: w, Started: at, Tail: []string{w}}, Reason: w, At: at}
+		o := state.Observed{Address: a, Token: k, Status: reported.Draw(t, "status"), Attempt: state.Attempt{N: n, Token: k, Node: w, Started: at, Tail: []string{w}}, Reason: w, Cause: w, At: at}
 		if n == 2 {
-			o.Spent = &state.Entry{Address: a, Attempt: n, Backend: "local", At: at, Spent: state.Amounts{"usd": "0.5"}}
+			o.Spent = &state.Entry{Address: a, Attempt: n, Backend: "local", At: at, Spent: state.TextsOf(state.Amounts{"usd": "0.5"})}
 			o.Outputs = []state.Output{{Name: "out", Path: w, Size: 1, Digest: w}}
 			o.Metrics = map[string]string{"loss": "0.1"}
 		}
@@ -68,5 +68,5 @@ func event(t *rapid.T, at time.Time) state.Event {
 	case 16:
 		return state.HoldClear{Address: a, By: "ada", At: at}
 	}
-	return state.Spent{Entry: state.Entry{Address: a, Attempt: n, Backend: "local", At: at, Unknown: n == 0, Spent: state.Amounts{"usd": "2"}}}
+	return state.Spent{Entry: state.Entry{Address: a, Attempt: n, Backend: "local", At: at, Unknown: n == 0, Spent: state.TextsOf(state.Amounts{"usd": "2"})}}
 }

@@ -1,5 +1,4 @@
-// Package storetest is what every store must do, as tests. A store passes it
-// before anything else is asked of it.
+// Package storetest is the conformance suite that every store passes.
 package storetest
 
 import (

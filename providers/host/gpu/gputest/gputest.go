@@ -1,6 +1,6 @@
-// Package gputest makes machines with GPUs out of machines without: a shared
-// library with NVML's symbols and a stand-in nvidia-smi, both fed from a text
-// file that a test may rewrite while jobs run.
+// Package gputest simulates GPUs for tests on machines without any: a shared
+// library with NVML's symbols and a stand-in nvidia-smi, both controlled by a
+// text file that a test may rewrite while jobs run.
 package gputest
 
 import (

@@ -13,14 +13,11 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// An Ask is what a job wants of the devices.
-type Ask struct {
+// A Request is the devices that a job asks for.
+type Request struct {
 	Place machine.Place
 	Shape offer.Shape
 	Avoid []string // devices that failed it
-	// Campaign names the campaign of a job of ours that holds a device, "" where
-	// it is the one that asks.
-	Campaign func(token string) string
 }
 
 // A Grant is devices given to a job, with the locks that the job inherits.
@@ -38,20 +35,20 @@ func (g Grant) giveBack() {
 // A Wait is why a job gets nothing now.
 type Wait struct {
 	Why     string // "" = it does
-	Ours    bool   // it is jobs of ours that have what it lacks
+	Ours    bool   // jobs of ours hold what it needs
 	Foreign bool   // it is about something that muster does not steer
 }
 
-// A view is the devices that suit a job, by what is in its way.
+// A view is the devices that suit a job, by what keeps the job from them.
 type view struct {
 	good []gpu.Device
-	busy []string // why each of those that others use cannot be had
-	own  []string // names of those that jobs of ours have
+	busy []string // why each device in use by others is not available
+	own  []string // names of the devices of our jobs
 }
 
 // Give gives a job its devices, all or none, or says why it must wait. Only a
 // reading that is Fresh says which are free.
-func (r *Rack) Give(a Ask) (Grant, Wait) {
+func (r *Allocator) Give(a Request) (Grant, Wait) {
 	if r.err != nil {
 		return Grant{}, Wait{Why: "the GPUs cannot be read: " + r.err.Error(), Foreign: true}
 	}
@@ -61,7 +58,7 @@ func (r *Rack) Give(a Ask) (Grant, Wait) {
 	}
 	slices.SortStableFunc(v.good, func(x, y gpu.Device) int { return rank(a.failed(x.ID())) - rank(a.failed(y.ID())) })
 	var lost []string
-	if len(v.good) >= n { // else nobody else need miss them for a moment
+	if len(v.good) >= n { // else locking them would only disturb others
 		var got Grant
 		if got, lost = r.lock(v.good, n); len(got.Names) == n {
 			return got, Wait{}
@@ -71,11 +68,11 @@ func (r *Rack) Give(a Ask) (Grant, Wait) {
 	return Grant{}, r.shortOf(a, v, lost)
 }
 
-func (r *Rack) viewOf(a Ask) (v view) {
+func (r *Allocator) viewOf(a Request) (v view) {
 	for _, d := range r.list {
 		switch {
 		case !a.Place.MayUse(d) || d.Lacks(a.Shape.GPU, a.Shape.GPUs) != "":
-		case r.held[d.ID()] != "":
+		case r.holds(d.ID()):
 			v.own = append(v.own, d.ID())
 		case d.Busy(a.Place.FreeMax()) != "":
 			v.busy = append(v.busy, d.Busy(a.Place.FreeMax()))
@@ -86,11 +83,11 @@ func (r *Rack) viewOf(a Ask) (v view) {
 	return v
 }
 
-func (a Ask) failed(device string) bool { return slices.Contains(a.Avoid, device) }
+func (a Request) failed(device string) bool { return slices.Contains(a.Avoid, device) }
 
-// betterThere says what a job waits for that could run again on a device that
-// failed it: another one, also if jobs of ours have to end before there is one.
-func (r *Rack) betterThere(a Ask, v view) string {
+// betterThere says why a job waits that could run again on a device on which it failed: it
+// waits for another device, even until one of our jobs ends.
+func (r *Allocator) betterThere(a Request, v view) string {
 	n, others, soon := a.Shape.GPUs, 0, 0
 	for _, d := range v.good {
 		others += rank(!a.failed(d.ID()))
@@ -111,16 +108,15 @@ func rank(yes bool) int {
 	return 0
 }
 
-// shortOf is why the devices of a view are too few, some of which were lost to
-// others just now.
-func (r *Rack) shortOf(a Ask, v view, lost []string) Wait {
+// shortOf is why the devices of a view are too few; others have just taken those in lost.
+func (r *Allocator) shortOf(a Request, v view, lost []string) Wait {
 	asked := a.Shape.GPUs
 	if n := len(v.good) + len(v.busy) + len(v.own); n < asked {
 		return Wait{Why: fmt.Sprintf("this machine has %d GPUs that suit, and the job asks for %d", n, asked), Foreign: true}
 	}
 	free := len(v.good) - len(lost)
 	why := append(v.busy, lost...)
-	w := Wait{Foreign: len(why) > 0, Ours: free+len(v.own) >= asked} // then only ours are in the way
+	w := Wait{Foreign: len(why) > 0, Ours: free+len(v.own) >= asked} // then only our own jobs keep it waiting
 	if len(v.own) > 0 {                                              // last: lines are cut, and the others are news
 		why = append(why, r.ours(a, v.own)...)
 	}
@@ -132,10 +128,13 @@ func (r *Rack) shortOf(a Ask, v view, lost []string) Wait {
 
 // ours says whose jobs run on devices that this queue has given out: those of
 // the campaign that asks, then each other of this user by name.
-func (r *Rack) ours(a Ask, devices []string) (why []string) {
+func (r *Allocator) ours(a Request, devices []string) (why []string) {
 	by := map[string][]string{}
 	for _, d := range devices {
-		name := a.Campaign(r.held[d])
+		name := ""
+		if p := r.held[d]; p.Lineage != a.Place.Lineage {
+			name = p.Campaign
+		}
 		by[name] = append(by[name], d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(by)) {
@@ -150,7 +149,7 @@ func (r *Rack) ours(a Ask, devices []string) (why []string) {
 
 // lock takes n of the devices machine-wide; a user whose queue we do not see
 // may have been quicker.
-func (r *Rack) lock(from []gpu.Device, n int) (got Grant, lost []string) {
+func (r *Allocator) lock(from []gpu.Device, n int) (got Grant, lost []string) {
 	for _, d := range from {
 		if len(got.Names) == n {
 			break

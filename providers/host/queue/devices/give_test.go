@@ -13,57 +13,66 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// shelf is a reader of devices that stand still.
-type shelf struct {
+// fixedDevices is a reader of devices that do not change.
+type fixedDevices struct {
 	list []gpu.Device
 	err  error
 }
 
-func (s *shelf) Devices(context.Context) ([]gpu.Device, error) { return slices.Clone(s.list), s.err }
-func (s *shelf) Close() error                                  { return nil }
+func (s *fixedDevices) Devices(context.Context) ([]gpu.Device, error) {
+	return slices.Clone(s.list), s.err
+}
+func (s *fixedDevices) Close() error { return nil }
 
-// rackOf is a rack of so many idle devices of names of their own, read once.
-func rackOf(n int) (*Rack, *shelf) {
-	s := &shelf{}
+// allocatorOf has so many idle devices of names of their own, read once.
+func allocatorOf(n int) (*Allocator, *fixedDevices) {
+	s := &fixedDevices{}
 	for i := range n {
 		s.list = append(s.list, gpu.Device{Index: i, UUID: "GPU-" + rand.Text(), Model: "A100", Memory: 40 << 30, Healthy: true})
 	}
-	r := &Rack{Reader: s}
-	r.Take(r.Look()())
+	r := &Allocator{Reader: s}
+	r.Update(r.Look()())
 	return r, s
 }
 
-func ask(n int, avoid ...string) Ask {
-	return Ask{Shape: offer.Shape{GPUs: n}, Avoid: avoid, Place: machine.Place{Campaign: "mine"}, Campaign: func(token string) string {
-		return strings.TrimPrefix(token, "mine")
-	}}
+var (
+	mine  = machine.Place{Lineage: "1", Campaign: "mine"}
+	other = machine.Place{Lineage: "2", Campaign: "other"}
+)
+
+func ask(n int, avoid ...string) Request {
+	return Request{Shape: offer.Shape{GPUs: n}, Avoid: avoid, Place: mine}
 }
 
 // Why a job gets no devices, and who could change that.
 func TestWhyNothingIsGiven(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rack  func(*Rack, *shelf)
-		ask   Ask
-		want  string
-		ours  bool
-		alien bool
+		change func(*Allocator, *fixedDevices)
+		ask    Request
+		want   string
+		ours   bool
+		alien  bool
 	}{
-		"more than there are":            {nil, ask(3), "this machine has 2 GPUs that suit, and the job asks for 3", false, true},
-		"of another model":               {nil, Ask{Shape: offer.Shape{GPUs: 1, GPU: offer.GPU{Models: []string{"H100"}}}}, "this machine has 0 GPUs that suit, and the job asks for 1", false, true},
-		"held by jobs of ours":           {func(r *Rack, _ *shelf) { r.Hold([]string{"0", "1"}, "mine") }, ask(1), "our own jobs run on GPU 0, 1", true, false},
-		"held by another campaign":       {func(r *Rack, _ *shelf) { r.Hold([]string{"0"}, "mine"); r.Hold([]string{"1"}, "other") }, ask(1), `our own jobs run on GPU 0; your campaign "other" runs on GPU 1`, true, false},
-		"one of two held":                {func(r *Rack, _ *shelf) { r.Hold([]string{"0"}, "mine") }, ask(2), "1 of 2 GPUs are free; our own jobs run on GPU 0", true, false},
-		"one of a stranger's":            {func(r *Rack, s *shelf) { s.list[0].Used = 9 << 30; r.Take(r.Look()()) }, ask(2), "1 of 2 GPUs are free; GPU 0 has 9216 MiB in use by no process that can be seen: left behind by one that died, or of another container", false, true},
-		"a stranger's, and ours suffice": {func(r *Rack, s *shelf) { s.list[0].Used = 9 << 30; r.Take(r.Look()()); r.Hold([]string{"1"}, "mine") }, ask(1), "GPU 0 has 9216 MiB in use by no process that can be seen: left behind by one that died, or of another container; our own jobs run on GPU 1", true, true},
-		"the other than failed it":       {func(r *Rack, _ *shelf) { r.Hold([]string{"1"}, "mine") }, ask(1, "0"), "it failed on GPU 0; our own jobs run on GPU 1", true, false},
-		"a driver that says nothing":     {func(r *Rack, s *shelf) { s.err = errors.New("no answer"); r.Take(r.Look()()) }, ask(1), "the GPUs cannot be read: no answer", false, true},
+		"more than there are":      {nil, ask(3), "this machine has 2 GPUs that suit, and the job asks for 3", false, true},
+		"of another model":         {nil, Request{Shape: offer.Shape{GPUs: 1, GPU: offer.GPU{Models: []string{"H100"}}}}, "this machine has 0 GPUs that suit, and the job asks for 1", false, true},
+		"held by jobs of ours":     {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"0", "1"}, mine) }, ask(1), "our own jobs run on GPU 0, 1", true, false},
+		"held by another campaign": {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"0"}, mine); r.Hold([]string{"1"}, other) }, ask(1), `our own jobs run on GPU 0; your campaign "other" runs on GPU 1`, true, false},
+		"one of two held":          {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"0"}, mine) }, ask(2), "1 of 2 GPUs are free; our own jobs run on GPU 0", true, false},
+		"one of a stranger's":      {func(r *Allocator, s *fixedDevices) { s.list[0].Used = 9 << 30; r.Update(r.Look()()) }, ask(2), "1 of 2 GPUs are free; GPU 0 has 9216 MiB in use by no process that can be seen: left behind by one that died, or of another container", false, true},
+		"a stranger's, and ours suffice": {func(r *Allocator, s *fixedDevices) {
+			s.list[0].Used = 9 << 30
+			r.Update(r.Look()())
+			r.Hold([]string{"1"}, mine)
+		}, ask(1), "GPU 0 has 9216 MiB in use by no process that can be seen: left behind by one that died, or of another container; our own jobs run on GPU 1", true, true},
+		"the other than failed it":   {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"1"}, mine) }, ask(1, "0"), "it failed on GPU 0; our own jobs run on GPU 1", true, false},
+		"a driver that says nothing": {func(r *Allocator, s *fixedDevices) { s.err = errors.New("no answer"); r.Update(r.Look()()) }, ask(1), "the GPUs cannot be read: no answer", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, s := rackOf(2)
-			if c.rack != nil {
-				c.rack(r, s)
+			r, s := allocatorOf(2)
+			if c.change != nil {
+				c.change(r, s)
 			}
 			got, w := r.Give(c.ask)
 			if len(got.Names)+len(got.Locks) > 0 {
@@ -79,8 +88,8 @@ func TestWhyNothingIsGiven(t *testing.T) {
 // Devices that failed a job come last, and it gets them where there are no others.
 func TestDevicesThatFailedComeLast(t *testing.T) {
 	t.Parallel()
-	for want, a := range map[string]Ask{"0": ask(1), "1": ask(1, "0"), "1 0": ask(2, "0"), "0 1": ask(2, "0", "1")} {
-		r, _ := rackOf(2)
+	for want, a := range map[string]Request{"0": ask(1), "1": ask(1, "0"), "1 0": ask(2, "0"), "0 1": ask(2, "0", "1")} {
+		r, _ := allocatorOf(2)
 		got, w := r.Give(a)
 		if w.Why != "" || strings.Join(got.Names, " ") != want || len(got.Locks) != len(got.Names) {
 			t.Errorf("avoiding %v: %v (%q), want %s", a.Avoid, got.Names, w.Why, want)
@@ -93,7 +102,7 @@ func TestDevicesThatFailedComeLast(t *testing.T) {
 // was free of it is so again.
 func TestAllOrNone(t *testing.T) {
 	t.Parallel()
-	r, s := rackOf(2)
+	r, s := allocatorOf(2)
 	other, err := gpu.Lock(s.list[1].UUID)
 	if err != nil {
 		t.Fatal(err)
@@ -116,17 +125,17 @@ func TestAllOrNone(t *testing.T) {
 // A reading that began before devices came back says nothing of what is free.
 func TestAReadingFromBeforeARelease(t *testing.T) {
 	t.Parallel()
-	r, _ := rackOf(1)
+	r, _ := allocatorOf(1)
 	look := r.Look()
 	if r.Look() != nil {
 		t.Error("two readings at a time")
 	}
-	r.Hold([]string{"0"}, "mine")
+	r.Hold([]string{"0"}, mine)
 	r.Release([]string{"0"})
-	if r.Take(look()); r.at != 0 {
+	if r.Update(look()); r.at != 0 {
 		t.Error("it counts")
 	}
-	if r.Take(r.Look()()); r.at == 0 || len(r.Held()) != 0 {
+	if r.Update(r.Look()()); r.at == 0 || len(r.Held()) != 0 {
 		t.Errorf("the next does not: %v", r.Held())
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 )
 
-// askHolder is how long an answer of who holds a lock serves.
+// askHolder is how long an answer about a lock's holder is used.
 const askHolder = time.Minute
 
-// A holder is who held a device's lock when it was asked.
+// A holder is the holder of a device's lock, when it was last asked for.
 type holder struct {
 	said string
 	at   time.Time
 }
 
-// holderOf says who holds a device's lock, as far as the system tells.
-func (r *Rack) holderOf(uuid string) string {
+// holderOf says who holds a device's lock, as far as the system shows it.
+func (r *Allocator) holderOf(uuid string) string {
 	h := r.holders[uuid]
 	if time.Since(h.at) > askHolder {
 		h = holder{at: time.Now()}

@@ -2,8 +2,11 @@ package devices
 
 import (
 	"strconv"
+	"time"
 
+	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/process"
 )
 
@@ -18,7 +21,7 @@ func ownersOf(list []gpu.Device) map[int]owner {
 	owners := map[int]owner{}
 	for _, d := range list {
 		for _, p := range d.Processes {
-			environ := process.Environ(p.PID)
+			environ := kernel.Environ(p.PID)
 			var o owner
 			o.session, _ = process.Session(p.PID)
 			o.token, _ = process.Variable(environ, "MUSTER_TOKEN")
@@ -29,19 +32,19 @@ func ownersOf(list []gpu.Device) map[int]owner {
 	return owners
 }
 
-// A Launch is a job on its devices: its processes are those that hold its
+// A Running is a job on its devices: its processes are those that hold its
 // token, and those of the session that its wrapper leads.
-type Launch struct {
+type Running struct {
 	Token   string
 	Attempt int
 	Session int // 0 = unknown
 	Devices []string
-	Before  Marks // nil = unknown
+	Before  Snapshot // nil = unknown
 }
 
-// Used is what a launch had in use on one of its devices, the most of them, in
-// bytes; -1 = of which it was the most nobody knows.
-func (s Reading) Used(l Launch) int64 {
+// Used is the most memory that a job has in use on one of its devices, in bytes; -1 = unknown
+// for one of them.
+func (s Reading) Used(l Running) int64 {
 	devices := map[string]gpu.Device{}
 	for _, d := range s.List {
 		devices[d.ID()] = d
@@ -62,7 +65,16 @@ func (s Reading) Used(l Launch) int64 {
 	return most
 }
 
+// Utilization is the percentage for which each of some devices was busy in the last reading;
+// nil = unknown for one of them, or the reading began longer ago than within.
+func (r *Allocator) Utilization(names []string, within time.Duration) []int {
+	if r.err != nil || monotonic.Uptime()-(r.read-r.took) > within {
+		return nil
+	}
+	return gpu.Selection(names).Utilization(r.list)
+}
+
 // of reports whether a process is one of a launch.
-func (o owner) of(l Launch) bool {
+func (o owner) of(l Running) bool {
 	return o.token == l.Token && o.attempt == strconv.Itoa(l.Attempt) || o.session != 0 && o.session == l.Session
 }

@@ -4,6 +4,7 @@
  * variable MUSTER_FAKE_NVML names, so that a test can change them as jobs run:
  *
  *   device  INDEX UUID NAME_WITH_UNDERSCORES TOTAL_MIB USED_MIB
+ *   busy    INDEX PERCENT                     (its utilization; unknown without)
  *   slice   INDEX UUID TOTAL_MIB USED_MIB     (turns MIG mode on for INDEX)
  *   process INDEX PID USED_MIB [SLICE]        (SLICE: the process is on that slice, from 0)
  *   xid     INDEX CODE                        (each line is told once)
@@ -17,17 +18,18 @@
 #include <unistd.h>
 
 typedef int ret_t;
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, TIMEOUT = 10, GPU_IS_LOST = 15, UNKNOWN = 999 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, TIMEOUT = 10, GPU_IS_LOST = 15, UNKNOWN = 999 };
 enum { MAX = 64 };
 
 typedef struct { char uuid[96], name[96]; unsigned long long total, used; int index, slice, lost; } unit;
 typedef struct { unsigned int pid; unsigned long long used; unsigned int gi, ci; } process_t;
+typedef struct { unsigned int gpu, memory; } utilization_t;
 typedef struct { void *device; unsigned long long type, data; unsigned int gi, ci; } event_t;
 typedef struct { unsigned long long total, free, used; } memory_t;
 typedef struct { unsigned int version; unsigned long long total, reserved, free, used; } memory2_t;
 
 static unit units[MAX];      /* addresses are the handles, and stay */
-static int nunits, told, init_answer, hang_seconds, lost[MAX];
+static int nunits, told, init_answer, hang_seconds, lost[MAX], busy[MAX];
 static struct { int index, code; } xids[MAX];
 static int nxids;
 static process_t procs[MAX];
@@ -42,6 +44,7 @@ static int read_state(void) {
 	if (!f) return UNKNOWN;
 	nunits = nxids = nprocs = init_answer = hang_seconds = 0;
 	memset(lost, 0, sizeof lost);
+	memset(busy, -1, sizeof busy);
 	while (fgets(line, sizeof line, f) && nunits < MAX && nxids < MAX && nprocs < MAX) {
 		unit *x = &units[nunits];
 		if (sscanf(line, "device %d %95s %95s %llu %llu", &i, u, n, &a, &b) == 5) {
@@ -60,6 +63,8 @@ static int read_state(void) {
 			xids[nxids].index = i; xids[nxids++].code = v;
 		} else if (sscanf(line, "lost %d", &i) == 1 && i >= 0 && i < MAX) {
 			lost[i] = 1;
+		} else if (sscanf(line, "busy %d %d", &i, &v) == 2 && i >= 0 && i < MAX) {
+			busy[i] = v;
 		} else if (sscanf(line, "init %d", &v) == 1) {
 			init_answer = v;
 		} else if (sscanf(line, "hang %d", &v) == 1) {
@@ -108,6 +113,11 @@ ret_t nvmlDeviceGetMemoryInfo(unit *x, memory_t *m) {
 }
 ret_t nvmlDeviceGetMemoryInfo_v2(unit *x, memory2_t *m) {
 	m->total = x->total; m->used = x->used; m->reserved = 600ull << 20; m->free = m->total - m->used - m->reserved;
+	return SUCCESS;
+}
+ret_t nvmlDeviceGetUtilizationRates(unit *x, utilization_t *u) {
+	if (x->slice || busy[x->index] < 0) return NOT_SUPPORTED; /* as the real one answers for slices */
+	u->gpu = busy[x->index]; u->memory = 0;
 	return SUCCESS;
 }
 ret_t nvmlDeviceGetComputeRunningProcesses_v3(unit *x, unsigned int *n, process_t *to) {

@@ -1,0 +1,32 @@
+#!/bin/sh
+# nvidia-smi of a rented machine: what its offer says, and nothing runs on it.
+. /usr/games/gpus
+ask() {
+  i=0
+  while [ "$i" -lt "$COUNT" ]; do
+    row=
+    for field in $(echo "$1" | tr , ' '); do
+      case $field in
+      index) v=$i ;;
+      uuid | gpu_uuid) v=$UUID-$(printf %012d "$i") ;;
+      name | gpu_name) v=$NAME ;;
+      memory.total) v=$MIB ;;
+      memory.used) v=3 ;;
+      memory.free) v=$((MIB - 3)) ;;
+      mig.mode.current) v=Disabled ;;
+      utilization.gpu | ecc.errors.uncorrected.volatile.total) v=0 ;;
+      driver_version) v=570.124.06 ;;
+      *) printf 'Field "%s" is not a valid field to query.\n\n' "$field"; exit 2 ;;
+      esac
+      row=${row:+$row, }$v
+    done
+    echo "$row"
+    i=$((i + 1))
+  done
+}
+for arg; do
+  case $arg in
+  -L) i=0; while [ "$i" -lt "$COUNT" ]; do echo "GPU $i: $NAME (UUID: $UUID-$(printf %012d "$i"))"; i=$((i + 1)); done ;;
+  --query-gpu=*) ask "${arg#*=}" ;;
+  esac
+done

@@ -1,0 +1,117 @@
+// Package cloudsim is what simulators of GPU clouds share: a clock that may run
+// fast or only when told, accounts with keys, rate limits, meters that bill by
+// that clock, faults on request, and the machines behind rented instances. A
+// cloud, such as package vastai, adds its routes, its words and the life of its
+// instances. The command muster-cloudsim serves one.
+//
+//	request ─▶ latency ─▶ fault before ─▶ key ─▶ rate limit ─▶ the cloud ─▶ fault after ─▶ answer
+package cloudsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// A World is what a cloud and its server share. Accounts and Faults are read and
+// changed only within Clock.Do.
+type World struct {
+	Clock    *Clock
+	Accounts *Accounts
+	Faults   *Faults
+	Machines Machines
+	// Trouble hears of machines that did not boot. Their cloud says nothing of it.
+	Trouble func(error)
+}
+
+// A Cloud is one provider's API.
+type Cloud interface {
+	Routes() []Route
+	// Refuse is the answer to a call that the server does not pass on.
+	Refuse(Route, Refusal) Answer
+	// Faults are the faults that only this cloud knows, by what they hit.
+	Faults() map[string][]string
+	// Happen makes something happen to a machine or an instance.
+	Happen(Event) error
+	// Truth is what really is, for tests and people, whatever the API says.
+	Truth() any
+}
+
+// A Route is one call of an API.
+type Route struct {
+	Method, Path string // as in http.ServeMux, without the slash at the end: both forms are served
+	Op           string // what faults name
+	Scope        string // what a key must be allowed; "" = anything
+	Open         bool   // needs no key
+	Limit        Limit
+	Serve        func(*Call) Answer
+}
+
+// A Call is a request that passed the key and the rate limit.
+type Call struct {
+	Route   Route
+	Account *Account
+	Key     *Key
+	Query   url.Values
+	Body    []byte
+	Now     time.Time // by the cloud's clock
+
+	request *http.Request
+}
+
+// Var is a variable of the route's path.
+func (c *Call) Var(name string) string { return c.request.PathValue(name) }
+
+// An Answer is what a client reads.
+type Answer struct {
+	Status int
+	Type   string // Content-Type, exactly
+	Body   []byte
+}
+
+// JSON is an answer of type application/json, without a charset: one vendor's
+// client refuses any other.
+func JSON(status int, v any) Answer {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // our own values
+	}
+	return Answer{status, "application/json", bytes.TrimSpace(b.Bytes())}
+}
+
+// Text is an answer in plain text.
+func Text(status int, text string) Answer {
+	return Answer{status, "text/plain; charset=utf-8", []byte(text)}
+}
+
+// HTML is the page that a proxy in front of an API answers with.
+func HTML(status int) Answer {
+	title := http.StatusText(status)
+	return Answer{status, "text/html", []byte("<html>\r\n<head><title>" + title + "</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n")}
+}
+
+// A Refusal is why a call is not passed on.
+type Refusal string
+
+// The refusals.
+const (
+	NoKey     Refusal = "no key"
+	BadKey    Refusal = "unknown or expired key"
+	Unscoped  Refusal = "the key may not do this"
+	TooOften  Refusal = "too often"
+	NoRoute   Refusal = "no such route"
+	ServerBug Refusal = "internal error" // of a fault that answers 500 after the work was done
+)
+
+// An Event is something that happens to an instance or a machine, other than by
+// a call of the API.
+type Event struct {
+	What     string `json:"what"`
+	Instance int    `json:"instance,omitempty"`
+	Machine  int    `json:"machine,omitempty"`
+	Value    string `json:"value,omitempty"`
+}

@@ -1,0 +1,132 @@
+package style
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// avoided are the words that docs/style.md lists under "Words we do not use".
+var avoided = regexp.MustCompile(`(?i)\b(anew|mend(s|ed|ing)?|reckon(s|ed|ing)?|foret(ell|ells|old)|foresee(s|n)?|told of|goes by|go by|is of|lies|stands|wherefore|that which|handed over|hands? over|what is left)\b`)
+
+// TestMessages reads every string of the program. Words without a space are
+// identifiers, not English.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	files := token.NewFileSet()
+	walk(t, ".go", func(path string, text []byte) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".pb.go") {
+			return
+		}
+		f, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING && strings.Contains(s.Value, " ") {
+				if word := avoided.FindString(s.Value); word != "" {
+					t.Errorf("%s: %q in %s", files.Position(s.Pos()), word, s.Value)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// clean are the folders whose comments avoid the words, too. The comment of every
+// package does.
+var clean = []string{"cmd/", "state/", "internal/", "examples/", "providers/protocol/", "providers/providertest/", "providers/retry/", "providers/sdk/", "providers/schedulers/"}
+
+// TestComments reads the comments of packages, and all comments of clean folders.
+func TestComments(t *testing.T) {
+	t.Parallel()
+	files := token.NewFileSet()
+	walk(t, ".go", func(path string, text []byte) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".pb.go") {
+			return
+		}
+		f, err := parser.ParseFile(files, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comments := f.Comments
+		if !slices.ContainsFunc(clean, func(folder string) bool { return strings.HasPrefix(path, "../../"+folder) }) {
+			comments = nil
+			if f.Doc != nil {
+				comments = []*ast.CommentGroup{f.Doc}
+			}
+		}
+		for _, c := range comments {
+			if word := avoided.FindString(strings.Join(strings.Fields(c.Text()), " ")); word != "" {
+				t.Errorf("%s: %q in %s", files.Position(c.Pos()), word, c.Text())
+			}
+		}
+	})
+}
+
+// TestDocs reads every page but docs/style.md, which lists the words.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	walk(t, ".md", func(path string, text []byte) {
+		if strings.HasSuffix(path, "docs/style.md") {
+			return
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if word := avoided.FindString(line); word != "" {
+				t.Errorf("%s:%d: %q", path, i+1, word)
+			}
+		}
+	})
+}
+
+func walk(t *testing.T, ext string, read func(path string, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "dist" || d.Name() == ".muster") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ext {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		read(path, text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// layout is a layout of a time of day without its zone. Layouts with a T are read by
+// programs.
+var layout = regexp.MustCompile(`(^|[^T])15:04(:05)?([^:Z]|$)`)
+
+// TestTimes: a time of day that people read has its zone, and units.FormatTime and
+// units.FormatSecond are the only ones that write it.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	walk(t, ".go", func(path string, text []byte) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "internal/units/moment.go") {
+			return
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			code, _, _ := strings.Cut(line, "//")
+			if layout.MatchString(code) && !strings.Contains(code, "15:04 UTC") || strings.Contains(code, "time.DateTime") {
+				t.Errorf("%s:%d: write units.FormatTime or units.FormatSecond in place of a layout", path, i+1)
+			}
+		}
+	})
+}

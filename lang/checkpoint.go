@@ -1,0 +1,90 @@
+package lang
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/lang/wording"
+)
+
+// A Checkpoint lets work be resumed.
+type Checkpoint struct {
+	Interval  time.Duration // 0 with Auto
+	Auto      bool          // sqrt(2 * mtbf * write_time)
+	MTBF      time.Duration
+	Signal    string
+	Grace     time.Duration
+	WriteTime time.Duration
+	MaxLoss   time.Duration
+	Range     hcl.Range
+}
+
+// signalGrace is how long before the end a checkpoint's signal is sent.
+const signalGrace = 60 * time.Second
+
+// signals are those a checkpoint may ask for: the ones that schedulers send
+// and that a program can catch.
+var signals = []string{"USR1", "USR2", "TERM", "INT", "HUP", "CONT", "QUIT"}
+
+// Checkpoint reads a checkpoint block.
+func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
+	if b == nil {
+		return nil
+	}
+	c := &Checkpoint{MTBF: l.Duration(b, "mtbf", 0), WriteTime: l.Duration(b, "write_time", 0), MaxLoss: l.Duration(b, "max_loss", 0), Range: b.Range}
+	if s := strings.TrimPrefix(strings.ToUpper(l.Text(b, "signal")), "SIG"); s != "" {
+		if c.Signal, c.Grace = s, signalGrace; !slices.Contains(signals, s) {
+			l.Wrong(b.Expr("signal"), "signal", "%q is not one of %s%s", wording.Clip(s), strings.Join(signals, ", "), wording.DidYouMean(s, signals))
+		}
+	}
+	c.Grace = l.Duration(b, "grace", c.Grace)
+	if text, ok := l.MaybeText(b, "interval"); ok {
+		if c.Auto = text == "auto"; !c.Auto {
+			c.Interval = l.Duration(b, "interval", 0)
+		}
+	}
+	every := c.Every()
+	if v, ok := l.Peek(b.Expr("path"), nil); ok && v.Type() == cty.String && strings.TrimSpace(v.AsString()) == "" {
+		l.Wrong(b.Expr("path"), "path", "The path is empty: write a file or folder, relative to the workdir.")
+	}
+	switch {
+	case !c.Auto && b.Expr("interval") != nil && c.Interval == 0 && len(l.Text(b, "interval")) > 0 && isZero(l.Text(b, "interval")):
+		l.Wrong(b.Expr("interval"), "interval", "An interval is more than nothing.")
+	case c.Auto && c.MTBF > 0 && c.WriteTime > 0 && every < time.Second:
+		l.Sure.Errorat(b.Expr("interval").Range(), "The automatic interval is under a second",
+			"sqrt(2 × %s × %s) is %s. mtbf is how long a job runs between failures (\"24h\"), write_time how long one checkpoint takes to write (\"30s\"): correct them, or write interval = \"10m\".",
+			units.FormatDuration(c.MTBF), units.FormatDuration(c.WriteTime), every.Round(time.Microsecond))
+	case c.Auto && every == 0 && !l.Broken:
+		l.Sure.Errorat(b.Expr("interval").Range(), "An automatic interval needs two times", "\"auto\" is sqrt(2 × mtbf × write_time): write mtbf = \"24h\" and write_time = \"30s\", as they are here.")
+	case c.MaxLoss > 0 && every > c.MaxLoss:
+		l.Sure.Errorat(b.Expr("interval").Range(), "The interval is longer than max_loss", "A checkpoint every %s may lose %s of work; max_loss allows %s. Shorten interval to %s.",
+			units.FormatDuration(every), units.FormatDuration(every), units.FormatDuration(c.MaxLoss), units.ShortDuration(c.MaxLoss))
+	}
+	return c
+}
+
+func isZero(text string) bool {
+	d, err := units.ParseDuration(text)
+	return err == nil && d == 0
+}
+
+// Every is the time between checkpoints, worked out when it is automatic:
+// sqrt(2 × mtbf × write_time), Young's rule, in whole seconds from one second
+// on. 0 is not stated.
+func (c *Checkpoint) Every() time.Duration {
+	if !c.Auto {
+		return c.Interval
+	}
+	every := time.Duration(math.Sqrt(2*c.MTBF.Seconds()*c.WriteTime.Seconds()) * float64(time.Second))
+	if every < time.Second {
+		return every
+	}
+	return every.Truncate(time.Second)
+}

@@ -1,0 +1,159 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/lang/value"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Program is what the job block says of a job's program, beside its command
+// and its variables.
+type Program struct {
+	Setup string // the job's, without the backend's
+	offer.Process
+}
+
+// Rendered are the attributes of the job block that are evaluated for each job
+// where it runs. The backend gets each as rendered.
+var Rendered = []Field[Program]{
+	{Attr: Attr{Name: "setup", Hash: InResult, Type: "string", Doc: "Shell lines before the command, after the backend's."},
+		At: func(p *Program) any { return &p.Setup }},
+	{Attr: Attr{Name: "image", Hash: InResult, Type: "string", Doc: "Container image that the command runs in: a file (`.sif`) or folder from the workdir, or a registry's. Hosts and clusters run it by apptainer or singularity."},
+		At: func(p *Program) any { return &p.Image }},
+}
+
+// Resources are the attributes of the resources block: what a job requests of
+// its backend, the same for all jobs with equal values.
+var Resources = []Field[offer.Shape]{
+	{Attr: Attr{Name: "cpus", Hash: InRequest, Type: "number", Default: "1", Doc: "Cores of the job, of all its nodes together."},
+		At: func(s *offer.Shape) any { return &s.CPUs }, Least: 1, Key: "CPUs"},
+	{Attr: Attr{Name: "memory", Hash: InRequest, Type: "size", Doc: "Memory of the job, of all its nodes together, such as `\"32GiB\"`."},
+		At: func(s *offer.Shape) any { return &s.Memory }, Key: "Memory"},
+	{Attr: Attr{Name: "gpus", Hash: InRequest, Type: "number", Default: "0, or 1 with a gpu block", Doc: "GPUs of the job, of all its nodes together."},
+		At: func(s *offer.Shape) any { return &s.GPUs }, Check: noModel, Key: "GPUs"},
+	{Attr: Attr{Name: "disk", Hash: InRequest, Type: "size", Doc: "Disk that a job needs while it runs. A plan looks for room for as many jobs as run on a volume at once."},
+		At: func(s *offer.Shape) any { return &s.Disk }, Key: "Disk"},
+	{Attr: Attr{Name: "nodes", Hash: InRequest, Type: "number", Default: "1", Doc: "Nodes. Each gives as many cores and GPUs as the others, and these are charged: 3 GPUs on 2 nodes are 4."},
+		At: func(s *offer.Shape) any { return &s.Nodes }, Least: 1, Key: "Nodes"},
+	{Attr: Attr{Name: "walltime", Hash: InRequest, Type: "duration", Doc: "Hard limit of one attempt; also the ceiling of what it may cost."},
+		At: func(s *offer.Shape) any { return &s.Walltime }, Check: someTime, Key: "Walltime"},
+}
+
+// GPU are the attributes of the gpu block.
+var GPU = []Field[offer.Shape]{
+	{Attr: Attr{Name: "models", Hash: InRequest, Type: "list(string)", Default: "any", Doc: "Any of these, by the field's names: `[\"A100\", \"H100\"]`."},
+		At: func(s *offer.Shape) any { return &s.GPU.Models }, Key: "Models"},
+	{Attr: Attr{Name: "memory", Hash: InRequest, Type: "size", Doc: "Least memory of one GPU."},
+		At: func(s *offer.Shape) any { return &s.GPU.Memory }, Key: "GPUMemory"},
+}
+
+// noModel recognises Slurm's form, gpus = "a100:2".
+func noModel(v cty.Value) error {
+	if text, err := value.Text(v); err == nil && v.Type() == cty.String {
+		if model, count, ok := strings.Cut(text, ":"); ok {
+			return fmt.Errorf("a number is needed, this is a string: write gpus = %s, and gpu { models = [%q] } for the model", count, strings.ToUpper(model))
+		}
+	}
+	return nil
+}
+
+func someTime(v cty.Value) error {
+	if d, err := value.Duration(v); err == nil && d <= 0 {
+		return errors.New("a walltime is more than nothing")
+	}
+	return nil
+}
+
+// Job is the block of that name.
+var Job = &Block{
+	Name: "job", Single: true, Doc: "The template of the phase's jobs.",
+	Attrs: append([]Attr{
+		{Name: "name", Hash: InNone, Type: "string", Default: "PHASE-KEY", Doc: "A label: unique, shown, the scheduler's job name. In no identity and no hash."},
+		{Name: "command", Hash: InResult, Type: "string or list(string)", Required: true, Doc: "A string is run from a file by `/bin/sh` exactly as it evaluates; a list is exec'd and never touched by a shell."},
+		{Name: "env", Hash: InResult, Type: "map(string)", Default: "{}", Doc: "Variables of the job, after the backend's."},
+	}, Attrs(Rendered)...),
+	Blocks: []*Block{
+		{Name: "secret", Labels: []string{"name"}, Doc: "A variable read at submission and kept out of scripts, state, plans and hashes. Exactly one of the three.",
+			Attrs: []Attr{
+				{Name: "env", Hash: InNone, Type: "string", Doc: "Read from this variable of muster's environment."},
+				{Name: "command", Hash: InNone, Type: "list(string)", Doc: "Read from this command's output."},
+				{Name: "file", Hash: InNone, Type: "string", Doc: "Read from this file."},
+			}},
+		{Name: "resources", Single: true, Doc: "What a job needs. Each may read `cell` and `param`.",
+			Attrs:  Attrs(Resources),
+			Blocks: []*Block{{Name: "gpu", Single: true, Doc: "What each GPU must be.", Attrs: Attrs(GPU)}}},
+		{Name: "options", Labels: []string{"type"}, Open: true, Doc: "Job options of one type of backend, by its provider's schema. They may read `cell` and `param`."},
+		{Name: "input", Labels: []string{"name"}, Doc: "A file that the job reads. Exactly one of `from`, `from_all` and `path`: with the first two, a file of another phase's job, which orders jobs cell by cell; with `path`, files that no phase makes.",
+			Attrs: []Attr{
+				{Name: "from", Hash: InResult, Type: "output", Doc: "`phase.NAME.output.OUTPUT`: exactly one producer for each cell."},
+				{Name: "from_all", Hash: InResult, Type: "output", Doc: "The same for any number of producers: a list in key order."},
+				{Name: "path", Hash: InResult, Type: "string", Doc: "A file that no phase makes, relative to the campaign's folder, or a pattern such as `\"data/*.csv\"`: a list in order of name. May read `cell`. The digest of its bytes is part of what determines the result. Jobs that run elsewhere read a copy, which muster takes there."},
+				{Name: "backend", Hash: InNone, Type: "backend", Default: "this machine", Doc: "Where the files of `path` are: `backend.ssh.lab`. A relative path begins at its `workdir`. The digest is taken there, and jobs that run there read the files in place."},
+				{Name: "match", Hash: InResult, Type: "map(any)", Default: "axes of the same name", Doc: "Producer axes and what they must be: `{ N = cell.hidden }`."},
+			}},
+		Output,
+		{Name: "metric", Labels: []string{"name"}, Doc: "A value read from a verified output. Exactly one of `json`, `column`, `regex`.",
+			Attrs: []Attr{
+				{Name: "output", Hash: InNone, Type: "string", Required: true, Doc: "The output it is read from, by name."},
+				{Name: "json", Hash: InNone, Type: "JSON pointer", Doc: "RFC 6901, such as `\"/final/loss\"`."},
+				{Name: "column", Hash: InNone, Type: "string", Doc: "A CSV's column; its last row counts."},
+				{Name: "regex", Hash: InNone, Type: "regular expression", Doc: "RE2; the first group of the last match counts."},
+				{Name: "required", Hash: InNone, Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "A job that leaves no such value fails as `bad_output`. Else the missing value is only reported."},
+			}},
+		Watch,
+	},
+}
+
+// Watch is the block of that name.
+var Watch = &Block{
+	Name: "watch", Single: true, Doc: "Looks after a job while it runs. It is no part of what determines a result: changing it re-runs nothing.",
+	Attrs: []Attr{
+		{Name: "forbid", Hash: InNone, Type: "list(regular expression)", Default: "[]", Doc: "RE2, on each line that the job prints: a match ends the job, class `forbidden`, even if it then exits 0."},
+		{Name: "stalled_after", Hash: InNone, Type: "duration", Default: "never", Doc: "The job is stalled when it has printed nothing and moved no checkpoint for so long, at least `\"10s\"`."},
+		{Name: "on_stall", Hash: InNone, Type: "string", Default: "\"tell\"", Doc: "`tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
+	},
+}
+
+// Output is the block of that name.
+var Output = &Block{
+	Name: "output", Labels: []string{"name"},
+	Doc: "A file the job must leave behind, relative to the workdir. Exactly one of `path`, `glob`, `dir`.",
+	Attrs: []Attr{
+		{Name: "path", Hash: InNone, Type: "string", Doc: "One file."},
+		{Name: "glob", Hash: InNone, Type: "string", Doc: "Files by a pattern; as an input it is a list."},
+		{Name: "dir", Hash: InNone, Type: "string", Doc: "A folder and all below it."},
+		{Name: "min_count", Hash: InNone, Type: "number", Default: "1", Doc: "With `glob`: least number of files; 0 if a job may leave none."},
+		{Name: "min_size", Hash: InNone, Type: "size", Default: "0", Doc: "Least size of each file."},
+		{Name: "verify", Hash: InNone, Type: "string, object or list", Default: "\"exists\"", Doc: "`exists`, `nonempty`, `json`, `jsonl`, `csv`, `zip`, `gzip`, `safetensors`, `sha256` (the output is a manifest), `{ sha256 = \"SHA256SUMS\" }`, `{ command = \"…\" }`, or several in a list."},
+		{Name: "verify_timeout", Hash: InNone, Type: "duration", Default: "the walltime, at least 10m", Doc: "The most time that verifying it may take."},
+		{Name: "verify_max_size", Hash: InNone, Type: "size", Default: "2GiB for each second of `verify_timeout`", Doc: "The most bytes that are read and unpacked to verify it."},
+		{Name: "shared", Hash: InNone, Type: "bool", Default: "false", Doc: "Several jobs write it: it is checked for change only and feeds nobody."},
+	},
+}
+
+// Ignorable are the fields that ignore_changes may name: the attributes of a job
+// that determine its result, its params, its source and its inputs.
+func Ignorable() (out []string) {
+	for _, a := range Job.Attrs {
+		if a.Hash == InResult {
+			out = append(out, a.Name)
+		}
+	}
+	return append(out, "param", "source", "input")
+}
+
+func ignorableDoc() string {
+	var out []string
+	for _, name := range Ignorable() {
+		out = append(out, "`"+name+"`")
+		if name == "env" || name == "param" {
+			out = append(out, "`"+name+".NAME`")
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,73 @@
+package lang
+
+import (
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang/syntax"
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// Watch says what ends a job, or is reported, while it runs.
+type Watch struct {
+	Forbid       []string      // RE2 patterns on lines that the job prints
+	StalledAfter time.Duration // without output and without a checkpoint; 0 = never
+	OnStall      string        // "tell", "cancel", "retry"; "" without StalledAfter
+}
+
+// What a stalled job meets.
+const (
+	StallTell   = "tell"
+	StallCancel = "cancel"
+	StallRetry  = "retry"
+)
+
+// leastStall bounds stalled_after from below: logs are looked at every second,
+// and file servers show growth late.
+const leastStall = 10 * time.Second
+
+// Watch reads a watch block.
+func (l *rerunReader) Watch(b *syntax.Block) Watch {
+	if b == nil {
+		return Watch{}
+	}
+	w := Watch{Forbid: l.Texts(b, "forbid"), StalledAfter: l.Duration(b, "stalled_after", 0), OnStall: l.OneOf(b, "on_stall", StallTell, StallCancel, StallRetry)}
+	l.Forbidden(b, w.Forbid)
+	switch {
+	case w.StalledAfter > 0 && w.StalledAfter < leastStall:
+		l.Wrong(b.Expr("stalled_after"), "stalled_after", "%s is less than %s, after which a job may still be silent for no reason.", units.FormatDuration(w.StalledAfter), units.FormatDuration(leastStall))
+	case w.StalledAfter > 0 && w.OnStall == "":
+		w.OnStall = StallTell
+	case w.StalledAfter == 0 && w.OnStall != "" && !l.Broken:
+		l.Wrong(b.Expr("on_stall"), "on_stall", "It needs stalled_after = \"20m\", or the like, beside it.")
+	}
+	return w
+}
+
+// Forbidden checks the patterns of a block's forbid list.
+func (l *rerunReader) Forbidden(b *syntax.Block, patterns []string) {
+	for _, pattern := range patterns {
+		if pattern == "" {
+			l.Wrong(b.Expr("forbid"), "forbid", "An empty pattern matches every line.")
+			continue
+		}
+		l.Pattern(b, "forbid", pattern, false)
+	}
+}
+
+// stallLaunches is how often a job is launched whose watch block retries stalls,
+// where no retry block says otherwise.
+const stallLaunches = 2
+
+// Retry is a retry policy that covers stalls, where the block says so.
+func (w Watch) Retry(r Retry) Retry {
+	if w.OnStall != StallRetry || r.Covers(failure.Stalled) {
+		return r
+	}
+	if len(r.On) == 0 {
+		r.Max = max(r.Max, stallLaunches)
+	}
+	r.On = append(slices.Clone(r.On), failure.Stalled)
+	return r
+}

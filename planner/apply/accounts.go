@@ -1,0 +1,299 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/jobspec"
+	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/planner/apply/staging"
+	"github.com/muster-run/muster/planner/ceiling"
+	"github.com/muster-run/muster/planner/history"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// accounts are what launches cost and may still cost. No attempt is in the tables
+// without its tab in the books.
+type accounts struct {
+	*jobs
+	budgets ledger.Books
+	prices  ledger.Prices
+	rises   map[place.PoolAt]bills          // by this run's bills
+	shorted int                             // jobs that a limit holds in their queues
+	billed  func(address, token string) int // the last launch in the ledger
+	tariff  *ledger.Tariff                  // of the attempt before
+	waits   time.Time                       // when waits that are billed are looked at again; zero = never
+}
+
+// load opens an account for every budget, and one for the ceiling of
+// the plan.
+func (ac *accounts) load() {
+	for i := range ac.Campaign.Budgets {
+		ac.budgets.Budget(&ac.Campaign.Budgets[i])
+	}
+	// Of every approval, since a job that a later plan holds up may be launched
+	// again under the one that launched it first.
+	for i := range ac.st.Approvals {
+		ac.budgets.Ceiling(ac.st.Approvals[i].Plan, ac.st.Approvals[i].Ceiling)
+	}
+	ac.budgets.Ceiling(ac.approval, ac.ceiling(ac.approval))
+	ac.billed = ac.budgets.Recall(ac.st, history.Spender(ac.Campaign.Moved, ac.Plan.Moved()))
+}
+
+// ceiling is what was approved for a plan.
+func (ac *accounts) ceiling(plan string) state.Amounts {
+	if most, ok := approvedCeiling(ac.st, plan); ok {
+		return most
+	}
+	if plan == ac.approval {
+		return ac.Plan.Ceiling
+	}
+	return nil
+}
+
+// tariffOf is how launches are charged where a decision puts them. Attempts that one
+// decision placed share it.
+func (ac *accounts) tariffOf(d *place.Decision) *ledger.Tariff {
+	now := ledger.TariffOf(d)
+	if ac.tariff == nil || *ac.tariff != now {
+		ac.tariff = new(ledger.Tariff)
+		*ac.tariff = now
+	}
+	return ac.tariff
+}
+
+// openTab tells what an attempt's money is spent on, and how it is charged.
+func (ac *accounts) openTab(f *attempt) {
+	f.tab = ledger.Tab{Item: ledger.Item{Backend: f.B.Name, Plan: f.plan}, Address: f.Key, Token: f.Token, Pool: f.Pool, First: f.First, Paid: f.tab.Paid}
+	if f.p != nil {
+		f.tab.Phase = f.p.Name
+	} else if j := ac.st.Jobs[f.Key]; j != nil { // it left the campaign, and its phase has its budget still
+		f.tab.Phase = j.Phase
+	}
+	switch {
+	case f.asked == nil && f.where == nil: // how large it is, nobody knows
+	case f.charged != nil:
+		f.tab.Tariff = f.charged
+	case f.where != nil:
+		f.tab.Tariff = ac.tariffOf(f.where)
+	}
+}
+
+// setAside is what an attempt may still cost: as recorded with its attempt, or
+// from its placement.
+func (ac *accounts) setAside(f *attempt, recorded state.Amounts) {
+	ac.openTab(f)
+	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Now: f.asked, Before: f.First - 1, Pool: f.pool()}
+	if f.tab.Paid < f.N {
+		a.Left = 1
+	}
+	if f.rides() {
+		a.Left = max(0, f.max-max(f.tab.Paid, f.First-1))
+	}
+	if f.where != nil {
+		a.Planned = ceiling.Segment(f.where.Shape, f.segments())
+	}
+	if f.p != nil && f.rides() {
+		a.Retry = f.policy()
+		a.Retry.Max = f.max
+	}
+	f.tab.Dues = ac.prices.Dues(a)
+	f.tab.Rise = ac.rises[place.PoolAt{Backend: f.B.Name, Pool: f.Pool}].rise
+}
+
+// afford reports whether an attempt fits into every account that counts it.
+func (ac *accounts) afford(f *attempt) bool {
+	return ac.budgets.Afford(f.tab.Item, f.Addr, f.tab.Dues, ac.Clock())
+}
+
+// bill enters what a launch really cost, once.
+func (ac *accounts) bill(f *attempt, o *offer.Observation, n int) *state.Entry {
+	if n <= f.tab.Paid || !ac.ran(f, o, n) && (!f.tab.Queued() || f.Handle == "") {
+		return nil // counted already, or nothing was billed: it never ran
+	}
+	l := ac.launched(f, o, n)
+	entries := ac.budgets.Bill(&f.tab, l, ac.Clock())
+	ac.learnPrice(f, l)
+	last := len(entries) - 1
+	for i := range last {
+		ac.Emit(state.Spent{Entry: entries[i]})
+	}
+	ac.warnOfBudgets()
+	return &entries[last]
+}
+
+// Pay enters what files cost that leave a backend which bills them, before they
+// go: a move that is cut off has cost something, too. It is refused where no
+// budget covers it.
+func (ac *accounts) Pay(f staging.Charge) error {
+	en, billed := ac.charge(f)
+	if !billed {
+		return nil
+	}
+	en.Plan, en.At = ac.approval, ac.Clock()
+	if why := ac.budgets.Enter(en); why != "" {
+		return errors.New(why)
+	}
+	ac.Emit(state.Spent{Entry: en})
+	ac.warnOfBudgets()
+	return nil
+}
+
+// Billed reports whether a move is billed and not yet paid.
+func (ac *accounts) Billed(f staging.Charge) bool {
+	_, billed := ac.charge(f)
+	return billed
+}
+
+// charge is the entry of a move that is billed and not yet paid.
+func (ac *accounts) charge(f staging.Charge) (en state.Entry, billed bool) {
+	var pool offer.Pool
+	var conf *lang.Backend
+	for _, b := range ac.Campaign.Backends {
+		if b.Address() == f.Backend {
+			conf = b
+		}
+	}
+	if b := ac.backends.At(f.Backend, f.Pool); b != nil { // muster's machine may have files for a run and no jobs of it
+		conf, pool = b.Lang, b.Pools[f.Pool]
+	}
+	en, billed = f.Entry(conf, pool)
+	return en, billed && !staging.Paid(ac.st.Ledger, en)
+}
+
+func (ac *accounts) warnOfBudgets() {
+	for _, text := range ac.budgets.Warnings() {
+		ac.Note("", text, true)
+	}
+}
+
+// launched is what is known of a launch that is over.
+func (ac *accounts) launched(f *attempt, o *offer.Observation, n int) ledger.Launch {
+	l := ledger.Launch{N: n, Seen: o, Waited: jobspec.Waited(ac.st.Jobs[f.Key], f.Token, o.Started, n)}
+	if l.Idle = !ac.ran(f, o, n); l.Idle {
+		l.Waited = jobspec.Waited(ac.st.Jobs[f.Key], f.Token, ac.Clock(), n)
+	}
+	l.Shape = ac.grown(f, f.size(), f.First, n)
+	if f.asked == nil { // where it is placed says nothing of retries
+		l.Shape = ac.grown(f, f.size(), 1, n)
+	}
+	if o.Got != nil { // what it was given is what is billed
+		got := *o.Got
+		got.Smoke, got.Options = l.Shape.Smoke, l.Shape.Options
+		l.Shape = got
+	}
+	l.Limit = l.Shape.Walltime
+	return l
+}
+
+// ran reports whether a launch was ever seen to run, so that it may have cost
+// something. Of one that is lost its backend says nothing any more.
+func (ac *accounts) ran(f *attempt, o *offer.Observation, n int) bool {
+	if !o.Started.IsZero() || o.Usage != nil || f.Status == cells.Running || f.Status == cells.Verifying {
+		return true
+	}
+	return jobspec.Ran(ac.st.Jobs[f.Key], f.Token, n)
+}
+
+// size is what an attempt's first launch asked for.
+func (f *attempt) size() (s offer.Shape) {
+	switch {
+	case f.asked != nil:
+		s = *f.asked
+	case f.where != nil:
+		s = f.where.Shape
+	}
+	return s
+}
+
+// adopt puts an attempt where the engine finds it.
+func (ac *accounts) adopt(f *attempt) {
+	ac.attempts[f.Token] = f
+	ac.byJob[f.Key] = f
+	if f.where != nil {
+		f.Own = f.where.Limits
+	}
+	ac.backends.Adopt(&f.Attempt)
+	f.park(true)
+	if f.p != nil {
+		f.p.inflight++
+	}
+	ac.budgets.Open(&f.tab)
+	if f.tab.Queued() {
+		ac.waits = ac.Clock()
+	}
+}
+
+// park leaves an attempt out of the accounts while a limit holds its job in its
+// queue: shorted counts exactly the attempts with a limit in short.
+func (ac *accounts) park(f *attempt, limit string) {
+	ac.budgets.Park(&f.tab)
+	f.short = limit
+	ac.shorted++
+}
+
+// unpark counts it again at its ceiling.
+func (ac *accounts) unpark(f *attempt) {
+	ac.budgets.Unpark(&f.tab)
+	f.short = ""
+	ac.shorted--
+}
+
+// land takes an attempt out: its attempt is over, or never was.
+func (ac *accounts) land(f *attempt) {
+	if ac.attempts[f.Token] != f {
+		return
+	}
+	delete(ac.attempts, f.Token)
+	if ac.byJob[f.Key] == f {
+		delete(ac.byJob, f.Key)
+	}
+	ac.backends.Land(&f.Attempt)
+	f.park(false)
+	if f.p != nil {
+		f.p.inflight--
+	}
+	ac.budgets.Close(&f.tab)
+	if f.short != "" {
+		f.short = ""
+		ac.shorted--
+	}
+}
+
+// learnPrice takes in what a launch was billed. When two in a row, as they
+// started, were billed above their rates, like launches that are not over count
+// at as much more.
+func (ac *accounts) learnPrice(f *attempt, l ledger.Launch) {
+	rise, told := f.tab.RiseOf(l)
+	if !told {
+		return
+	}
+	at := place.PoolAt{Backend: f.B.Name, Pool: f.Pool}
+	was := ac.rises[at]
+	if l.Seen.Started.Before(was.since) || was.since.IsZero() && !rise.Rises() {
+		return
+	}
+	now := bills{last: rise, since: l.Seen.Started}
+	if was.last.Rises() && rise.Rises() {
+		now.rise = rise
+	}
+	if ac.rises == nil {
+		ac.rises = map[place.PoolAt]bills{}
+	}
+	if ac.rises[at] = now; now.rise == was.rise {
+		return
+	}
+	for _, o := range ac.attempts {
+		if o.B.Name == f.B.Name && o.Pool == f.Pool && o != f {
+			ac.budgets.Raise(&o.tab, now.rise)
+		}
+	}
+	if !was.rise.Rises() {
+		ac.Note(f.B.Title(), fmt.Sprintf("%s bills %s times its quote; the remaining jobs count at that price", f.title(), rise.Factor()), true)
+	}
+}

@@ -1,0 +1,111 @@
+package backends
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/planner/apply/staging"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// reachBound are the tries after which a backend counts as away: what was
+// minted for it goes elsewhere, and jobs that it may have are unknown.
+const reachBound = 6
+
+// A Contact is one configured place in this run.
+type Contact struct {
+	connection.Place
+	Lines []*Backend
+
+	load    int // jobs that may run at once of those that it has, on all its queues
+	watched bool
+	cursor  string // of what was folded
+	durable string // of what is durable
+	asking  bool   // what it has, now
+	volumes volumes
+	told    []string // which of its hosts cannot be asked and why, since one last answered
+}
+
+// A Backend is one queue of a configured place, and what of ours is there:
+// the place itself, or one of its hosts where each has a queue of its own.
+type Backend struct {
+	*Contact
+	connection.Feed
+	connection.Calls
+	Pool     string // "" for all
+	Ord      int
+	Endpoint *staging.Endpoint // the same, for files
+	Down     string            // why it cannot be asked, "" when it can
+	Since    time.Time         // since when
+	mute     bool              // it says so itself, and until it says otherwise nothing else tells that it can
+	reasons  []string          // why it cannot be asked, as they were told since it last answered
+	Full     string            // why nothing may start there until its workdir takes files
+
+	share   connection.Load // of what may run at once
+	outbox  []*Attempt      // minted, to be submitted
+	quiet   time.Time       // nothing is submitted before; after an error
+	tries   int
+	looking bool // for all that it has, since its watch lost it
+	silent  int  // look-ups in a row that could not say of some job
+	// A submission that failed is tried again while muster does not stay: how often it
+	// was, and whether it will be in a moment.
+	pressed  int
+	pressing bool
+	told     bool // in this run, whether it may start jobs
+	held     bool // what it was told
+}
+
+// Title is how a backend is spoken of.
+func (b *Backend) Title() string { return "backend." + b.FullName() }
+
+// Unsent are the attempts that were minted for it and that it was not asked to take.
+func (b *Backend) Unsent() map[*Attempt]bool {
+	out := make(map[*Attempt]bool, len(b.outbox))
+	for _, f := range b.outbox {
+		out[f] = true
+	}
+	return out
+}
+
+// FullName is its name in the state: BACKEND, or BACKEND/POOL.
+func (b *Backend) FullName() string { return providers.At(b.Name, b.Pool) }
+
+// Answers reports whether it did when it was last asked.
+func (b *Backend) Answers() bool { return b.Provider != nil && b.tries == 0 }
+
+// Away reports whether a backend cannot be asked, and has been given time.
+func (b *Backend) Away() bool { return b.Provider == nil || b.tries >= reachBound }
+
+// Starts reports whether a backend starts jobs by itself.
+func (b *Backend) Starts() bool { return b.Can.HostQueue || b.Can.Dependencies }
+
+// Takes reports whether a backend takes one more job of a pool, with limits of
+// its own and under a throttle, now.
+func (cs *core) Takes(b *Backend, pool string, own offer.Limits, under connection.Throttle) bool {
+	if !b.Answers() || cs.Time.Now().Before(b.quiet) {
+		return false
+	}
+	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, b.load+b.share.More(under))
+}
+
+// Sending reports whether a call is under way, or something waits to be sent;
+// not what waits when nothing may be sent any more.
+func (cs *core) Sending(mute bool) bool {
+	for _, b := range cs.Queues {
+		if !b.Idle() || len(b.outbox) > 0 && !mute && b.tries < reachBound {
+			return true
+		}
+	}
+	return false
+}
+
+// Outgoing reports whether something depends on what is not durable yet.
+func (cs *core) Outgoing() bool {
+	for _, b := range cs.Queues {
+		if len(b.outbox) > 0 || b.Queued() {
+			return true
+		}
+	}
+	return false
+}

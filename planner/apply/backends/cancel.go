@@ -1,0 +1,107 @@
+package backends
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// endings cancel attempts.
+type endings struct {
+	*core
+	lookups *lookups
+}
+
+// Cancel has every attempt ended that has an end, once.
+func (es *endings) Cancel() {
+	by := map[*Backend][]*Attempt{}
+	for _, f := range es.attempts {
+		if f.End != Stays && !f.told && !f.Stranded {
+			f.told = true
+			by[f.B] = append(by[f.B], f)
+		}
+	}
+	for b, fs := range by {
+		es.cancel(b, fs)
+	}
+}
+
+// Ending counts attempts that are being cancelled: those whose backend can be
+// asked about them.
+func (es *endings) Ending() (n int) {
+	for _, f := range es.attempts {
+		if f.End != Stays && !f.Stranded {
+			n++
+		}
+	}
+	return n
+}
+
+// cancel ends attempts: their backend fetches the log's tail, then asks
+// politely, then ends them. What became of each is looked up afterwards.
+func (es *endings) cancel(b *Backend, fs []*Attempt) {
+	for _, f := range fs {
+		es.Hear(Cancelling{f})
+	}
+	asked := tokens(fs)
+	var err error
+	b.Call(func() {
+		if b.Provider == nil {
+			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
+			return
+		}
+		_, err = b.Provider.Cancel(es.Ctx, providers.CancelRequest{Backend: b.Name, Fence: es.Fence, Holder: es.Holder, Tokens: asked})
+	}, func() { es.cancelAnswered(b, fs, err) })
+}
+
+func (es *endings) cancelAnswered(b *Backend, fs []*Attempt, err error) {
+	if err != nil {
+		switch connection.ClassOf(err) {
+		case "":
+			return
+		case providers.StaleFence:
+			es.Hear(Overtaken{b, err})
+			return
+		}
+		es.Unreachable(b, err)
+		b.tries++
+		es.Later(connection.Backoff(b.tries), func() { es.cancel(b, fs) })
+		return
+	}
+	b.tries = 0
+	for _, f := range fs {
+		es.awaitEnd(f, 0)
+	}
+}
+
+// awaitEnd looks for the end of a cancelled job until it is told; a watch is
+// usually faster.
+func (es *endings) awaitEnd(f *Attempt, tries int) {
+	if !es.inFlight(f) {
+		return
+	}
+	var obs []offer.Observation
+	var err error
+	f.B.Call(func() { obs, err = f.B.Find(es.Ctx, []string{f.Token}) }, func() {
+		if err == nil && len(obs) > 0 {
+			switch obs[0].Presence {
+			case offer.Absent:
+				if !es.inFlight(f) {
+					return
+				}
+				if why := es.lookups.elsewhere(f, &obs[0]); why != "" {
+					es.lookups.strand(f, why)
+					return
+				}
+				es.Hear(Gone{Attempt: f})
+			case offer.Found:
+				es.lookups.observe(f.B.Contact, &obs[0])
+			}
+		}
+		if es.inFlight(f) {
+			es.Later(min(connection.Backoff(tries+1), 2*time.Second), func() { es.awaitEnd(f, tries+1) })
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package backends
+
+import (
+	"context"
+
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/providers"
+)
+
+// control says to queues what they may start by themselves.
+type control struct {
+	*core
+	lookups *lookups
+}
+
+// Tell says to a backend's queue whether it may start jobs of this campaign,
+// unless it knows.
+func (ct *control) Tell(b *Backend, hold bool) {
+	if b.Provider == nil || b.told && b.held == hold || !b.Starts() {
+		return
+	}
+	b.told, b.held = true, hold
+	r := providers.ControlRequest{Hold: &hold, Phases: ct.caps(b)}
+	if b.Can.HostQueue { // it goes on with muster off
+		limit := ct.Campaign.MaxParallel
+		if limit <= 0 {
+			limit = -1
+		}
+		r.Cap = &limit
+	}
+	ct.control(b, r)
+}
+
+// caps are how many of each phase may run at once by now, for a queue that keeps
+// to that by itself: what it was handed before may have come with another.
+func (ct *control) caps(b *Backend) map[string]int {
+	if !b.Can.HostQueue && !b.Can.Arrays {
+		return nil
+	}
+	caps := map[string]int{}
+	for _, p := range ct.Campaign.Phases {
+		caps[p.Name] = p.MaxParallel
+		if p.MaxParallel <= 0 {
+			caps[p.Name] = -1
+		}
+	}
+	return caps
+}
+
+// TellAll says it to every queue; that it may start, only to those that were
+// told otherwise.
+func (ct *control) TellAll(hold bool) {
+	for _, b := range ct.Queues {
+		if hold || b.told {
+			ct.Tell(b, hold)
+		}
+	}
+}
+
+// TakeOver tells the queues that have jobs of this campaign who drives it now:
+// from then on they refuse what a muster that was overtaken still sends.
+func (ct *control) TakeOver(hold bool) {
+	for _, f := range ct.attempts {
+		ct.Tell(f.B, hold)
+	}
+}
+
+// HoldJobs holds or releases jobs in the queue of a backend.
+func (ct *control) HoldJobs(b *Backend, tokens []string, hold bool) {
+	if b.Provider == nil {
+		return
+	}
+	ct.control(b, providers.ControlRequest{Hold: &hold, Tokens: tokens})
+}
+
+// Resume lets every queue start jobs of phases again.
+func (ct *control) Resume(phases []string) {
+	for _, b := range ct.Queues {
+		if b.Provider != nil && b.Starts() {
+			ct.control(b, providers.ControlRequest{Resume: phases})
+		}
+	}
+}
+
+func (ct *control) control(b *Backend, r providers.ControlRequest) {
+	r.Backend, r.Fence, r.Holder = b.Name, ct.Fence, ct.Holder
+	var err error
+	b.Call(func() {
+		ctx, cancel := context.WithTimeout(ct.Ctx, connection.AskTimeout)
+		defer cancel()
+		err = b.Provider.Control(ctx, r)
+	}, func() {
+		if err == nil || connection.ClassOf(err) == "" {
+			return
+		}
+		if connection.ClassOf(err) == providers.StaleFence {
+			ct.Hear(Overtaken{b, err})
+			return
+		}
+		if r.Hold != nil && len(r.Tokens) == 0 {
+			b.told = false // it is told again before it is given anything
+		}
+		if r.Hold == nil || *r.Hold || connection.ClassOf(err) != providers.Unreachable {
+			ct.Note(b.Title(), b.Title()+" did not take the hold: "+err.Error(), true)
+		}
+	})
+}
+
+// Keep holds jobs in the queue of a backend, or lets them go, until it has said
+// that it does. What became of held ones is looked up: one that started meanwhile
+// goes on.
+func (ct *control) Keep(b *Backend, fs []*Attempt, hold bool) {
+	ct.Keeping++
+	ct.keep(b, fs, hold, 1)
+}
+
+func (ct *control) keep(b *Backend, fs []*Attempt, hold bool, try int) {
+	r := providers.ControlRequest{Backend: b.Name, Fence: ct.Fence, Holder: ct.Holder, Hold: &hold, Tokens: tokens(fs)}
+	var err error
+	b.Call(func() {
+		if b.Provider == nil {
+			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
+			return
+		}
+		ctx, cancel := context.WithTimeout(ct.Ctx, connection.AskTimeout)
+		defer cancel()
+		err = b.Provider.Control(ctx, r)
+	}, func() {
+		class := connection.ClassOf(err)
+		if err != nil && class == providers.Unreachable {
+			ct.Unreachable(b, err)
+			ct.Later(connection.Backoff(try), func() { ct.keep(b, fs, hold, try+1) })
+			return
+		}
+		ct.Keeping--
+		switch {
+		case err == nil && hold:
+			ct.lookups.lookFor(b, fs)
+		case err == nil:
+			ct.Hear(LetGo{fs})
+		case class == "": // the run is over
+		case class == providers.StaleFence:
+			ct.Hear(Overtaken{b, err})
+		default:
+			ct.Hear(Unheld{b, fs, err.Error()})
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package backends
+
+import (
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// News is what is learnt: of an attempt, of a queue, or of who drives it.
+type News interface{ news() }
+
+// Of an attempt.
+type (
+	// Accepted is an intent that its backend has: it is queued there.
+	Accepted struct{ *Attempt }
+	// Moved is an attempt whose status changed for it was found, or cannot be.
+	Moved struct{ *Attempt }
+	// Seen is what became of an attempt's launch N.
+	Seen struct {
+		*Attempt
+		O *offer.Observation
+	}
+	// Late is the end of a launch that is heard of after a later one.
+	Late struct {
+		*Attempt
+		O      *offer.Observation
+		Launch int
+	}
+	// Absent is an intent that surely did not arrive.
+	Absent struct{ *Attempt }
+	// Refused is one that its backend does not take.
+	Refused struct {
+		*Attempt
+		Err *providers.Error
+	}
+	// Unsent is an intent that never left, taken out of the outbox.
+	Unsent struct {
+		*Attempt
+		Why string
+	}
+	// Cancelling is an attempt whose backend is told to end it.
+	Cancelling struct{ *Attempt }
+	// Gone is one that was to be cancelled, and that its backend does not have;
+	// Why is "" when it ended as it was told to.
+	Gone struct {
+		*Attempt
+		Why string
+	}
+)
+
+// Of anything else.
+type (
+	// Met says that a place listed its pools again, or that a queue was added.
+	Met struct{}
+	// Room says that a queue's volume was looked at; Was is what Full was.
+	Room struct {
+		*Backend
+		Was string
+	}
+	// Lost says that a queue cannot be asked, and what it has is unknown.
+	Lost struct{ *Backend }
+	// Answered says that one that was lost can be asked again.
+	Answered struct{ *Backend }
+	// Tripped is a phase that a place starts no more jobs of.
+	Tripped struct{ Phase, By, Why string }
+	// LetGo are jobs that their queue holds no more.
+	LetGo struct{ Attempts []*Attempt }
+	// Unheld are jobs that a queue does not hold, and why.
+	Unheld struct {
+		*Backend
+		Attempts []*Attempt
+		Why      string
+	}
+	// Overtaken says that a backend serves a later holder of the lease.
+	Overtaken struct {
+		*Backend
+		Err error
+	}
+)
+
+func (Accepted) news()   {}
+func (Moved) news()      {}
+func (Seen) news()       {}
+func (Late) news()       {}
+func (Absent) news()     {}
+func (Refused) news()    {}
+func (Unsent) news()     {}
+func (Cancelling) news() {}
+func (Gone) news()       {}
+func (Met) news()        {}
+func (Room) news()       {}
+func (Lost) news()       {}
+func (Answered) news()   {}
+func (Tripped) news()    {}
+func (LetGo) news()      {}
+func (Unheld) news()     {}
+func (Overtaken) news()  {}

@@ -1,0 +1,97 @@
+package backends
+
+import (
+	"context"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+)
+
+// files removes outputs, and releases rentals.
+type files struct{ *core }
+
+const (
+	releaseTime = time.Minute     // for one rental
+	removeTime  = 2 * time.Minute // for one call
+	removeMax   = 1000            // outputs of one call
+)
+
+// A File is to be removed; a pattern names the files that it matches by then.
+type File struct {
+	Path    string // absolute
+	Pattern bool
+}
+
+// FilesOf names whose files the jobs of a pool leave theirs among; see
+// providers.At.
+func (fs *files) FilesOf(backend, pool string) string {
+	if c := fs.Contacts[backend]; c != nil {
+		return c.Filesystem(pool).Name()
+	}
+	return backend
+}
+
+// Remove removes files among those of a place or of one of its hosts, by its
+// name, in pieces; then hears how many of the files were in a piece, in order,
+// and what became of it. False: the place cannot be reached, and then hears nothing.
+func (fs *files) Remove(name string, files []File, then func(n int, err error)) bool {
+	b := fs.At(providers.CutAt(name))
+	if b == nil || b.Provider == nil {
+		return false
+	}
+	for len(files) > 0 {
+		some := files[:min(len(files), removeMax)]
+		files = files[len(some):]
+		var err error
+		b.Call(func() { err = fs.remove(b, name, some) }, func() { then(len(some), err) })
+	}
+	return true
+}
+
+func (fs *files) remove(b *Backend, name string, files []File) error {
+	ctx, cancel := context.WithTimeout(fs.Ctx, removeTime)
+	defer cancel()
+	r := providers.RemoveRequest{Backend: name, Fence: fs.Fence, Holder: fs.Holder}
+	for _, f := range files {
+		if !f.Pattern {
+			r.Paths = append(r.Paths, f.Path)
+			continue
+		}
+		found, err := b.Provider.List(ctx, name, []string{f.Path})
+		if err != nil {
+			return err
+		}
+		for _, g := range found {
+			r.Paths = append(r.Paths, g.Path)
+		}
+	}
+	if len(r.Paths) == 0 {
+		return nil
+	}
+	return b.Provider.Remove(ctx, r)
+}
+
+// Reaches reports whether a backend is in this run.
+func (fs *files) Reaches(backend string) bool { return fs.At(backend, "") != nil }
+
+// Release gives a rental back, where its provider rents; then hears why it did not,
+// nil if it did.
+func (fs *files) Release(backend, id string, then func(error)) {
+	b := fs.At(backend, "")
+	rents, ok := b.Provider.(providers.Releaser)
+	if !ok {
+		return
+	}
+	var out []providers.Outcome
+	var err error
+	b.Call(func() {
+		ctx, cancel := context.WithTimeout(fs.Ctx, releaseTime)
+		defer cancel()
+		out, err = rents.Release(ctx, b.Name, []string{id})
+	}, func() {
+		if err == nil && len(out) > 0 && out[0].Err != nil {
+			err = out[0].Err
+		}
+		then(err)
+	})
+}

@@ -1,0 +1,58 @@
+package jobspec
+
+import (
+	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Launch says of one launch of a job what its phase does not.
+type Launch struct {
+	Cell    int
+	Address string
+	Token   string // "" = it is only shown
+	Attempt int
+	Site    lang.Site // where it runs; its variant says whether it is a smoke
+	Shape   offer.Shape
+	// Backend is where it goes, nil where it has no place, and Can is what that can do.
+	Backend  *lang.Backend
+	Can      offer.Capabilities
+	Segments int // into which its work is cut, at least 1
+	Most     int // launches that it may have in all
+}
+
+// Job is the job of a launch as its backend is given it, and as a plan shows it,
+// but for what only the state says: what it comes after, which files it may
+// replace, and what was recorded of its inputs.
+func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag.List) {
+	v := l.Site.Variant
+	r, diags := p.Render(l.Cell, l.Site)
+	if diags.HasErrors() {
+		return nil, r, diags
+	}
+	umask := site.Umask()
+	job := &providers.Job{
+		Token: l.Token, Address: l.Address, Phase: p.Name, Name: r.Label, Attempt: l.Attempt, Pool: l.Site.Pool,
+		Shell: r.Shell, Argv: r.Argv, Workdir: l.Site.Workdir, Dir: r.Dir, Setup: site.Setup(l.Backend, r.Setup), Env: jobEnv(s.Env, r.Env),
+		Secrets: s.Secrets, Process: r.Process, Shape: l.Shape,
+		Metrics: s.Metrics, Breaker: s.Breaker, Cap: p.MaxParallel, Rules: s.Rules, Smoke: v == lang.SmokeRun, Umask: &umask,
+	}
+	if l.Backend != nil {
+		job.Options = p.Requests(v)[p.RequestOf(l.Cell, v)].Options[l.Backend.Type]
+	}
+	job.Retry = s.riding(p, l, job.Smoke)
+	FillFiles(job, p, r, l.Site.Input)
+	return job, r, diags
+}
+
+// riding is the retry policy that goes with a job where its queue retries.
+func (s *Spec) riding(p *lang.Phase, l Launch, smoke bool) providers.Retry {
+	if smoke || !l.Can.Retries && !l.Can.HostQueue {
+		return providers.Retry{Max: 1}
+	}
+	r := s.Retry
+	r.On, r.Max = p.Retry.InSegments(l.Segments).On, l.Most
+	return r
+}

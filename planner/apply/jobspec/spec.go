@@ -1,0 +1,59 @@
+// Package jobspec makes a job's specification for its backend (what it runs,
+// reads and writes) and the state's record of what was observed. It keeps no
+// state.
+package jobspec
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/retry"
+	"github.com/muster-run/muster/planner/ceiling"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// A Spec is what every job of a phase on one backend shares.
+type Spec struct {
+	Env     []providers.EnvVar
+	Retry   providers.Retry
+	Breaker providers.Breaker
+	Rules   []failure.Rule
+	Metrics []providers.Metric
+	Secrets []providers.EnvVar
+	Err     error // a secret that could not be read
+}
+
+// NewSpec reads the secrets that the phase names.
+func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret func(lang.Secret) (string, error)) Spec {
+	s := Spec{Env: env, Rules: retry.Rules(c),
+		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
+	s.Retry = p.Retry.Policy
+	for _, m := range p.Metrics {
+		s.Metrics = append(s.Metrics, Metric(m))
+	}
+	for _, sec := range p.Secrets {
+		v, err := secret(sec)
+		if err != nil {
+			s.Err = fmt.Errorf("read secret %s: %w", sec.Name, err)
+			break
+		}
+		s.Secrets = append(s.Secrets, providers.EnvVar{Name: sec.Name, Value: v})
+	}
+	return s
+}
+
+// InTime has a job end by its walltime, which is the most that is paid for it: a
+// host's queue asks it to end at the walltime that it is told, and kills it a
+// grace later. A checkpoint's signal keeps its distance from that, as far as
+// there is time for it.
+func InTime(job *providers.Job) {
+	limit := job.Shape.Walltime
+	if limit <= 0 {
+		return
+	}
+	job.Shape.Walltime, job.Grace = ceiling.InTime(limit)
+	if c := &job.Checkpoint; c.Grace < limit && c.Grace >= job.Shape.Walltime {
+		c.Grace -= limit - job.Shape.Walltime // else there would be no signal
+	}
+}

@@ -1,0 +1,144 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/apply/connection"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// TestReleases: a machine is given back where nothing runs there and no result
+// is there alone, and is billed until its provider says that it is gone.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	only := &state.Job{Address: "phase.a", Status: state.Completed, Outputs: []state.Output{{Name: "o", Backend: "far.x", Path: "a"}}}
+	if only.OnlyOn("far.x") != 1 {
+		t.Fatal("its result lies elsewhere, too")
+	}
+	const gone = "is gone"
+	for name, c := range map[string]struct {
+		was     state.RentalStatus // its status in the state; "" = not known there
+		running int
+		job     *state.Job
+		says    string // of the provider; "" = it is not reached
+		becomes string // statuses
+		note    string
+	}{
+		"idle":                   {was: "idle", says: gone, becomes: "deleting released"},
+		"one that nobody knew":   {says: gone, becomes: "deleting released"},
+		"asked for before":       {was: "deleting", says: gone, becomes: "released"},
+		"gone already":           {was: "released", says: gone},
+		"a job may run there":    {was: "idle", running: 1, says: gone, note: "r1 on backend.far.x is kept: 1 job may run there"},
+		"a result lies there":    {was: "idle", job: only, says: gone, note: "r1 on backend.far.x is kept: 1 output there without a verified copy elsewhere; `muster pull` makes one"},
+		"it is there still":      {was: "idle", says: "it is listed still", becomes: "deleting", note: "r1 on backend.far.x was not released, and is billed: it is listed still"},
+		"nothing reaches it":     {was: "idle", note: "r1 on backend.far.x was not released, and is billed: nothing reaches that backend"},
+		"running, and not known": {running: 2, says: gone, note: "2 jobs may run there"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := &state.State{Rentals: map[string]state.Rental{}, Jobs: map[string]*state.Job{}}
+			if c.was != "" {
+				st.Rentals["r1"] = state.Rental{ID: "r1", Backend: "far.x", Status: c.was, PerHour: "9"}
+			}
+			if c.job != nil {
+				st.Jobs[c.job.Address] = c.job
+			}
+			var became, notes []string
+			now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+			r := recorded(st, now, func(e state.Event) {
+				m := e.(state.Rented).Rental
+				became = append(became, string(m.Status))
+				if m.ID != "r1" || m.Backend != "far.x" || m.PerHour != "0.60" || m.Since != now {
+					t.Errorf("%+v", m)
+				}
+			}, func(_, text string) { notes = append(notes, text) })
+			js := &jobs{run: r, attempts: map[string]*attempt{}}
+			there := &backends.Backend{Contact: &backends.Contact{Place: connection.Place{Name: "far.x"}}}
+			for n := range c.running {
+				js.attempts[fmt.Sprint(n)] = &attempt{Attempt: backends.Attempt{B: there}}
+			}
+			rl := releases{jobs: js, places: landlord(func(id string, told func(error)) {
+				if id != "r1" || became == nil && c.was != "deleting" {
+					t.Errorf("%s is released, and the state has %q", id, became)
+				}
+				if c.says != gone {
+					told(errors.New(c.says))
+					return
+				}
+				told(nil)
+			})}
+			if c.says == "" {
+				rl.places = landlord(nil)
+			}
+			rl.giveBack(&planner.Row{Address: "r1", Backend: "far.x", PerHour: "0.60"})
+			if got := strings.Join(became, " "); got != c.becomes {
+				t.Errorf("it became %q, not %q", got, c.becomes)
+			}
+			if got := strings.Join(notes, "\n"); (got == "") != (c.note == "") || !strings.Contains(got, c.note) {
+				t.Errorf("it is said %q, not %q", got, c.note)
+			}
+		})
+	}
+}
+
+// TestRentalIsRecordedAsItsProviderSays: what a backend rents is recorded once, and
+// again when its provider says something else.
+func TestRentalIsRecordedAsItsProviderSays(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	at := now.Add(-time.Hour)
+	box := state.Rental{ID: "r1", Kind: "1× RTX 4090", Backend: "far.x", Since: at, Status: state.RentalRunning, PerHour: "0.60"}
+	with := func(change func(r *state.Rental)) *state.Rental {
+		r := box
+		change(&r)
+		return &r
+	}
+	for name, c := range map[string]struct {
+		was  *state.Rental
+		says offer.Rental
+		want *state.Rental
+	}{
+		"new":                    {nil, offer.Rental{ID: "r1", Kind: box.Kind, Since: at, Rate: "0.60", Status: offer.RentalRunning}, &box},
+		"the same":               {&box, offer.Rental{ID: "r1", Kind: box.Kind, Since: at, Rate: "0.60", Status: offer.RentalRunning}, nil},
+		"no time, and no rate":   {&box, offer.Rental{ID: "r1", Kind: box.Kind, Status: offer.RentalRunning}, nil},
+		"stopped, no time":       {&box, offer.Rental{ID: "r1", Kind: box.Kind, Status: offer.RentalStopped}, with(func(r *state.Rental) { r.Status, r.Since = state.RentalStopped, now })},
+		"the price rose":         {&box, offer.Rental{ID: "r1", Kind: box.Kind, Since: at, Rate: "0.70", Status: offer.RentalRunning}, with(func(r *state.Rental) { r.PerHour = "0.70" })},
+		"asked to go, and there": {with(func(r *state.Rental) { r.Status = state.RentalDeleting }), offer.Rental{ID: "r1", Kind: box.Kind, Status: offer.RentalRunning}, nil},
+		"gone":                   {with(func(r *state.Rental) { r.Status = state.RentalDeleting }), offer.Rental{ID: "r1", Kind: box.Kind, Since: now, Status: offer.RentalReleased}, with(func(r *state.Rental) { r.Status, r.Since = state.RentalReleased, now })},
+		"released, and back":     {with(func(r *state.Rental) { r.Status = state.RentalReleased }), offer.Rental{ID: "r1", Kind: box.Kind, Since: now, Status: offer.RentalRunning}, with(func(r *state.Rental) { r.Since = now })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := &state.State{Rentals: map[string]state.Rental{}}
+			if c.was != nil {
+				st.Rentals["r1"] = *c.was
+			}
+			var got *state.Rental
+			r := recorded(st, now, func(e state.Event) {
+				m := e.(state.Rented).Rental
+				got = &m
+			}, func(_, text string) { t.Error(text) })
+			oc := &outcomes{jobs: &jobs{run: r}}
+			oc.rented("far.x", &c.says)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A landlord takes rentals back; nil cannot be reached.
+type landlord func(id string, told func(error))
+
+func (l landlord) Reaches(string) bool { return l != nil }
+
+func (l landlord) Release(_, id string, told func(error)) { l(id, told) }

@@ -1,0 +1,387 @@
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/apply/retry"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// requests are what other musters ask of the one that holds the lease.
+type requests struct {
+	*jobs
+	accounts *accounts
+	holds    *holds
+	inputs   *inputs
+	schedule *schedule
+}
+
+// serve takes what other musters ask while this one holds the lease.
+func (rq *requests) serve() {
+	if rq.Requests == "" {
+		return
+	}
+	rq.Spawn(func() { request.InLoop(rq.Context(), rq.Requests, rq.Post, rq.handle) })
+}
+
+// handle does what a request asks, makes it durable, and answers.
+func (rq *requests) handle(r request.Request, got chan<- request.Answer) {
+	a := request.Answer{ID: r.ID, At: rq.Clock()}
+	var err error
+	switch r.Verb {
+	case request.Hold:
+		a.Jobs, a.Text, err = rq.hold(r)
+	case request.Resume:
+		a.Jobs, a.Text, err = rq.resume(r)
+	case request.Cancel:
+		a.Jobs, a.Text, err = rq.cancelJobs(r)
+	case request.Override:
+		a.Jobs, a.Text, err = rq.override(r)
+	default:
+		err = fmt.Errorf("this muster does not know %q", r.Verb)
+	}
+	if err == nil && !rq.Sync() {
+		err = rq.err
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	got <- a
+}
+
+// hold stops starts, here and in the queues.
+func (rq *requests) hold(r request.Request) (int, string, error) {
+	covered, err := request.Covers(r.Addresses)
+	if err != nil {
+		return 0, "", err
+	}
+	for _, a := range r.On() {
+		rq.Emit(state.HoldSet{Hold: state.Hold{Address: a, Who: r.Who, Reason: r.Reason, At: rq.Clock()}})
+	}
+	rq.holds.load()
+	rq.holds.controlAll()
+	n := rq.toStart(covered)
+	rq.Note("", rq.holds.Text, false)
+	goes := ""
+	if v := rq.verifying(covered); v > 0 {
+		goes = "; the outputs of " + request.Jobs(v, "are", "are") + " being verified, which goes on: `muster cancel ADDR` ends it"
+	}
+	if n == 0 {
+		return 0, "held until `muster resume`; no job was waiting to start" + goes, nil
+	}
+	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on" + goes, nil
+}
+
+// verifying counts the jobs whose outputs are looked at.
+func (rq *requests) verifying(covered func(*lang.Phase, int) bool) (n int) {
+	for _, f := range rq.attempts {
+		if f.Status == cells.Verifying && f.p != nil && covered(f.p.Phase, int(f.cell)) {
+			n++
+		}
+	}
+	return n
+}
+
+// heldThere counts the jobs that a queue holds though nothing here does: somebody
+// held them there, or it has forgotten that they were let go.
+func (rq *requests) heldThere() (n int) {
+	for _, f := range rq.attempts {
+		if rec := rq.st.Jobs[f.Key]; f.Status == cells.Queued && rec != nil && rec.Cause == string(offer.JobHeld) && rq.holds.mayStart(f) {
+			n++
+		}
+	}
+	return n
+}
+
+// toStart counts the jobs that wait to start, here or in the queue of a backend.
+func (rq *requests) toStart(covered func(*lang.Phase, int) bool) (n int) {
+	for _, p := range rq.phases {
+		for c, s := range p.At {
+			if s.ToStart() && covered(p.Phase, c) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// resume clears holds and breakers, and lets held, failed and cancelled jobs
+// start again, attempts from 1.
+func (rq *requests) resume(r request.Request) (int, string, error) {
+	covered, err := request.Covers(r.Addresses)
+	if err != nil {
+		return 0, "", err
+	}
+	free := func(p *lang.Phase, c int) bool { return covered(p, c) && !rq.holds.Covers(p, c) }
+	holds, before, alone, there := len(rq.st.Holds), rq.toStart(free), rq.startsAlone(free), rq.heldThere()
+	rq.clearHolds(r)
+	lifted, n := len(rq.st.Holds) < holds, rq.toStart(free)-before
+	alone = rq.startsAlone(free) - alone
+	rq.inputs.staging.ForgetBroken()
+	for _, p := range rq.phases {
+		for _, ed := range p.inputs {
+			ed.ForgetBroken()
+		}
+		for _, st := range p.stores {
+			st.ForgetBroken()
+		}
+	}
+	var closed, cancelled []string
+	for _, p := range rq.phases {
+		if p.breaker.Open && (len(r.Addresses) == 0 || slices.Contains(r.Addresses, "phase."+p.Name)) {
+			rq.Emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: rq.Clock()})
+			p.breaker = retry.Breaker{}
+			closed = append(closed, p.Name)
+		}
+		freed, left := rq.freeCells(p, covered, r)
+		n += freed
+		cancelled = append(cancelled, left...)
+	}
+	rq.releaseQueues(closed)
+	rq.heldNoMore()
+	rq.Note("", "resumed by "+r.Who+": "+request.Jobs(n+there, "may start again", "may start again"), false)
+	count, text := rq.resumed(n, alone, there, lifted)
+	if stays := staysCancelled(cancelled); strings.HasSuffix(text, ".") {
+		text = term.Join(" ", text, stays)
+	} else {
+		text = term.Join("; ", text, stays)
+	}
+	return count, text, nil
+}
+
+// resumed says what a resume has let go. Where no apply runs, only what a
+// scheduler has starts without one: a host's queue waits to be told.
+func (rq *requests) resumed(n, alone, there int, lifted bool) (int, string) {
+	if start := n - alone; rq.quiet && start > 0 {
+		text := "Released. "
+		if lifted {
+			text = "Hold lifted. "
+		}
+		text += "Run `muster apply` to start " + units.Count(start, "job") + "."
+		if others := alone + there; others > 0 {
+			text += " " + request.Jobs(others, "starts without it: its queue has it.", "start without it: their queues have them.")
+		}
+		return n + there, text
+	}
+	switch {
+	case n == 0 && there > 0:
+		return there, request.Jobs(there, "may start again: its queue held it", "may start again: their queues held them")
+	case there > 0:
+		return n + there, fmt.Sprintf("%d jobs may start again, %d of which their queues held", n+there, there)
+	case n == 0 && lifted && rq.holds.Any():
+		return 0, "it is lifted, but no job may start: " + rq.holds.Text
+	case n == 0 && lifted:
+		return 0, "hold lifted; no job was waiting for it"
+	case n == 0:
+		return 0, "nothing was held; a job that failed and has changed since runs at the next apply"
+	}
+	return n, request.Jobs(n, "may start again", "may start again")
+}
+
+// staysCancelled names what a resume of everything leaves alone.
+func staysCancelled(jobs []string) string {
+	switch len(jobs) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 job stays cancelled: muster resume %s lets it run again", shell.Enclose(jobs[0]))
+	}
+	return fmt.Sprintf("%d jobs stay cancelled: muster resume ADDR lets one run again, such as %s", len(jobs), shell.Enclose(jobs[0]))
+}
+
+// startsAlone counts the jobs that the queue of a scheduler starts by itself.
+func (rq *requests) startsAlone(free func(*lang.Phase, int) bool) (n int) {
+	for _, f := range rq.attempts {
+		if f.p != nil && f.Status.ToStart() && f.B.Starts() && !f.B.Can.HostQueue && free(f.p.Phase, int(f.cell)) {
+			n++
+		}
+	}
+	return n
+}
+
+// heldNoMore takes back what the state says of jobs that the queue of a host
+// held with their campaign.
+func (rq *requests) heldNoMore() {
+	if rq.holds.All {
+		return
+	}
+	for _, f := range rq.attempts {
+		if rec := rq.st.Jobs[f.Key]; f.Status == cells.Queued && rec != nil && rec.Cause == string(offer.CampaignHeld) {
+			rq.Emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Queued, Attempt: f.attemptOf(&offer.Observation{}, f.N), At: rq.Clock()})
+		}
+	}
+}
+
+func (rq *requests) clearHolds(r request.Request) {
+	for _, a := range r.On() {
+		rq.Emit(state.HoldClear{Address: a, By: r.Who, At: rq.Clock()})
+	}
+	rq.holds.load()
+}
+
+// freeCells frees the held and failed cells of a phase, and those that a person
+// cancelled if they are named: else they are left.
+func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (n int, left []string) {
+	who := r.Who
+	for c := range int32(len(p.At)) {
+		if !p.At[c].Stopped() || p.At[c] == cells.Altered || p.At[c] == cells.Changed || !covered(p.Phase, int(c)) || rq.holds.covers(p, c) {
+			continue
+		}
+		address := p.Address(int(c))
+		if rec := rq.st.Jobs[address]; len(r.Addresses) == 0 && p.At[c] == cells.Cancelled && rec != nil && rec.CancelledByPerson() {
+			left = append(left, address)
+			continue
+		}
+		if rec := rq.st.Jobs[address]; rec != nil {
+			rq.placeAgain(p, c, rec)
+			rq.Emit(state.Freed{Address: address, By: who, At: rq.Clock()})
+		}
+		n++
+		p.Set(c, cells.Pending)
+		if p.Waits[c] == 0 {
+			rq.schedule.makeReady(p, c)
+		}
+	}
+	for c, s := range p.Gate.Smokes {
+		if s != cells.Failed && s != cells.Cancelled || !covered(p.Phase, int(c)) {
+			continue
+		}
+		if key := p.recordKey(c, true); rq.st.Jobs[key] != nil {
+			rq.Emit(state.Freed{Address: key, By: who, At: rq.Clock()})
+		}
+		p.Gate.Smokes[c], p.Gate.Failed = cells.Ready, false
+		if p.Waits[c] > 0 {
+			p.Gate.Smokes[c] = cells.Pending
+		}
+		n++
+	}
+	return n, left
+}
+
+// placeAgain keeps a freed job where it was, if the plan does not place it.
+func (rq *requests) placeAgain(p *phase, cell int32, rec *state.Job) {
+	a := rec.Last()
+	if a == nil || p.places.Of(cell) != nil || rq.backends.Contacts[a.Backend] == nil {
+		return
+	}
+	(&attempt{Attempt: backends.Attempt{B: rq.backends.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell}).whereItWas()
+}
+
+// releaseQueues lets queues start again what is held no more.
+func (rq *requests) releaseQueues(phases []string) {
+	rq.holds.controlAll()
+	rq.holds.controlQueued(rq.holds.mayStart, false)
+	if len(phases) == 0 {
+		return
+	}
+	rq.backends.Resume(phases)
+}
+
+// cancelJobs holds, then cancels.
+func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
+	covered, err := request.Covers(r.Addresses)
+	if err != nil {
+		return 0, "", err
+	}
+	ending, waiting, away := 0, 0, 0
+	for _, f := range rq.attempts {
+		if f.p == nil || !covered(f.p.Phase, int(f.cell)) || f.End == backends.Forget {
+			continue
+		}
+		if f.Stranded {
+			away++
+			continue
+		}
+		ending++
+		f.EndAs(backends.Hold)
+		f.by = r.Who
+	}
+	for _, p := range rq.phases {
+		for c := range int32(len(p.At)) {
+			switch p.At[c] {
+			case cells.Pending, cells.Ready, cells.Waiting:
+				if covered(p.Phase, int(c)) {
+					waiting++
+					rq.Emit(state.HeldJob{Address: p.Address(int(c)), Reason: cmp.Or(r.Reason, "cancelled before it started"), By: r.Who, Cancelled: true, At: rq.Clock()})
+					p.Set(c, cells.Cancelled)
+				}
+			}
+		}
+	}
+	rq.dropUnsent()
+	if rq.Sync() {
+		rq.backends.Cancel()
+	}
+	var did []string
+	if ending > 0 {
+		did = append(did, request.Jobs(ending, "is being cancelled", "are being cancelled"))
+	}
+	if waiting > 0 {
+		did = append(did, request.Jobs(waiting, "was cancelled before it started", "were cancelled before they started"))
+	}
+	if away > 0 {
+		did = append(did, request.Jobs(away, "is not cancelled: it is", "are not cancelled: they are")+" in a queue that this configuration does not lead to")
+	}
+	if did == nil {
+		return 0, "nothing to cancel: no selected job runs or waits", nil
+	}
+	return ending + waiting, strings.Join(did, "; "), nil
+}
+
+// dropUnsent withdraws intents that are to be cancelled before they are sent.
+func (rq *requests) dropUnsent() {
+	for _, d := range rq.backends.DropEnding() {
+		f := rq.attempts[d.Token]
+		rq.Emit(state.HeldJob{Address: f.Key, Reason: "cancelled before it started", By: f.by, Cancelled: true, At: rq.Clock()})
+		rq.Emit(state.NotSubmitted{Address: f.Addr, Token: f.Token, Reason: "cancelled before it started", At: rq.Clock()})
+		rq.accounts.land(f)
+		f.mark(cells.Cancelled)
+	}
+}
+
+// override lets a gate pass on a person's word.
+func (rq *requests) override(r request.Request) (int, string, error) {
+	n := 0
+	for _, a := range r.Addresses {
+		j, err := addr.Parse(a)
+		if err != nil {
+			return n, "", err
+		}
+		p := rq.byName[j.Phase]
+		if p == nil {
+			return n, "", fmt.Errorf("there is no phase %q in this plan", j.Phase)
+		}
+		switch {
+		case p.Smoke == nil && len(p.Pilot) == 0:
+			return n, "", fmt.Errorf("phase.%s has no gate: it declares neither a smoke nor a pilot", p.Name)
+		case len(p.Gate.Order) == 0 && len(p.Pilot) == 0:
+			return n, "nothing waits at the gate of phase." + p.Name + ", so nothing is recorded", nil
+		}
+		prints := []string{}
+		for _, c := range p.Gate.Order {
+			prints = append(prints, p.Gate.Print(c))
+		}
+		if len(prints) == 0 {
+			prints = []string{""}
+		}
+		for _, f := range prints {
+			rq.Emit(state.Overrode{Override: state.Override{Address: "phase." + p.Name, Fingerprint: f, Who: r.Who, Reason: r.Reason, At: rq.Clock()}})
+		}
+		n += len(p.Gate.Order)
+		p.Gate.Order, p.Gate.Failed = nil, false
+		rq.Note(a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
+	}
+	return n, "the gate passes", nil
+}

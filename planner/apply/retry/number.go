@@ -1,0 +1,33 @@
+package retry
+
+import "github.com/muster-run/muster/state"
+
+// A Number is which launch of a job comes next.
+type Number struct {
+	N     int
+	Fresh bool // its attempts count from 1
+	// Again is the plan under whose approval it is launched again; "" = that of
+	// now.
+	Again string
+}
+
+// Next numbers the launch of a job as a plan wants it: anew says that the plan
+// gives it its attempts anew, own that what it approves holds its launches. Result
+// is what the job is to come to, "" where that is not known.
+func Next(rec *state.Job, plan, result string, anew, own bool) Number {
+	last := rec.Last()
+	if last == nil {
+		return Number{N: 1, Fresh: true}
+	}
+	// What this plan launched itself goes on counting.
+	anew = anew && last.Plan != plan
+	other := rec.Result != "" && result != "" && rec.Result != result
+	if anew || other || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled {
+		return Number{N: 1, Fresh: true}
+	}
+	n := Number{N: last.N + 1}
+	if !own {
+		n.Again = last.Plan
+	}
+	return n
+}

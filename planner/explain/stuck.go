@@ -1,0 +1,125 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Stuck tells by address, from the state alone, which jobs wait for something
+// that will not come by itself, and what that is: a job that failed, is held
+// or was cancelled, or the smoke of their phase.
+func Stuck(c *lang.Campaign, st *state.State) map[string]string {
+	return StuckAs(c, st, func(j *state.Job) *state.Job { return j })
+}
+
+// StuckAs is Jobs for records that are taken as something else: as their backends
+// say now.
+func StuckAs(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) map[string]string {
+	s := stuckJobs{st: st, as: as, why: map[string]string{}, roots: map[string][]string{}}
+	for _, p := range c.Phases {
+		s.phase(p)
+	}
+	return s.why
+}
+
+type stuckJobs struct {
+	st    *state.State
+	as    func(*state.Job) *state.Job
+	why   map[string]string
+	roots map[string][]string // by phase and cell, what it will not come past; nil when there is none
+}
+
+func (s *stuckJobs) phase(p *lang.Phase) {
+	roots := make([]string, p.Len())
+	whole := s.whole(p)
+	for i := range roots {
+		address := p.Address(i)
+		j := s.st.Job(address)
+		if j != nil {
+			j = s.as(j)
+		}
+		switch {
+		case Unstarted(j):
+			if roots[i] = whole; whole == "" {
+				roots[i] = s.input(p, i)
+			}
+			if roots[i] != "" {
+				s.why[address] = roots[i]
+			}
+		case j.Status == state.Failed || j.Status == state.Held || j.Status == state.Cancelled:
+			roots[i] = address
+		}
+	}
+	if slices.ContainsFunc(roots, func(r string) bool { return r != "" }) {
+		s.roots[p.Name] = roots
+	}
+}
+
+// whole is what keeps all of a phase from starting: its smoke, or a phase that
+// it depends on.
+func (s *stuckJobs) whole(p *lang.Phase) string {
+	if SmokeFailed(p, s.st) != nil {
+		return "the smoke of phase." + p.Name
+	}
+	for _, name := range p.DependsOn {
+		for _, root := range s.roots[name] {
+			if root != "" {
+				return root
+			}
+		}
+	}
+	return ""
+}
+
+// input is what one of a cell's inputs waits for.
+func (s *stuckJobs) input(p *lang.Phase, cell int) string {
+	for _, in := range p.Inputs {
+		roots := s.roots[in.From.Name]
+		if roots == nil {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(cell)) {
+			if roots[m] != "" {
+				return roots[m]
+			}
+		}
+	}
+	return ""
+}
+
+// Unstarted reports whether a record says no more of a job than none would: it
+// was taken back from a queue since what it came after had failed, and starts
+// when that is done.
+func Unstarted(j *state.Job) bool {
+	return j == nil || j.Status == state.Forgotten || j.Status == state.Cancelled && j.Class == offer.Blocked
+}
+
+// SmokeFailed is the verdict of the phase's last smoke if it failed and nobody
+// overrode it, else nil.
+func SmokeFailed(p *lang.Phase, st *state.State) *state.Validation {
+	if p.Smoke == nil {
+		return nil
+	}
+	cells := map[string]bool{}
+	for _, i := range p.Smoke.Cells {
+		cells[p.Address(i)] = true
+	}
+	var last state.Validation
+	for _, v := range st.Validations {
+		if cells[v.Address] && v.At.After(last.At) {
+			last = v
+		}
+	}
+	for _, o := range st.Overrides {
+		if o.Address == "phase."+p.Name && (o.At.After(last.At) || o.Fingerprint != "" && o.Fingerprint == last.Fingerprint) {
+			return nil // by its fingerprint also where the smoke ended by another clock than the word was given
+		}
+	}
+	if last.At.IsZero() || last.Passed || last.Undecided() {
+		return nil
+	}
+	return &last
+}

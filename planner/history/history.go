@@ -1,0 +1,221 @@
+// Package history tells what a campaign's earlier jobs show: how long jobs take
+// and what they use, how long queues take, which running jobs are late, and where
+// the work of a renamed phase or job went. Without measurements it says so and
+// guesses nothing.
+package history
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
+)
+
+// Measurements is how long a phase's jobs take, best first: completed attempts,
+// the smoke's time scaled by the params, nothing.
+type Measurements struct {
+	Launches int           // that ended, where enough did for a share of failures; else 0
+	Failing  float64       // share of launches that failed
+	Lost     time.Duration // how long these ran on the average
+	Again    time.Duration // least from the end of one that failed to the start of the next: others' turns may be in the rest; 0 where too few were seen
+
+	phase    string
+	policy   *lang.Phase
+	seen     []time.Duration   // of completed attempts
+	observed *forecast.Runtime // their quantiles, once asked for
+	smoke    time.Duration
+	ratio    float64 // of the params of a run to those of its smoke
+	cores    float64 // most that one kept busy
+	longest  time.Duration
+	byPool   map[[2]string][]time.Duration // of seen, by backend and pool, where attempts name one
+	speeds   map[[2]string]float64
+}
+
+// enoughRuns is how many completed attempts outweigh the smoke.
+const enoughRuns = 3
+
+// Measurements gathers what the records of the phase say, and where these are too few
+// its smokes. Jobs whose work is another by now say how often launches fail, and not
+// how long they take.
+func (h *Past) Measurements(verdicts map[string]state.Validation) *Measurements {
+	p := h.phase
+	ev := &Measurements{phase: p.Name, policy: p}
+	speaks := h.Speaking()
+	launches, failed, lost := 0, 0, time.Duration(0)
+	var again []time.Duration
+	for cell, job := range h.records {
+		if job == nil {
+			continue
+		}
+		for k := range job.Attempts {
+			at := &job.Attempts[k]
+			d := Elapsed(at)
+			if at.Ended.IsZero() || d <= 0 {
+				continue
+			}
+			if GoesOn(p, job, k) {
+				continue
+			}
+			launches++
+			if k > 0 && !GoesOn(p, job, k-1) && !at.Started.IsZero() && !job.Attempts[k-1].Ended.IsZero() {
+				again = append(again, max(0, at.Started.Sub(job.Attempts[k-1].Ended)))
+			}
+			if k == len(job.Attempts)-1 && job.Status == state.Completed {
+				if speaks(cell) {
+					ev.used(at, Worked(p, job))
+				}
+			} else if at.Class != "" {
+				failed++
+				lost += d
+			}
+		}
+	}
+	if len(again) >= enoughRuns {
+		ev.Again = slices.Min(again)
+	}
+	if launches >= enoughRuns {
+		ev.Launches = launches
+	}
+	if ev.Launches > 0 && failed > 0 {
+		ev.Failing, ev.Lost = float64(failed)/float64(launches), lost/time.Duration(failed)
+	}
+	if !ev.Enough() {
+		ev.smoke, ev.ratio = smokeTime(p, verdicts)
+	}
+	return ev
+}
+
+// Enough reports whether enough jobs completed to speak for the phase.
+func (ev *Measurements) Enough() bool { return len(ev.seen) >= enoughRuns }
+
+// Pace is how long jobs take on a pool beside how long they take on the
+// average, 1 where too few ran there to say.
+func (ev *Measurements) Pace(backend, pool string) float64 {
+	key := [2]string{backend, pool}
+	if v, ok := ev.speeds[key]; ok {
+		return v
+	}
+	v := 1.0
+	if here := ev.byPool[key]; len(here) >= enoughRuns && len(here) < len(ev.seen) {
+		if all := forecast.Quantile(ev.seen, 0.5); all > 0 {
+			v = float64(forecast.Quantile(here, 0.5)) / float64(all)
+		}
+	}
+	if ev.speeds == nil {
+		ev.speeds = map[[2]string]float64{}
+	}
+	ev.speeds[key] = v
+	return v
+}
+
+// used counts in what a completed attempt used, and how long its work took.
+func (ev *Measurements) used(at *state.Attempt, d time.Duration) {
+	ev.seen = append(ev.seen, d)
+	if at.Pool != "" {
+		if ev.byPool == nil {
+			ev.byPool = map[[2]string][]time.Duration{}
+		}
+		key := [2]string{at.Backend, at.Pool}
+		ev.byPool[key] = append(ev.byPool[key], d)
+	}
+	ev.longest = max(ev.longest, d)
+	if u := at.Usage; u != nil {
+		ev.cores = max(ev.cores, u.CPU/Elapsed(at).Seconds())
+	}
+}
+
+// Runtime is one launch of a job with a walltime.
+func (ev *Measurements) Runtime(walltime time.Duration) forecast.Runtime {
+	switch {
+	case ev.Enough() || len(ev.seen) > 0 && ev.ratio <= 0:
+		if ev.observed == nil {
+			r := forecast.Observed(ev.phase, ev.seen, 0)
+			ev.observed = &r
+		}
+		return ev.observed.Within(walltime)
+	case ev.smoke > 0 && ev.ratio > 0:
+		return forecast.Scaled(ev.phase, ev.smoke, ev.ratio, walltime)
+	}
+	return forecast.Declared(walltime)
+}
+
+// OnPool is the runtime of a decision's jobs where it puts them: of all launches
+// of one together, where these go on from a checkpoint.
+func (ev *Measurements) OnPool(d place.Decision) forecast.Runtime {
+	r := ev.Runtime(Longest(ev.policy, d))
+	if r.Basis == forecast.NoHistory { // what is declared is declared of the work
+		r = forecast.Declared(d.Shape.Walltime)
+	}
+	if by := ev.Pace(d.Backend, d.Pool); by != 1 {
+		return r.Paced(by)
+	}
+	return r
+}
+
+// smokeTime is the longest passed smoke of a phase and by how much its params
+// were shortened: the product of the ratios of those that are numbers.
+func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Duration, float64) {
+	if p.Smoke == nil || len(p.Smoke.Cells) == 0 {
+		return 0, 0
+	}
+	seen := smokes(p.Name, verdicts)
+	if len(seen) == 0 {
+		return 0, 0
+	}
+	cell := p.Smoke.Cells[0]
+	ratio, changed := paramsRatio(p.Fields(cell, lang.Run), p.Fields(cell, lang.SmokeRun))
+	if !changed {
+		return 0, 0
+	}
+	return seen[len(seen)-1], ratio
+}
+
+// smokes are how long the smokes of a phase took that passed, shortest first.
+func smokes(phase string, verdicts map[string]state.Validation) (seen []time.Duration) {
+	for _, v := range verdicts {
+		if v.Passed && v.Elapsed > 0 && within(v.Address, phase) {
+			seen = append(seen, time.Duration(v.Elapsed*float64(time.Second)))
+		}
+	}
+	slices.Sort(seen)
+	return seen
+}
+
+// Smoke is the runtime of a smoke of a phase: as those that passed.
+func Smoke(phase string, verdicts map[string]state.Validation, walltime time.Duration) forecast.Runtime {
+	if seen := smokes(phase, verdicts); len(seen) > 0 {
+		return forecast.Observed("smokes of "+phase, seen, walltime)
+	}
+	return forecast.Declared(walltime)
+}
+
+// within reports whether an address is that of a phase's job or smoke.
+func within(address, phase string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(address, "smoke."), "phase."+phase)
+	return ok && (rest == "" || rest[0] == '[')
+}
+
+func paramsRatio(run, smoke []lang.Field) (ratio float64, changed bool) {
+	short := map[string]string{}
+	for _, f := range smoke {
+		short[f.Name] = f.Text
+	}
+	ratio = 1
+	for _, f := range run {
+		if !strings.HasPrefix(f.Name, "param.") || short[f.Name] == f.Text {
+			continue
+		}
+		a, err := strconv.ParseFloat(f.Text, 64)
+		b, err2 := strconv.ParseFloat(short[f.Name], 64)
+		if err == nil && err2 == nil && a > 0 && b > 0 {
+			ratio *= a / b
+			changed = true
+		}
+	}
+	return ratio, changed
+}

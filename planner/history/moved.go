@@ -1,0 +1,114 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/result"
+	"github.com/muster-run/muster/state"
+)
+
+// MovedBlocks are the moved blocks of a campaign, by the address they move from.
+type MovedBlocks map[string]lang.Moved
+
+// MovedOf indexes moved blocks.
+func MovedOf(blocks []lang.Moved) MovedBlocks {
+	out := MovedBlocks{}
+	for _, b := range blocks {
+		out[b.From] = b
+	}
+	return out
+}
+
+// Follow applies blocks to an address until none fits, and gives the last one
+// that did; a cycle ends where it began.
+func (b MovedBlocks) Follow(address string) (string, lang.Moved) {
+	var used lang.Moved
+	for range len(b) + 1 {
+		if mv, ok := b[address]; ok {
+			address, used = mv.To, mv
+			continue
+		}
+		phase, _, ok := addr.Split(address)
+		mv, has := b["phase."+phase]
+		if !ok || !has {
+			return address, used
+		}
+		address, used = mv.To+strings.TrimPrefix(address, "phase."+phase), mv
+	}
+	return address, used
+}
+
+// Spender tells under which phase a budget counts an entry of the ledger: records
+// names the new phase of records that move, by their former address; of work that
+// has no record any more the blocks say where it moved.
+func Spender(blocks []lang.Moved, records map[string]string) func(e *state.Entry) (phase string) {
+	to := MovedOf(blocks)
+	return func(e *state.Entry) string {
+		if phase, ok := records[e.Address]; ok {
+			return phase
+		}
+		if e.Phase == "" || len(to) == 0 {
+			return e.Phase
+		}
+		was := strings.TrimPrefix(e.Address, smokePrefix)
+		if phase, _, ok := addr.Split(was); !ok || phase != e.Phase {
+			return e.Phase // its record moved already
+		}
+		now, _ := to.Follow(was)
+		phase, _, ok := addr.Split(now)
+		if !ok {
+			return e.Phase
+		}
+		return phase
+	}
+}
+
+const smokePrefix = "smoke." // before the address of a smoke's job
+
+// Matches pair records whose jobs are not wanted with wanted jobs that have no
+// record, by a result hash that is unique on both sides.
+type Matches map[matchKey]*match
+
+type matchKey struct {
+	scheme int
+	hash   result.Hash
+}
+
+type match struct {
+	job     *state.Job
+	records int // with this hash
+	wanted  int // jobs with this hash and no record
+}
+
+// Offer counts in a record that is free. One that is not movable, since there
+// is nothing of it to have elsewhere, makes its hash ambiguous all the same.
+func (m Matches) Offer(scheme int, job *state.Job, movable bool) {
+	h, ok := result.ParseHash(job.Result)
+	if !ok {
+		return
+	}
+	k := matchKey{scheme, h}
+	if m[k] == nil {
+		m[k] = &match{job: job}
+	}
+	if m[k].records++; !movable {
+		m[k].records++
+	}
+}
+
+// Want counts in a job without a record.
+func (m Matches) Want(scheme int, h result.Hash) {
+	if c := m[matchKey{scheme, h}]; c != nil {
+		c.wanted++
+	}
+}
+
+// For is the record of a job that was counted in; nil without one.
+func (m Matches) For(scheme int, h result.Hash) *state.Job {
+	if c := m[matchKey{scheme, h}]; c != nil && c.records == 1 && c.wanted == 1 {
+		return c.job
+	}
+	return nil
+}

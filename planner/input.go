@@ -1,0 +1,51 @@
+// Package planner makes a plan from a campaign, its state, observations and
+// quotes. It is a pure function: it reads no clock, calls nothing and writes
+// nothing, and the same inputs give the same plan, byte for byte.
+//
+// A Plan is a value: the actions of an apply, their reasons and their cost.
+// People approve it, a file keeps it, and the engine carries it out.
+//
+//	campaign ──expand──▶ jobs ──┐
+//	state ──refresh──▶ attempts ┴─diff─▶ actions ─gate─▶ smoke, pilot, run ─place─▶ placements ─forecast─▶ cost, walltime ─check─▶ plan
+package planner
+
+import (
+	"time"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Input is everything a plan depends on.
+type Input struct {
+	Campaign *lang.Campaign
+	State    *state.State
+	Observed Observed
+	Pools    []offer.Pool
+	Quotes   []place.Quoted
+	// Can is what each type of backend can do; a missing type can nothing.
+	Can     map[string]offer.Capabilities
+	Now     time.Time
+	Options Options
+}
+
+// Options force or narrow a plan.
+type Options struct {
+	Targets []string // selections; empty = everything
+	Rerun   []string
+	Accept  []string
+	Destroy bool
+	Outputs bool `json:",omitempty"` // with Destroy: delete recorded outputs, too
+	// RefreshOnly finds out what happened and plans nothing.
+	RefreshOnly bool   `json:",omitempty"`
+	Reason      string // given by the person, kept with the plan
+}
+
+// Observed is what a refresh found.
+type Observed = observed.Refresh
+
+// An Orphan is a rented resource the state does not know.
+type Orphan = observed.Orphan

@@ -1,0 +1,368 @@
+package warnings
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/budget"
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/unattended"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Work is a phase with jobs that start.
+type Work struct {
+	*lang.Phase
+	Placements []place.Decision
+	Place      []uint16        // by cell: which placement; 0 = none
+	Starts     func(int) bool  // whether a cell starts
+	Starting   map[int]int     // jobs that start, by the index of their placement
+	Unplaced   bool            // some of it has nowhere to start
+	Smokes     int             // to be run before it
+	SmokesAt   place.Decision  // where; zero = nowhere
+	Moves      map[string]bool // inputs whose files move between backends
+}
+
+// An Off is what goes on with muster off is decided by.
+type Off struct {
+	Works       []Work // in the order of the campaign
+	Can         map[string]offer.Capabilities
+	Pools       []offer.Pool
+	Backends    []*lang.Backend
+	MaxParallel int // of the campaign
+	Budgets     []budget.Check
+}
+
+// noPlaceYet is why jobs wait that fit nowhere, or where nobody can be asked.
+const noPlaceYet = "jobs that have no place yet"
+
+// Sentence says what goes on when muster is closed, and why the rest waits; "" where
+// no work has a place. The phases that wait are by name.
+func (o Off) Sentence() (text string, waits []string) {
+	goes, rest, waits := o.continues()
+	return sentence(goes, rest), waits
+}
+
+func sentence(goes, rest []string) string {
+	switch {
+	case len(goes) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
+		return ""
+	case len(rest) == 0:
+		return fmt.Sprintf("If you close muster now, %s %s everything.", and(goes), verb(len(goes), "finish"))
+	case len(goes) == 0:
+		return fmt.Sprintf("If you close muster now, nothing starts; everything waits for your next `muster apply` (%s).", strings.Join(rest, ", then "))
+	}
+	n := len(goes)
+	if n == 1 && strings.HasSuffix(goes[0], " smokes") {
+		n = 2
+	}
+	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(n, "finish"), strings.Join(rest, ", then "))
+}
+
+// and joins names as a sentence does.
+func and(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+func verb(n int, word string) string {
+	if n == 1 {
+		return word + "es"
+	}
+	return word
+}
+
+// A queue is where jobs are started one after another: a backend, or a pool of it
+// where each has a queue of its own.
+type queue struct{ backend, pool string }
+
+func (o Off) queueOf(d place.Decision) queue {
+	q := queue{backend: d.Backend}
+	if o.can(d.Backend).HostQueue {
+		q.pool = d.Pool
+	}
+	return q
+}
+
+func (o Off) can(backend string) offer.Capabilities {
+	typ, _, _ := strings.Cut(backend, ".")
+	return o.Can[typ]
+}
+
+// mostPhases is how many phases that go on are named one by one.
+const mostPhases = 3
+
+// continues is what goes on with muster off: backends, if that is everything, else
+// smokes and phases; and why the rest does not, in the order in which the plan
+// meets the reasons. The phases that wait are by name.
+func (o Off) continues() (goes, rest, waits []string) {
+	stopped := map[string]bool{} // phases that wait for muster
+	say := func(why string) {
+		if why != "" && !slices.Contains(rest, why) {
+			rest = append(rest, why)
+		}
+	}
+	backends, phases, smokes := map[string]bool{}, []string{}, 0
+	var given []Work
+	for _, w := range o.Works {
+		switch after, why := o.after(w, stopped); {
+		case after || why != "":
+			say(why)
+			stopped[w.Name], waits = true, append(waits, w.Name)
+			continue
+		}
+		if why := o.gate(w); why != "" {
+			say(why)
+			if w.SmokesAt.Backend != "" {
+				smokes += w.Smokes
+			}
+			stopped[w.Name], waits = true, append(waits, w.Name)
+			continue
+		}
+		if w.Unplaced {
+			say(noPlaceYet)
+		}
+		placed := false
+		for _, d := range w.Placements {
+			if d.Backend != "" {
+				backends[d.Backend], placed = true, true
+			}
+		}
+		if placed {
+			phases = append(phases, "phase."+w.Name)
+			given = append(given, w)
+		}
+	}
+	caps := o.capped(given)
+	for _, why := range caps {
+		say(why)
+	}
+	if len(rest) == 0 {
+		return slices.Sorted(maps.Keys(backends)), nil, waits
+	}
+	if smokes > 0 {
+		goes = append(goes, Smokes(smokes))
+	}
+	switch {
+	case len(phases) == 0:
+	case len(caps) > 0 || len(phases) > mostPhases:
+		goes = append(goes, "what is submitted by then")
+	default:
+		goes = append(goes, phases...)
+	}
+	return goes, rest, waits
+}
+
+// after reports whether a phase waits for one that waits for muster itself, and
+// else why it is not queued behind those that it reads or depends on.
+func (o Off) after(w Work, stopped map[string]bool) (behind bool, why string) {
+	for _, in := range w.Inputs {
+		behind = behind || stopped[in.From.Name]
+	}
+	for _, name := range w.DependsOn {
+		behind = behind || stopped[name]
+	}
+	for _, in := range w.Inputs {
+		from := o.work(in.From.Name)
+		if why := o.link(w, unattended.Link{From: in.From.Name, Done: from == nil, Moves: w.Moves[in.Name], Glob: globbed(in), Queued: from != nil && o.together(w, *from, in)}); why != "" {
+			if w.Moves[in.Name] || !behind {
+				return behind, why
+			}
+		}
+	}
+	for _, name := range w.DependsOn {
+		if from := o.work(name); from != nil && !behind {
+			if why := o.link(w, unattended.Link{Kind: unattended.Order, From: name, Queued: o.together(w, *from, nil)}); why != "" {
+				return behind, why
+			}
+		}
+	}
+	return behind, ""
+}
+
+// gate says why a phase waits for its smokes or pilots.
+func (o Off) gate(w Work) string {
+	if w.Smokes > 0 {
+		at, queued := o.queueOf(w.SmokesAt), true
+		for _, d := range w.Placements {
+			queued = queued && (d.Backend == "" || o.queueOf(d) == at)
+		}
+		l := unattended.Link{Kind: unattended.Smoke, Phase: w.Name, Backend: at.backend, Expect: len(w.Smoke.Expect) > 0, Queued: queued}
+		if why := unattended.Waits(o.can(at.backend), l); why.Text != "" {
+			return why.Short
+		}
+	}
+	for _, c := range w.Pilot {
+		if !w.Starts(int(c)) {
+			continue
+		}
+		at, queued := o.queueOf(w.Placements[w.Place[c]]), true
+		for i := range w.Starting {
+			queued = queued && (w.Placements[i].Backend == "" || o.queueOf(w.Placements[i]) == at)
+		}
+		if len(w.Starting) == 1 && w.Starting[int(w.Place[c])] == len(w.Pilot) { // there is nothing but pilots
+			continue
+		}
+		if why := unattended.Waits(o.can(at.backend), unattended.Link{Kind: unattended.Pilot, Phase: w.Name, Backend: at.backend, Queued: queued}); why.Text != "" {
+			return why.Short
+		}
+	}
+	return ""
+}
+
+// link asks about each backend that has jobs of a phase.
+func (o Off) link(w Work, l unattended.Link) string {
+	l.Phase = w.Name
+	for _, d := range w.Placements {
+		if l.Backend = d.Backend; d.Backend == "" {
+			continue
+		}
+		if why := unattended.Waits(o.can(d.Backend), l); why.Text != "" {
+			return why.Short
+		}
+	}
+	return ""
+}
+
+func (o Off) work(name string) *Work {
+	for i := range o.Works {
+		if o.Works[i].Name == name {
+			return &o.Works[i]
+		}
+	}
+	return nil
+}
+
+// together reports whether each job of a phase that starts is in the queue of
+// those that it comes after; by input, or after all for nil.
+func (o Off) together(w, from Work, in *lang.Input) bool {
+	queues := map[queue]bool{}
+	for _, x := range []Work{w, from} {
+		for i := range x.Starting {
+			queues[o.queueOf(x.Placements[i])] = true
+		}
+	}
+	if len(queues) < 2 {
+		return true
+	}
+	if in == nil {
+		return false
+	}
+	for c, at := range w.Place {
+		if !w.Starts(c) {
+			continue
+		}
+		for _, m := range in.Members(in.GroupOf(c)) {
+			if from.Starts(int(m)) && o.queueOf(from.Placements[from.Place[m]]) != o.queueOf(w.Placements[at]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// globbed reports whether an input is a set of files that its producer's end tells.
+func globbed(in *lang.Input) bool {
+	for _, out := range in.From.Outputs {
+		if out.Name == in.Output {
+			return string(out.Kind) == "glob"
+		}
+	}
+	return false
+}
+
+// capped says which limits keep some of the phases that a plan submits from
+// being submitted whole.
+func (o Off) capped(works []Work) (why []string) {
+	type quota struct {
+		backend, pool string
+		own           offer.Limits // on submitted jobs
+	}
+	starting, load, used := map[quota]int{}, map[string]int{}, map[string]bool{}
+	total, kept := 0, true
+	for _, w := range works {
+		queues := map[queue]int{}
+		for i, n := range w.Starting {
+			d := w.Placements[i]
+			if d.Backend == "" {
+				continue
+			}
+			starting[quota{d.Backend, d.Pool, offer.Limits{MaxSubmit: d.Limits.MaxSubmit, SubmitBy: d.Limits.SubmitBy}}] += n
+			queues[o.queueOf(d)] += n
+		}
+		jobs, keeps := 0, true
+		for q, n := range queues {
+			can := o.can(q.backend)
+			keeps = keeps && (can.Arrays || can.HostQueue)
+			kept, used[q.backend] = kept && can.HostQueue, true
+			jobs += n
+			if w.MaxParallel > 0 && (can.Arrays || can.HostQueue) {
+				n = min(n, w.MaxParallel)
+			}
+			load[q.backend] += n
+			total += n
+		}
+		if (unattended.Cap{Most: w.MaxParallel, Jobs: jobs, ByQueue: keeps, OneQueue: len(queues) < 2}).Exceeded() {
+			why = append(why, unattended.PhaseCapReached(w.MaxParallel, w.Name))
+		}
+	}
+	if (unattended.Cap{Most: o.MaxParallel, Jobs: total, ByQueue: kept, OneQueue: len(used) < 2}).Exceeded() {
+		why = append(why, unattended.CampaignCapReached(o.MaxParallel))
+	}
+	for _, b := range o.Backends {
+		if can := o.Can[b.Type]; (unattended.Cap{Most: b.MaxParallel, Jobs: load[b.Address()], ByQueue: can.HostQueue, OneQueue: true}).Exceeded() {
+			why = append(why, fmt.Sprintf("max_parallel = %d of backend.%s is reached", b.MaxParallel, b.Address()))
+		}
+	}
+	for _, b := range o.Budgets {
+		if b.Left > 0 {
+			why = append(why, fmt.Sprintf("budget %q does not cover %s at their ceiling", b.Name, units.Count(b.Left, "job")))
+		}
+	}
+	for _, p := range o.Pools {
+		for _, q := range slices.SortedFunc(maps.Keys(starting), func(a, b quota) int {
+			return cmp.Or(cmp.Compare(a.own.MaxSubmit, b.own.MaxSubmit), cmp.Compare(a.own.SubmitBy, b.own.SubmitBy))
+		}) {
+			if q.backend != p.Backend || q.pool != p.Name || p.Kind == offer.RentalPool { // it has no queue
+				continue
+			}
+			at := q.own.On(p)
+			if n := starting[q]; at.MaxSubmit > 0 && n > at.MaxSubmit {
+				by := ""
+				if at.SubmitBy != "" {
+					by = " by the limit of " + at.SubmitBy
+				}
+				why = append(why, fmt.Sprintf("%s takes %s of yours at a time%s, of %d", strings.TrimSpace(p.Word+" "+p.Name), units.Count(at.MaxSubmit, "job"), by, n))
+			}
+		}
+	}
+	return why
+}
+
+// Smokes is "the smoke" or "the 3 smokes".
+func Smokes(n int) string {
+	switch n {
+	case 1:
+		return "the smoke"
+	case 2:
+		return "the two smokes"
+	}
+	return fmt.Sprintf("the %d smokes", n)
+}
+
+// NoCeiling warns of rentals that nothing stops while muster is off.
+func NoCeiling(backends []*lang.Backend, used map[string]bool, can map[string]offer.Capabilities) (notes []string) {
+	for _, b := range backends {
+		if used[b.Address()] && can[b.Type].Rents && b.OnHold == "keep" {
+			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: $%s/h.", b.Address(), cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, b.Price.USDPerCPUHour, "?")))
+		}
+	}
+	return notes
+}

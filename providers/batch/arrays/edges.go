@@ -1,0 +1,152 @@
+package arrays
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
+)
+
+// An Ahead is an array, or a single job, that other jobs depend on.
+type Ahead struct {
+	Name  string
+	Seq   int // in the order of submission
+	ID    string
+	Array bool
+	Jobs  int
+}
+
+// An Element is one job of an Ahead.
+type Element struct {
+	Of    Ahead
+	Index int
+}
+
+// Edges are the dependencies of a group of jobs.
+type Edges struct {
+	Common []scheduler.Dependency   // what all come after
+	Index  []int                    // the index that each job takes so that AfterLike matches
+	Each   [][]scheduler.Dependency // where neither will do, what each job comes after; nil = Common says all
+}
+
+// Preds are the elements that a job depends on.
+type Preds map[Ahead][]int
+
+// Depend works out a group's dependencies: AfterOK on all or some elements of an
+// array, AfterLike between like elements if the scheduler has that (like). open
+// returns the element of a token that has not completed; own are the jobs'
+// indexes, nil while they can still be chosen.
+func Depend(jobs []*providers.Job, own []int, like bool, open func(token string) (Element, bool)) Edges {
+	all := make([]Preds, len(jobs))
+	over := map[Ahead]bool{}
+	for i, j := range jobs {
+		all[i] = Preds{}
+		for _, t := range j.After {
+			if p, ok := open(t); ok {
+				all[i][p.Of] = append(all[i][p.Of], p.Index)
+				over[p.Of] = true
+			}
+		}
+		for _, list := range all[i] {
+			slices.Sort(list)
+		}
+	}
+	e := Edges{}
+	var rest []Ahead
+	for _, b := range slices.SortedFunc(maps.Keys(over), func(a, b Ahead) int { return cmp.Or(a.Seq-b.Seq, strings.Compare(a.Name, b.Name)) }) {
+		switch {
+		case sameOf(all, b):
+			e.Common = append(e.Common, Afterok(b, all[0][b]))
+		case like && own != nil && b.Array && followed(all, b, own):
+			e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterLike, ID: b.ID})
+		case like && own == nil && e.Index == nil && b.Array && matches(all, b):
+			for i := range jobs {
+				e.Index = append(e.Index, all[i][b][0])
+			}
+			e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterLike, ID: b.ID})
+		case e.Index != nil && b.Array && followed(all, b, e.Index):
+			e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterLike, ID: b.ID})
+		default:
+			rest = append(rest, b)
+		}
+	}
+	if len(rest) == 0 {
+		return e
+	}
+	// Until each element has its own, all wait for all.
+	fixed := slices.Clone(e.Common)
+	for _, b := range rest {
+		e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterOK, ID: b.ID})
+	}
+	for i := range jobs {
+		terms := slices.Clone(fixed)
+		for k, t := range terms {
+			if t.Kind == scheduler.AfterLike { // alone, it has no like element
+				for b := range over {
+					if b.ID == t.ID {
+						terms[k] = Afterok(b, all[i][b])
+					}
+				}
+			}
+		}
+		for _, b := range rest {
+			if list := all[i][b]; len(list) > 0 {
+				terms = append(terms, Afterok(b, list))
+			}
+		}
+		e.Each = append(e.Each, terms)
+	}
+	return e
+}
+
+// Also adds a dependency of all jobs.
+func (e *Edges) Also(d scheduler.Dependency) {
+	e.Common = append(e.Common, d)
+	for i := range e.Each {
+		e.Each[i] = append(e.Each[i], d)
+	}
+}
+
+// sameOf reports whether all jobs depend on the same elements of a batch.
+func sameOf(all []Preds, b Ahead) bool {
+	for _, p := range all {
+		if !slices.Equal(p[b], all[0][b]) {
+			return false
+		}
+	}
+	return true
+}
+
+// matches reports whether each job depends on one element, no two on the same.
+func matches(all []Preds, b Ahead) bool {
+	seen := map[int]bool{}
+	for _, p := range all {
+		if len(p[b]) != 1 || seen[p[b][0]] {
+			return false
+		}
+		seen[p[b][0]] = true
+	}
+	return true
+}
+
+// followed reports whether each job depends on the element of its own index.
+func followed(all []Preds, b Ahead, index []int) bool {
+	for i, p := range all {
+		if len(p[b]) != 1 || p[b][0] != index[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Afterok names the elements of a batch, or all of it in one.
+func Afterok(b Ahead, indexes []int) scheduler.Dependency {
+	d := scheduler.Dependency{Kind: scheduler.AfterOK, ID: b.ID}
+	if b.Array && len(indexes) != b.Jobs {
+		d.Indexes = indexes
+	}
+	return d
+}

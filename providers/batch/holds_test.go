@@ -1,0 +1,98 @@
+package batch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+)
+
+// TestHeldBeforeSubmitted: jobs that were accepted and are then held one by one
+// are not submitted, the others of their array are, and a release of everything
+// leaves them held, also after a restart.
+func TestHeldBeforeSubmitted(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	full := true
+	k.f.refuse = func([]string) *cluster.Result {
+		if !full {
+			return nil
+		}
+		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
+	}
+	control := func(hold bool, tokens ...string) {
+		t.Helper()
+		if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold, Tokens: tokens}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrays := func() (list []string) {
+		for _, s := range k.f.scripts {
+			list = append(list, directive(s, "array"))
+		}
+		return list
+	}
+	k.submit("batch0123456789", k.jobs("a", 4, nil)...)
+	control(true, "a2", "a3")
+	full = false
+	k.restart()
+	control(true) // and a hold of everything that is lifted
+	control(false)
+	if got := arrays(); !slices.Equal(got, []string{"0-1"}) {
+		t.Fatalf("arrays %q were submitted, want 0-1", got)
+	}
+	if o := k.found("a3"); o.Stage != offer.Accepted {
+		t.Errorf("a held job is told as %+v", o)
+	}
+	for _, call := range k.f.told() {
+		if strings.HasPrefix(call, "scontrol release") && strings.Contains(call, "_[2") {
+			t.Errorf("%s", call)
+		}
+	}
+	control(false, "a2", "a3")
+	if got := arrays(); !slices.Equal(got, []string{"0-1", "2-3"}) {
+		t.Errorf("after the release arrays %q were submitted, want 0-1 and 2-3", got)
+	}
+}
+
+// TestHeldOneByOneWhileAllIsHeld: jobs that Slurm has, held with all of their
+// campaign, and that are then held one by one, are left out when everything else
+// goes on; it is muster that holds them.
+func TestHeldOneByOneWhileAllIsHeld(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	control := func(hold bool, tokens ...string) {
+		t.Helper()
+		if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold, Tokens: tokens}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	control(true)
+	k.submit("batch0123456789", k.jobs("a", 4, nil)...)
+	control(true, "a1", "a2")
+	k.restart()
+	k.f.queued = nil
+	for i := range 4 {
+		reason := "None"
+		if i == 1 || i == 2 {
+			reason = "JobHeldUser"
+		}
+		k.f.queued = append(k.f.queued, k.row("1", i, "PENDING", reason))
+	}
+	control(false)
+	var released []string
+	for _, call := range k.f.told() {
+		if strings.HasPrefix(call, "scontrol release") {
+			released = append(released, call)
+		}
+	}
+	if !slices.Equal(released, []string{"scontrol release 1_[0,3]"}) {
+		t.Errorf("%q", released)
+	}
+	if o := k.found("a1"); o.Cause != offer.JobHeld || o.HeldBy != "" {
+		t.Errorf("a held job is told as %+v", o)
+	}
+}

@@ -1,0 +1,104 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/arrays"
+	"github.com/muster-run/muster/providers/batch/node"
+	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
+)
+
+// intake writes new jobs on the spool, in batches. From then on a new muster finds
+// them, and submits those that the scheduler does not have.
+type intake struct {
+	jobs    *jobs
+	reports *reports
+}
+
+// add writes new jobs in batches, which it names by a token.
+func (in *intake) add(site scheduler.Site, token string, list []*providers.Job) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if token == "" {
+		token = list[0].Token
+	}
+	if err := in.begin(list); err != nil {
+		return err
+	}
+	gathered := arrays.Gather(list, site.LongestArray(), in.jobs.openBatch)
+	batches := make([]*batch, len(gathered))
+	for part, like := range gathered {
+		first := like[0]
+		k := &batch{Name: arrays.Name(first.Phase, token, part), Seq: in.jobs.nextSeq() + part, Phase: first.Phase, Pool: first.Pool, Limit: first.Cap,
+			Array: len(like) > 1, Made: time.Now(), jobs: map[int]*job{}}
+		k.dir = node.Batch(in.jobs.path("batches", k.Name))
+		for i := range like {
+			k.Indexes = append(k.Indexes, i)
+		}
+		batches[part] = k
+	}
+	capped(batches)
+	var queued []offer.Observation
+	for part, like := range gathered {
+		k := batches[part]
+		elements, err := in.elements(k, like, site.Bounds(k.Pool, like[0]))
+		if err != nil {
+			return fmt.Errorf("write batch %s on the spool: %w", k.Name, err)
+		}
+		for i := range elements {
+			j := in.jobs.add(k, elements[i].Index, &elements[i].Job)
+			queued = append(queued, j.last)
+		}
+		in.jobs.batches = append(in.jobs.batches, k)
+	}
+	return in.reports.tell(queued...)
+}
+
+// begin resets the failure counts of phases with no job left to run.
+func (in *intake) begin(list []*providers.Job) error {
+	open := map[string]bool{}
+	for _, j := range in.jobs.byToken {
+		if !j.ended {
+			open[j.phase] = true
+		}
+	}
+	for _, j := range list {
+		if open[j.Phase] {
+			continue
+		}
+		open[j.Phase] = true
+		if err := in.jobs.spool().Forget(j.Phase); err != nil {
+			return fmt.Errorf("begin to count the failures of %s: %w", j.Phase, err)
+		}
+	}
+	return nil
+}
+
+// elements writes a batch. Each job gets the index of the element that it depends
+// on, where one dependency between like elements says it all.
+func (in *intake) elements(k *batch, list []*providers.Job, most scheduler.Bounds) ([]node.Element, error) {
+	elements := make([]node.Element, len(list))
+	index := arrays.Depend(list, nil, in.jobs.notation.HasAfterLike(), in.jobs.ahead).Index
+	secrets := map[string][]byte{}
+	for i, j := range list {
+		elements[i] = node.Element{Index: i, Job: *j}
+		if index != nil && k.Array {
+			elements[i].Index = index[i]
+		}
+		if len(j.Secrets) > 0 {
+			secrets[j.Token] = wrapper.Exports(j.Secrets)
+		}
+	}
+	slices.SortFunc(elements, func(a, b node.Element) int { return a.Index - b.Index })
+	k.Indexes = nil
+	for i := range elements {
+		k.Indexes = append(k.Indexes, elements[i].Index)
+	}
+	return elements, k.write(elements, secrets, most)
+}

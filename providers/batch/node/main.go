@@ -1,0 +1,106 @@
+package node
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/muster-run/muster/providers/batch/scheduler"
+)
+
+// Exit statuses of a start that did not run its command. Sites give meanings
+// to others, such as 98 and 99 (RequeueExit in slurm.conf).
+const (
+	exitBroken = 70 // the spool cannot be used: sysexits.h, EX_SOFTWARE
+	// ExitRefused is the status of a start that refused to run its command.
+	ExitRefused = 71
+)
+
+// Main runs one element of a batch inside a job of one of the schedulers.
+func Main(args []string, schedulers ...scheduler.Node) int {
+	flags := flag.NewFlagSet("node", flag.ContinueOnError)
+	batch := flags.String("batch", "", "the batch's directory")
+	if err := flags.Parse(args); err != nil || *batch == "" {
+		return exitBroken
+	}
+	code, err := run(Batch(*batch), here(schedulers))
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "muster: %v\n", err)
+	}
+	return code
+}
+
+// An allocation is the scheduler's job whose script is this process.
+type allocation struct {
+	scheduler        scheduler.Node // nil = it is no job
+	job, array, task string         // ids of the job and its array, and the element's index
+	restart          int
+	node, pool       string
+	nodes            string // all of the job's, as the scheduler lists them
+	gpus             []string
+	cores            int // of all its nodes; 0 = not known
+}
+
+// here is the job of the first scheduler whose variables are set.
+func here(schedulers []scheduler.Node) (p allocation) {
+	for _, s := range schedulers {
+		env := s.Environment()
+		if os.Getenv(env.Job) == "" {
+			continue
+		}
+		p = allocation{scheduler: s, job: os.Getenv(env.Job), array: os.Getenv(env.Array), task: os.Getenv(env.Index), node: os.Getenv(env.Node), nodes: os.Getenv(env.Nodes),
+			pool: os.Getenv(env.Pool), gpus: devices(env), cores: cores(os.Getenv(env.Cores))}
+		p.restart, _ = strconv.Atoi(os.Getenv(env.Restarts))
+		break
+	}
+	if p.node == "" {
+		p.node, _ = os.Hostname()
+	}
+	return p
+}
+
+// at names the job in the scheduler's queue. Slurm's variable with an element's own id has
+// another number.
+func (p allocation) at() scheduler.Place {
+	if p.array != "" && p.task != "" {
+		return scheduler.Place{Array: p.array, Index: p.element()}
+	}
+	return scheduler.Place{Array: p.job, Index: -1}
+}
+
+// id is the job as the scheduler's queue prints it.
+func (p allocation) id() string { return p.scheduler.ID(p.at()) }
+
+// jobs are the job alone.
+func (p allocation) jobs() []scheduler.Jobs {
+	if at := p.at(); at.Index >= 0 {
+		return []scheduler.Jobs{{ID: at.Array, Indexes: []int{at.Index}}}
+	}
+	return scheduler.Whole(p.job)
+}
+
+// name is what messages call the scheduler.
+func (p allocation) name() string { return p.scheduler.Words().Name }
+
+func (p allocation) element() int {
+	n, _ := strconv.Atoi(p.task)
+	return n
+}
+
+func run(batch Batch, p allocation) (int, error) {
+	if p.job == "" {
+		return exitBroken, errors.New("this is no job of a batch scheduler")
+	}
+	j, err := batch.Job(p.element())
+	if err != nil {
+		return exitBroken, err
+	}
+	spool := Spool(filepath.Dir(filepath.Dir(string(batch))))
+	s := &start{spool: spool, batch: batch, job: j, allocation: p,
+		begin: Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.pool, GPUs: p.gpus, Process: self(os.Getpid())}}
+	return s.run()
+}

@@ -1,0 +1,173 @@
+package batch
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/slurm/cluster"
+)
+
+// enters puts the array of an sbatch call into the queue, n jobs that wait for a
+// reason.
+func (f *fakeSlurm) enters(argv []string, n int, reason string) {
+	f.last++
+	comment := "(null)"
+	if slices.Contains(argv, "--hold") {
+		comment = string(scheduler.Held)
+	}
+	for i := range n {
+		f.queued = append(f.queued, values{"%F": fmt.Sprint(f.last), "%K": fmt.Sprint(i), "%T": "PENDING", "%r": reason,
+			"%V": fmt.Sprint(time.Now().Unix()), "%j": filepath.Base(filepath.Dir(argv[len(argv)-1])), "%k": comment})
+	}
+}
+
+// TestSubmittedWithoutAWord: each sbatch submits and says something else than the
+// id. Every array is found by its name, and all are submitted and released.
+func TestSubmittedWithoutAWord(t *testing.T) {
+	t.Parallel()
+	for name, said := range map[string]cluster.Result{
+		"a time-out":              {Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")},
+		"noise, exit 0":           {Out: []byte("*** maintenance on Sunday ***\n")},
+		"nothing, exit 0":         {},
+		"killed":                  {Code: 137},
+		"another id among others": {Out: []byte("account ok\n999 core-hours left\n")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.f.refuse = func(argv []string) *cluster.Result {
+				k.f.enters(argv, 2, "None")
+				return &said
+			}
+			k.f.answer = func(argv []string) *cluster.Result {
+				if strings.Join(argv[:min(2, len(argv))], " ") == "scontrol release" {
+					for _, v := range k.f.queued {
+						v["%k"] = "(null)"
+					}
+				}
+				return nil
+			}
+			jobs := append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
+			for i, r := range k.submit("batch0123456789", jobs...) {
+				if want := fmt.Sprintf("%d_%d", 1+i/2, i%2); r.Err != nil || r.Handle != want || r.Stage != offer.Released {
+					t.Errorf("%s: %+v, want %s, released", jobs[i].Address, r, want)
+				}
+			}
+			if n := len(k.f.sent()); n != 2 {
+				t.Errorf("sbatch ran %d times: %q", n, k.f.sent())
+			}
+		})
+	}
+}
+
+// TestStages: accepted is not submitted, and submitted is not released.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	fails := "b"
+	k.f.refuse = func(argv []string) *cluster.Result {
+		if strings.Contains(argv[len(argv)-1], "/"+fails+".") {
+			return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+		}
+		return nil
+	}
+	k.f.answer = func(argv []string) *cluster.Result {
+		if argv[0] == "scontrol" && argv[1] == "release" {
+			return &cluster.Result{Code: 1, Err: []byte("scontrol: error: Unable to contact slurm controller (connect failure)")}
+		}
+		return nil
+	}
+	after := func(phase string) func(int) []string {
+		return func(i int) []string { return []string{fmt.Sprintf("%s%d", phase, i)} }
+	}
+	jobs := slices.Concat(k.jobs("a", 2, nil), k.jobs("b", 2, after("a")), k.jobs("c", 2, after("b")))
+	for i, r := range k.submit("batch0123456789", jobs...) {
+		if r.Err == nil || r.Err.Class != providers.Unreachable {
+			t.Errorf("%s: %+v", jobs[i].Address, r)
+		}
+	}
+	if a, c := k.found("a0"), k.found("c0"); a.Stage != offer.Submitted || a.Handle != "1_0" || c.Stage != offer.Accepted || c.Handle != "" {
+		t.Errorf("the first is %s (%s), the last %s (%s)", a.Stage, a.Handle, c.Stage, c.Handle)
+	}
+	if b := k.found("b0"); b.Presence != offer.Unknown {
+		t.Errorf("the one of which nothing is known is %+v", b)
+	}
+}
+
+// TestHeldBySomebody: who holds a job is told where it is submitted, where it is
+// asked after, and to whoever watches; and what an administrator holds does not
+// keep muster from its own.
+func TestHeldBySomebody(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]offer.Holder{"JobHeldUser": offer.HeldByUser, "JobHeldAdmin": offer.HeldByAdmin, "JobHoldMaxRequeue": offer.HeldByScheduler,
+		"launch failed requeued held": "", "Priority": ""} {
+		k := newBench(t)
+		k.f.refuse = func(argv []string) *cluster.Result {
+			k.f.enters(argv, 2, reason)
+			return &cluster.Result{Out: []byte("1\n")}
+		}
+		for _, r := range k.submit("batch0123456789", k.jobs("a", 2, nil)...) {
+			if r.Err != nil || r.HeldBy != want || r.Stage != offer.Released {
+				t.Errorf("%s: submitted: %+v", reason, r)
+			}
+		}
+		if o := k.found("a1"); o.HeldBy != want || o.Status != offer.Queued {
+			t.Errorf("%s: found: %+v", reason, o)
+		}
+		for _, v := range k.f.queued {
+			v["%r"] = "Priority"
+		}
+		k.restart()
+		if o := k.found("a1"); o.HeldBy != "" {
+			t.Errorf("%s: let go, and told as held by %s", reason, o.HeldBy)
+		}
+	}
+}
+
+// TestHeldByAnAdministrator: an administrator holds one of two arrays before
+// muster has released them. The other one runs, and nothing is refused.
+func TestHeldByAnAdministrator(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.f.refuse = func(argv []string) *cluster.Result {
+		reason := "JobHeldUser"
+		if k.f.last == 0 {
+			reason = "JobHeldAdmin"
+		}
+		k.f.enters(argv, 2, reason)
+		return &cluster.Result{Out: fmt.Appendf(nil, "%d\n", k.f.last)}
+	}
+	k.f.answer = func(argv []string) *cluster.Result {
+		switch strings.Join(argv[:min(2, len(argv))], " ") {
+		case "scontrol release":
+			for _, v := range k.f.queued {
+				if v["%r"] == "JobHeldUser" {
+					v["%r"] = "None"
+				}
+			}
+			return &cluster.Result{Code: 1, Err: []byte("1_0-1: Access/permission denied")}
+		case "scontrol update":
+			for _, v := range k.f.queued {
+				v["%k"] = "(null)"
+			}
+		}
+		return nil
+	}
+	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
+	for i, r := range k.submit("batch0123456789", jobs...) {
+		by := offer.Holder("")
+		if i < 2 {
+			by = offer.HeldByAdmin
+		}
+		if r.Err != nil || r.Stage != offer.Released || r.HeldBy != by {
+			t.Errorf("%s: %+v", jobs[i].Address, r)
+		}
+	}
+}

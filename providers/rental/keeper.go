@@ -1,0 +1,350 @@
+package rental
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Keeper leads the rentals of one campaign at one cloud through their lives.
+// Only one may work in a folder at a time.
+type Keeper struct {
+	cloud Cloud
+	book  *book
+	tag   string
+	check Check
+	now   func() time.Time
+}
+
+// A Check says whether a machine that runs is what was offered: an Unfit if it is
+// not, another error if it cannot be asked.
+type Check func(context.Context, Machine, Offer) error
+
+// Config is what a Keeper works with.
+type Config struct {
+	Cloud   Cloud
+	Dir     string // where its records are
+	Lineage string // of the campaign: begins the labels of its machines
+	Check   Check
+	Now     func() time.Time
+}
+
+// Open reads the records of a folder.
+func Open(c Config) (*Keeper, error) {
+	b, err := openBook(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Keeper{cloud: c.Cloud, book: b, tag: "muster-" + c.Lineage + "-", check: c.Check, now: c.Now}, nil
+}
+
+// Rent records that a machine is wanted; Turn rents it.
+func (k *Keeper) Rent(w Want) (token string, err error) {
+	r := &Rental{Token: newToken(), Want: w, Box: 1, Step: Planned}
+	return r.Token, k.book.put(r)
+}
+
+// Release records that a machine is to be given up, and why; Turn does it. Who
+// calls it has seen to the results on it. A rental that is over stays as it is.
+func (k *Keeper) Release(token, why string) error {
+	r := k.book.all[token]
+	if r == nil {
+		return fmt.Errorf("no rental %s", token)
+	}
+	switch r.Step {
+	case Gone, Failed, Releasing:
+		return nil
+	case Planned:
+		r.Step = Failed
+	case Asked:
+		r.Unwanted = true // there may be one
+	default:
+		r.Step = Releasing
+	}
+	r.Why = why
+	return k.book.put(r)
+}
+
+// Rentals are all of them, by token, as values.
+func (k *Keeper) Rentals() (out []Rental) {
+	for _, r := range k.book.sorted() {
+		out = append(out, *r)
+	}
+	return out
+}
+
+// A Turned is what a turn saw.
+type Turned struct {
+	// Orphans are machines with a label of this campaign that no rental knows. They
+	// are billed, and a person decides about them.
+	Orphans []Machine
+	// Errs are why something could not be done; it is tried again in the next turn.
+	Errs []error
+}
+
+// Turn asks the cloud for its list once, and leads every rental as far as that
+// allows. Machines of others in the account are not looked at. Without a list
+// nothing is known, and nothing changes.
+func (k *Keeper) Turn(ctx context.Context) (t Turned, err error) {
+	list, err := k.cloud.Machines(ctx)
+	if err != nil {
+		return t, err
+	}
+	ours := slices.DeleteFunc(list, func(m Machine) bool { return !strings.HasPrefix(m.Label, k.tag) })
+	for _, r := range k.book.sorted() {
+		if err := k.step(ctx, r, ours); err != nil {
+			t.Errs = append(t.Errs, err)
+		}
+	}
+	for _, m := range ours {
+		if !slices.ContainsFunc(k.book.sorted(), func(r *Rental) bool { return k.claims(r, m) }) {
+			t.Orphans = append(t.Orphans, m)
+		}
+	}
+	return t, nil
+}
+
+// claims reports whether a machine is, or may be, the one of a rental.
+func (k *Keeper) claims(r *Rental, m Machine) bool {
+	return r.ID == m.ID || r.ID == "" && r.Step == Asked && m.Label == k.label(r)
+}
+
+// label is what the machine of a rental's last try is called.
+func (k *Keeper) label(r *Rental) string { return k.tag + r.Token + "-" + strconv.Itoa(r.Try) }
+
+// step leads one rental on.
+func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
+	if err := k.replaced(r); err != nil {
+		return err
+	}
+	if r.Over() {
+		return k.settle(ctx, r)
+	}
+	if r.Step == Planned {
+		return k.rent(ctx, r)
+	}
+	m, listed := k.find(r, list)
+	if !listed && k.now().Sub(r.Asked) < k.cloud.Terms().Lag {
+		return nil // the list may lag
+	}
+	if listed {
+		r.Machine = m
+	}
+	switch {
+	case r.Step == Asked && listed:
+		return k.found(r, m.ID)
+	case r.Step == Asked:
+		return k.unanswered(r)
+	case !listed:
+		return k.ended(ctx, r)
+	case r.Step == Boots:
+		return k.boots(r, m)
+	case r.Step == Checking:
+		return k.checks(ctx, r, m)
+	case r.Step == Ready && (m.Status == Stopped || m.Status == Broken):
+		r.Step, r.Why = Preempted, m.Why
+		return k.book.put(r)
+	case r.Step == Preempted && m.Status == Running:
+		r.Step, r.Up, r.Why = Checking, k.now(), ""
+		return k.book.put(r)
+	case r.Step == Releasing:
+		return k.leave(ctx, r)
+	}
+	return nil
+}
+
+func (k *Keeper) find(r *Rental, list []Machine) (Machine, bool) {
+	for _, m := range list { // of two with one label the other is an orphan
+		if m.ID == r.ID || r.ID == "" && m.Label == k.label(r) {
+			return m, true
+		}
+	}
+	return Machine{}, false
+}
+
+// rent accepts the best offer. The record says so before the cloud hears of it.
+func (k *Keeper) rent(ctx context.Context, r *Rental) error {
+	o, err := k.choose(ctx, r)
+	if err != nil {
+		return err
+	}
+	r.Step, r.Try, r.Offer, r.Asked, r.Why = Asked, r.Try+1, o, k.now(), ""
+	if err := k.book.put(r); err != nil {
+		return err
+	}
+	id, err := k.cloud.Rent(ctx, o, Order{Label: k.label(r), Disk: r.Want.Disk, Image: r.Want.Image, Bid: r.Want.Bid})
+	var refused *Refused
+	var leftover *Leftover
+	switch {
+	case err == nil:
+		return k.found(r, id)
+	case errors.As(err, &leftover):
+		r.ID = leftover.ID
+		return k.bad(r, leftover.Error())
+	case errors.As(err, &refused):
+		r.Step, r.Why = Failed, err.Error()
+		return k.book.put(r)
+	case errors.Is(err, ErrTaken), errors.Is(err, ErrLater):
+		r.Step, r.Why = Planned, err.Error()
+		return errors.Join(k.book.put(r), err)
+	}
+	return fmt.Errorf("rent offer %s: the answer is lost: %w", o.ID, err) // the list will say
+}
+
+// choose is the best offer within the limits, of a host that is not avoided.
+func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
+	offers, err := k.cloud.Offers(ctx, r.Want)
+	if err != nil {
+		return Offer{}, err
+	}
+	for _, o := range offers {
+		fits := o.GPUs == r.Want.GPUs && o.GPUMemory >= r.Want.GPUMemory && (len(r.Want.Models) == 0 || slices.Contains(r.Want.Models, o.GPU)) &&
+			o.Reliability >= r.Want.Reliability && !o.USDPerHour.GreaterThan(r.Want.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(k.now().Add(r.Want.Lasts)))
+		if fits && !k.avoided(o.Machine) {
+			return o, nil
+		}
+	}
+	return Offer{}, fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
+}
+
+func (k *Keeper) avoided(machine string) bool {
+	for _, r := range k.book.all {
+		if r.Bad && r.Offer.Machine == machine {
+			return true
+		}
+	}
+	return false
+}
+
+// found is when it is known that there is a machine.
+func (k *Keeper) found(r *Rental, id string) error {
+	r.ID, r.Step = id, Boots
+	if r.Unwanted {
+		r.Step = Releasing
+	}
+	return k.book.put(r)
+}
+
+// unanswered is when the list shows, late enough, that the last try came to nothing.
+func (k *Keeper) unanswered(r *Rental) error {
+	r.Step = Planned
+	if r.Unwanted {
+		r.Step = Failed
+	}
+	return k.book.put(r)
+}
+
+// boots waits until a machine runs.
+func (k *Keeper) boots(r *Rental, m Machine) error {
+	if r.Since.IsZero() {
+		r.Since = m.Since
+	}
+	late := k.now().Sub(r.Asked) > k.cloud.Terms().Boot
+	switch {
+	case m.USDPerHour.GreaterThan(r.Want.MostUSDPerHour):
+		return k.bad(r, fmt.Sprintf("it is billed $%s/h, and the limit is $%s/h", m.USDPerHour, r.Want.MostUSDPerHour))
+	case m.Status == Running && m.Host != "":
+		r.Step, r.Up = Checking, k.now()
+		return k.book.put(r)
+	case m.Status == Broken, m.Status == Stopped, m.Status == Away:
+		return k.bad(r, fmt.Sprintf("it did not boot: %s %s", m.Status, m.Why))
+	case late:
+		return k.bad(r, fmt.Sprintf("it did not boot in %s", k.cloud.Terms().Boot))
+	}
+	return nil
+}
+
+// checks looks at a machine before any work goes there.
+func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
+	err := k.check(ctx, m, r.Offer)
+	var unfit *Unfit
+	switch {
+	case err == nil:
+		r.Step = Ready
+		return k.book.put(r)
+	case errors.As(err, &unfit):
+		return k.bad(r, unfit.Why)
+	case k.now().Sub(r.Up) > k.cloud.Terms().Boot:
+		return k.bad(r, fmt.Sprintf("it runs, and cannot be reached in %s: %v", k.cloud.Terms().Boot, err))
+	}
+	return err
+}
+
+// bad gives a machine up whose host is avoided from now on, and wants another in
+// its place, as often as the want allows.
+func (k *Keeper) bad(r *Rental, why string) error {
+	r.Step, r.Bad, r.Why = Releasing, true, why
+	most := r.Want.MostBoxes
+	if most == 0 {
+		most = mostBoxes
+	}
+	if r.Box < most && !r.Unwanted {
+		r.Next = newToken()
+	}
+	return errors.Join(k.book.put(r), k.replaced(r))
+}
+
+// replaced sees to it that the rental in the place of another is on record: muster
+// may have been killed between the two.
+func (k *Keeper) replaced(r *Rental) error {
+	if r.Next == "" || k.book.all[r.Next] != nil {
+		return nil
+	}
+	return k.book.put(&Rental{Token: r.Next, Want: r.Want, Box: r.Box + 1, Step: Planned})
+}
+
+// patience is how long after a release was asked for it may be asked for again,
+// while the list still has the machine.
+const patience = time.Minute
+
+// leave asks that a machine be given up. The list has just shown that it is there.
+func (k *Keeper) leave(ctx context.Context, r *Rental) error {
+	if !r.Left.IsZero() && k.now().Sub(r.Left) < patience {
+		return nil
+	}
+	r.Left = k.now()
+	if err := k.book.put(r); err != nil {
+		return err
+	}
+	if err := k.cloud.Release(ctx, r.ID); err != nil {
+		return fmt.Errorf("release machine %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// ended is when the list does not have a machine any more.
+func (k *Keeper) ended(ctx context.Context, r *Rental) error {
+	if r.Step != Releasing {
+		r.Why = "the cloud ended it"
+	}
+	r.Step, r.Ended = Gone, k.now()
+	if err := k.book.put(r); err != nil {
+		return err
+	}
+	return k.settle(ctx, r)
+}
+
+// settle asks what a machine cost that is gone.
+func (k *Keeper) settle(ctx context.Context, r *Rental) error {
+	if r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.cloud.Terms().Settles {
+		return nil
+	}
+	usd, err := k.cloud.Bill(ctx, r.ID, r.Asked, k.now())
+	if err != nil {
+		return fmt.Errorf("bill of machine %s: %w", r.ID, err)
+	}
+	r.USD = usd.String()
+	return k.book.put(r)
+}
+
+func newToken() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}

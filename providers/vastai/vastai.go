@@ -1,0 +1,472 @@
+// Package vastai is a client of the Vast.ai API, as far as renting machines needs
+// it, after the published documentation of August 2026. Its tests run against the
+// simulator of that API; it has not met the live service.
+package vastai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/rental"
+)
+
+// Server is the live service.
+const Server = "https://console.vast.ai"
+
+// A Client acts for the account of a key.
+type Client struct {
+	url, key string
+	web      *http.Client
+	pace     pace
+}
+
+var _ rental.Cloud = (*Client)(nil)
+
+// Config is what a Client works with.
+type Config struct {
+	URL string // Server, or a simulator
+	Key string
+	// Now and Sleep are time: calls are paced by them, since the service refuses calls
+	// that come too often.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+}
+
+// callTime is how long an answer may take.
+const callTime = time.Minute
+
+// New makes a client. It asks nothing.
+func New(c Config) *Client {
+	return &Client{url: strings.TrimSuffix(c.URL, "/"), key: c.Key, web: &http.Client{Timeout: callTime}, pace: pace{now: c.Now, sleep: c.Sleep, next: map[string]time.Time{}}}
+}
+
+// Terms: a list was seen to lag a minute; an image takes minutes to arrive.
+func (*Client) Terms() rental.Terms {
+	return rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute, Settles: time.Minute}
+}
+
+// apart is the least time between two calls of a kind; the documentation has it.
+var apart = map[string]time.Duration{
+	"search": 6 * time.Second, "create": 4500 * time.Millisecond, "list": time.Second, "destroy": 3 * time.Second, "charges": time.Second, "user": time.Second, "keys": time.Second, "add key": time.Second,
+}
+
+// spare is added to apart: the clocks of both sides are not one.
+const spare = 200 * time.Millisecond
+
+// A pace keeps calls of a kind apart.
+type pace struct {
+	now   func() time.Time
+	sleep func(context.Context, time.Duration) error
+	mu    sync.Mutex
+	next  map[string]time.Time
+}
+
+func (p *pace) wait(ctx context.Context, kind string) error {
+	p.mu.Lock()
+	now := p.now()
+	at := p.next[kind]
+	if at.Before(now) {
+		at = now
+	}
+	p.next[kind] = at.Add(apart[kind] + spare)
+	p.mu.Unlock()
+	if d := at.Sub(now); d > 0 {
+		return p.sleep(ctx, d)
+	}
+	return ctx.Err()
+}
+
+// A problem is an answer that is an error.
+type problem struct {
+	status int
+	Code   string `json:"error"`
+	Msg    string `json:"msg"`
+	// NewContract is there where a refused bid left an instance.
+	NewContract int `json:"new_contract"`
+}
+
+func (p *problem) Error() string {
+	text := p.Msg
+	if text == "" {
+		text = p.Code
+	}
+	if text == "" {
+		text = http.StatusText(p.status)
+	}
+	return fmt.Sprintf("Vast.ai: %s (HTTP %d)", text, p.status)
+}
+
+// mostAnswer is the most that an answer may hold, bytes.
+const mostAnswer = 32 << 20
+
+// call makes a call and reads a JSON value. What is no answer of the API is an
+// error of class unreachable.
+func (c *Client) call(ctx context.Context, kind, method, path string, query url.Values, body, into any) error {
+	if err := c.pace.wait(ctx, kind); err != nil {
+		return err
+	}
+	var send io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		send = bytes.NewReader(text)
+	}
+	at := c.url + path
+	if len(query) > 0 {
+		at += "?" + query.Encode()
+	}
+	q, err := http.NewRequestWithContext(ctx, method, at, send)
+	if err != nil {
+		return err
+	}
+	q.Header.Set("Authorization", "Bearer "+c.key)
+	q.Header.Set("Content-Type", "application/json")
+	a, err := c.web.Do(q)
+	if err != nil {
+		return unreachable(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, mostAnswer))
+	if err != nil {
+		return unreachable(err)
+	}
+	if a.StatusCode == http.StatusOK {
+		if err := json.Unmarshal(text, into); err != nil {
+			return unreachable(fmt.Errorf("an answer that is no JSON: %w", err))
+		}
+		return nil
+	}
+	p := &problem{status: a.StatusCode}
+	if json.Unmarshal(text, p) != nil {
+		p.Msg = "" // plain text or a page
+	}
+	return c.meaning(p)
+}
+
+func unreachable(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // without the URL
+	}
+	return providers.Errorf(providers.Unreachable, "Vast.ai cannot be asked: %v", err)
+}
+
+// meaning gives the errors that mean the same on every route their class.
+func (c *Client) meaning(p *problem) error {
+	switch {
+	case p.Code == "auth_error":
+		return providers.Errorf(providers.Auth, "Vast.ai does not know this API key (HTTP %d)", p.status)
+	case p.Code == "not_authorized":
+		return providers.Errorf(providers.Auth, "The API key for Vast.ai lacks a scope: it needs instance_read, instance_write, misc, user_read and billing_read")
+	case p.status == http.StatusTooManyRequests:
+		return errors.Join(rental.ErrLater, p)
+	case p.status >= http.StatusInternalServerError:
+		return providers.Errorf(providers.Unreachable, "Vast.ai cannot be asked: %s (HTTP %d)", http.StatusText(p.status), p.status)
+	}
+	return p
+}
+
+// Credit is what the account has left, in dollars.
+func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
+	var a struct{ Credit *decimal.Decimal }
+	if err := c.call(ctx, "user", http.MethodGet, "/api/v0/users/current/", nil, nil, &a); err != nil {
+		return decimal.Zero, err
+	}
+	if a.Credit == nil {
+		return decimal.Zero, unreachable(errors.New("an account without credit in it"))
+	}
+	return *a.Credit, nil
+}
+
+// AddKey lets the owner of a public ssh key into the machines that are rented from
+// now on. A key that the account has is not added again.
+func (c *Client) AddKey(ctx context.Context, public string) error {
+	var keys []struct {
+		Key    string `json:"key"`
+		Public string `json:"public_key"`
+	}
+	if err := c.call(ctx, "keys", http.MethodGet, "/api/v0/ssh/", nil, nil, &keys); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if same(k.Key, public) || same(k.Public, public) {
+			return nil
+		}
+	}
+	var a struct{ Success bool }
+	if err := c.call(ctx, "add key", http.MethodPost, "/api/v0/ssh/", nil, map[string]string{"ssh_key": public}, &a); err != nil {
+		return err
+	}
+	if !a.Success {
+		return unreachable(errors.New("a new key that does not say success"))
+	}
+	return nil
+}
+
+// same reports whether two public keys are, whatever their comments.
+func same(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	return len(x) > 1 && len(y) > 1 && x[0] == y[0] && x[1] == y[1]
+}
+
+// gb is what the service calls a GB, and mb a MB, bytes.
+const (
+	gb = 1e9
+	mb = 1 << 20
+)
+
+// An ask is an offer as the service has it.
+type ask struct {
+	ID          int             `json:"id"`
+	Machine     int             `json:"machine_id"`
+	GPU         string          `json:"gpu_name"`
+	GPUs        int             `json:"num_gpus"`
+	GPUMB       int64           `json:"gpu_ram"`
+	USDPerHour  decimal.Decimal `json:"dph_total"`
+	USDBase     decimal.Decimal `json:"dph_base"`
+	MinBid      decimal.Decimal `json:"min_bid"`
+	Reliability float64         `json:"reliability2"`
+	Until       float64         `json:"end_date"`
+}
+
+// Offers are those that fit, cheapest first. The price of a bid is the bid.
+func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, error) {
+	type is map[string]any
+	q := is{
+		"num_gpus": is{"eq": w.GPUs}, "rentable": is{"eq": true}, "verified": is{"eq": true}, "external": is{"eq": false},
+		"disk_space": is{"gte": disk(w.Disk)}, "allocated_storage": disk(w.Disk), "direct_port_count": is{"gte": 1},
+		"type": "ondemand", "order": [][]string{{"dph_total", "asc"}}, "limit": 64,
+	}
+	if len(w.Models) > 0 {
+		q["gpu_name"] = is{"in": w.Models}
+	}
+	if w.GPUMemory > 0 {
+		q["gpu_ram"] = is{"gte": w.GPUMemory / mb}
+	}
+	if w.Reliability > 0 {
+		q["reliability"] = is{"gte": w.Reliability}
+	}
+	if w.Lasts > 0 {
+		q["duration"] = is{"gte": int64(w.Lasts.Seconds())}
+	}
+	if w.Spot {
+		q["type"] = "bid"
+		q["min_bid"] = is{"lte": w.Bid.InexactFloat64()}
+	}
+	var a struct{ Offers []ask }
+	if err := c.call(ctx, "search", http.MethodPost, "/api/v0/bundles/", nil, q, &a); err != nil {
+		return nil, err
+	}
+	if a.Offers == nil {
+		return nil, unreachable(errors.New("a search without a list in it"))
+	}
+	var out []rental.Offer
+	for _, o := range a.Offers {
+		price := o.USDPerHour
+		if w.Spot {
+			price = price.Sub(o.USDBase).Add(w.Bid)
+		}
+		out = append(out, rental.Offer{ID: strconv.Itoa(o.ID), Machine: strconv.Itoa(o.Machine), GPU: o.GPU, GPUs: o.GPUs, GPUMemory: o.GPUMB * mb, USDPerHour: price, Reliability: o.Reliability, Until: when(o.Until)})
+	}
+	slices.SortStableFunc(out, func(a, b rental.Offer) int { return a.USDPerHour.Cmp(b.USDPerHour) }) // the service orders bids by what it would take
+	return out, nil
+}
+
+// disk is a size as the service takes it: at least 8 GB.
+func disk(bytes int64) int64 { return max(8, (bytes+gb-1)/gb) }
+
+func when(seconds float64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(seconds * 1e6)).UTC()
+}
+
+// Rent accepts an offer, and nothing else than it.
+func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
+	body := map[string]any{
+		"client_id": "me", "image": r.Image, "disk": disk(r.Disk), "label": r.Label, "runtype": "ssh_direct", "cancel_unavail": true, "target_state": "running",
+		"env": map[string]string{}, "onstart": "touch ~/.no_auto_tmux",
+	}
+	if r.Bid.IsPositive() {
+		body["price"] = r.Bid.InexactFloat64()
+	}
+	var a struct {
+		Success     bool `json:"success"`
+		NewContract int  `json:"new_contract"`
+	}
+	err := c.call(ctx, "create", http.MethodPut, "/api/v0/asks/"+url.PathEscape(o.ID)+"/", nil, body, &a)
+	var p *problem
+	var known *providers.Error
+	switch {
+	case err == nil && a.Success && a.NewContract != 0:
+		return strconv.Itoa(a.NewContract), nil
+	case err == nil:
+		return "", unreachable(errors.New("an answer to a create without an instance in it"))
+	case errors.Is(err, rental.ErrLater):
+		return "", err
+	case errors.As(err, &p) && p.NewContract != 0:
+		return "", &rental.Leftover{ID: strconv.Itoa(p.NewContract), Err: p}
+	case errors.As(err, &p) && (p.status == http.StatusNotFound || p.status == http.StatusGone):
+		return "", errors.Join(rental.ErrTaken, p)
+	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
+		return "", &rental.Refused{Err: err}
+	}
+	return "", err
+}
+
+// An instance is a machine as the service has it.
+type instance struct {
+	ID       int             `json:"id"`
+	Label    *string         `json:"label"`
+	Actual   *string         `json:"actual_status"`
+	Intended string          `json:"intended_status"`
+	Current  string          `json:"cur_state"`
+	Next     string          `json:"next_state"`
+	Msg      *string         `json:"status_msg"`
+	Price    decimal.Decimal `json:"dph_total"`
+	Start    float64         `json:"start_date"`
+	Public   string          `json:"public_ipaddr"`
+	Ports    json.RawMessage `json:"ports"`
+}
+
+// Machines are all instances. Only an answer that says success and has a list, on
+// each page, is one: others were taken for "none", and machines rented again.
+func (c *Client) Machines(ctx context.Context) ([]rental.Machine, error) {
+	var out []rental.Machine
+	for token := ""; ; {
+		q := url.Values{"limit": {"25"}, "order_by": {`[{"col":"id","dir":"asc"}]`}}
+		if token != "" {
+			q.Set("after_token", token)
+		}
+		var a struct {
+			Success   bool        `json:"success"`
+			Instances *[]instance `json:"instances"`
+			Next      *string     `json:"next_token"`
+		}
+		if err := c.call(ctx, "list", http.MethodGet, "/api/v1/instances/", q, nil, &a); err != nil {
+			return nil, err
+		}
+		if !a.Success || a.Instances == nil {
+			return nil, unreachable(errors.New("a list that does not say that it is whole"))
+		}
+		for _, i := range *a.Instances {
+			out = append(out, i.machine())
+		}
+		if a.Next == nil || *a.Next == "" {
+			return out, nil
+		}
+		token = *a.Next
+	}
+}
+
+// machine reads the four states of an instance.
+func (i *instance) machine() rental.Machine {
+	m := rental.Machine{ID: strconv.Itoa(i.ID), Label: text(i.Label), Status: rental.Booting, Why: text(i.Msg), USDPerHour: i.Price, Since: when(i.Start)}
+	switch actual := text(i.Actual); {
+	case i.Current == "stopped" && i.Next == "stopped":
+		m.Status = rental.Stopped
+		if i.Intended == "stopped" && m.Why == "" {
+			m.Why = "stopped, or outbid"
+		}
+	case actual == "running":
+		m.Status = rental.Running
+	case actual == "exited", actual == "stopped":
+		m.Status = rental.Stopped
+	case actual == "created" && strings.Contains(m.Why, "OCI runtime create failed"):
+		m.Status = rental.Broken
+	case actual == "unknown", actual == "offline":
+		m.Status = rental.Away
+	}
+	if port := i.sshPort(); m.Status == rental.Running && port != 0 {
+		m.User, m.Host, m.Port = "root", strings.TrimSpace(i.Public), port
+	}
+	return m
+}
+
+// sshPort is where port 22 is mapped to, 0 where it is not.
+func (i *instance) sshPort() int {
+	var ports map[string][]struct{ HostPort string }
+	if json.Unmarshal(i.Ports, &ports) != nil || len(ports["22/tcp"]) == 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(ports["22/tcp"][0].HostPort)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// Release destroys an instance. One that is gone is released.
+func (c *Client) Release(ctx context.Context, id string) error {
+	var a struct{ Success bool }
+	err := c.call(ctx, "destroy", http.MethodDelete, "/api/v0/instances/"+url.PathEscape(id)+"/", nil, map[string]any{}, &a)
+	var p *problem
+	switch {
+	case errors.As(err, &p) && p.status == http.StatusNotFound && !errors.Is(err, rental.ErrLater):
+		return nil
+	case err == nil && !a.Success:
+		return unreachable(errors.New("a destroy that does not say success"))
+	}
+	return err
+}
+
+// Bill is what the service charged for an instance. It rounds each to 0.001 dollars.
+func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum decimal.Decimal, err error) {
+	filters, err := json.Marshal(map[string]any{"day": map[string]any{"gte": from.Add(-24 * time.Hour).Unix(), "lte": to.Add(24 * time.Hour).Unix()}, "type": map[string]any{"in": []string{"instance"}}})
+	if err != nil {
+		return sum, err
+	}
+	for token := ""; ; {
+		q := url.Values{"select_filters": {string(filters)}, "limit": {"500"}}
+		if token != "" {
+			q.Set("after_token", token)
+		}
+		var a struct {
+			Success bool `json:"success"`
+			Results *[]struct {
+				Source string          `json:"source"`
+				Amount decimal.Decimal `json:"amount"`
+			} `json:"results"`
+			Next *string `json:"next_token"`
+		}
+		if err := c.call(ctx, "charges", http.MethodGet, "/api/v0/charges/", q, nil, &a); err != nil {
+			return sum, err
+		}
+		if !a.Success || a.Results == nil {
+			return sum, unreachable(errors.New("charges that do not say that they are whole"))
+		}
+		for _, r := range *a.Results {
+			if r.Source == "instance-"+id {
+				sum = sum.Add(r.Amount)
+			}
+		}
+		if a.Next == nil || *a.Next == "" {
+			return sum, nil
+		}
+		token = *a.Next
+	}
+}

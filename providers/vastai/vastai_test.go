@@ -1,0 +1,376 @@
+package vastai
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	sim "github.com/muster-run/muster/internal/cloudsim"
+	simvast "github.com/muster-run/muster/internal/cloudsim/vastai"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/rental"
+)
+
+var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+
+// lab is a simulated Vast.ai with its rate limits: waiting moves its clock.
+type lab struct {
+	*testing.T
+	*Client
+	v   *simvast.Vast
+	url string
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	as, err := sim.NewAccounts("key account=me credit=12.5\nnarrow scopes=instance_read\nold expires=2026-01-01T00:00:00Z\npoor credit=0\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := simvast.New(&sim.World{Clock: sim.NewClock(start, 0), Accounts: as, Machines: sim.NoMachines{}})
+	web := httptest.NewServer(sim.NewServer(v.World, v))
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); v.Close() })
+	l := &lab{T: t, v: v, url: web.URL}
+	l.Client = l.client("key")
+	return l
+}
+
+func (l *lab) client(key string) *Client {
+	return New(Config{URL: l.url + "/", Key: key,
+		Now:   func() (now time.Time) { l.v.Clock.Do(func() { now = l.v.Clock.Now() }); return now },
+		Sleep: func(_ context.Context, d time.Duration) error { l.v.Clock.Advance(d); return nil }})
+}
+
+func (l *lab) fault(f sim.Fault) {
+	l.Helper()
+	l.v.Clock.Do(func() {
+		if err := l.v.World.Faults.Add(f); err != nil {
+			l.Fatal(err)
+		}
+	})
+}
+
+var order = rental.Order{Label: "muster-1", Disk: 20e9, Image: "a"}
+
+func (l *lab) offer(w rental.Want) rental.Offer {
+	l.Helper()
+	offers, err := l.Offers(l.Context(), w)
+	if err != nil || len(offers) == 0 {
+		l.Fatalf("%v %v", offers, err)
+	}
+	return offers[0]
+}
+
+func class(err error) providers.ErrorClass {
+	var e *providers.Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	return ""
+}
+
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	names := func(w rental.Want) string {
+		t.Helper()
+		offers, err := l.Offers(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, o := range offers {
+			out = append(out, fmt.Sprintf("%s:%s", o.Machine, o.USDPerHour.StringFixed(4)))
+		}
+		return strings.Join(out, " ")
+	}
+	for want, w := range map[string]rental.Want{
+		"41002:0.3100 41001:0.3550": {GPUs: 1, Disk: 73e9, Models: []string{"RTX 4090"}},
+		"41001:0.3416":              {GPUs: 1, Models: []string{"RTX 4090"}, Reliability: 0.95}, // 8 GB at least
+		"41004:0.9811 41006:2.4011": {GPUs: 1, Disk: 1, GPUMemory: 80000 << 20, Lasts: 100 * 24 * time.Hour},
+		"41005:3.9337":              {GPUs: 4, Disk: 99_500_000_001},
+		"":                          {GPUs: 1, Disk: 1e13},
+		"41001:0.2150 41002:0.2200": {GPUs: 1, Disk: 73e9, Models: []string{"RTX 4090"}, Spot: true, Bid: decimal.RequireFromString("0.20")},
+	} {
+		if got := names(w); got != want {
+			t.Errorf("%+v: %q, not %q", w, got, want)
+		}
+	}
+	o := l.offer(rental.Want{GPUs: 1, Models: []string{"A100 SXM4"}})
+	if o.GPU != "A100 SXM4" || o.GPUs != 1 || o.GPUMemory != 81920<<20 || o.Reliability != 0.998 || !o.Until.Equal(start.Add(180*24*time.Hour)) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Calls are paced so that none is refused.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	rented := 0
+	for ; ; rented++ {
+		offers, err := l.Offers(t.Context(), rental.Want{GPUs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(offers) == 0 {
+			break
+		}
+		if _, err := l.Rent(t.Context(), offers[0], order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 30 {
+		if all, err := l.Machines(t.Context()); err != nil || len(all) != rented {
+			t.Fatalf("%d of %d: %v", len(all), rented, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Machines(ctx); err == nil {
+		t.Error("a call that was canceled is answered")
+	}
+}
+
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	const n = 8
+	for range n {
+		if _, err := l.Rent(t.Context(), l.offer(rental.Want{GPUs: 1, Models: []string{"A100 SXM4"}}), order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.v.Clock.Advance(time.Minute)
+	all, err := l.Machines(t.Context())
+	if err != nil || len(all) != n {
+		t.Fatalf("%d %v", len(all), err)
+	}
+	m := all[0]
+	if m.Label != "muster-1" || m.Status != rental.Running || m.User != "root" || m.Host != "127.0.0.1" || m.Port == 0 || m.USDPerHour.StringFixed(4) != "0.9827" || m.Since.Sub(start) > time.Hour {
+		t.Errorf("%+v", m)
+	}
+	if err := l.Release(t.Context(), m.ID); err != nil {
+		t.Error(err)
+	}
+	l.v.Clock.Advance(time.Minute)
+	if all, err := l.Machines(t.Context()); err != nil || len(all) != n-1 {
+		t.Errorf("%d %v", len(all), err)
+	}
+	if err := l.Release(t.Context(), m.ID); err != nil {
+		t.Errorf("release of what is gone: %v", err)
+	}
+	usd, err := l.Bill(t.Context(), m.ID, m.Since, m.Since.Add(time.Hour))
+	if err != nil || !usd.IsPositive() {
+		t.Errorf("%s %v", usd, err)
+	}
+	if usd, err := l.Bill(t.Context(), "12", start, start.Add(time.Hour)); err != nil || !usd.IsZero() {
+		t.Errorf("%s %v", usd, err)
+	}
+	if credit, err := l.Credit(t.Context()); err != nil || !credit.LessThan(decimal.RequireFromString("12.5")) || !credit.IsPositive() {
+		t.Errorf("%s %v", credit, err)
+	}
+}
+
+// The four states of an instance, as public clients and the documentation read them.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	s := func(v string) *string { return &v }
+	for _, c := range []struct {
+		i    instance
+		want rental.Status
+	}{
+		{instance{Intended: "running", Current: "running", Next: "running"}, rental.Booting},
+		{instance{Actual: s("loading"), Intended: "running", Current: "running", Next: "running"}, rental.Booting},
+		{instance{Actual: s("created"), Intended: "running", Current: "running", Next: "running"}, rental.Booting},
+		{instance{Actual: s("created"), Msg: s("x OCI runtime create failed: y"), Intended: "running", Current: "running", Next: "running"}, rental.Broken},
+		{instance{Actual: s("rebooting"), Intended: "running", Current: "running", Next: "running"}, rental.Booting},
+		{instance{Actual: s("running"), Intended: "running", Current: "running", Next: "running"}, rental.Running},
+		{instance{Actual: s("running"), Intended: "stopped", Current: "running", Next: "stopped"}, rental.Running},
+		{instance{Actual: s("exited"), Intended: "running", Current: "running", Next: "running"}, rental.Stopped},
+		{instance{Actual: s("exited"), Intended: "stopped", Current: "stopped", Next: "stopped"}, rental.Stopped},
+		{instance{Actual: s("running"), Intended: "stopped", Current: "stopped", Next: "stopped"}, rental.Stopped},
+		{instance{Actual: s("unknown"), Intended: "running", Current: "running", Next: "running"}, rental.Away},
+		{instance{Actual: s("offline"), Intended: "running", Current: "running", Next: "running"}, rental.Away},
+	} {
+		if m := c.i.machine(); m.Status != c.want || m.Host != "" {
+			t.Errorf("%q %q: %s %s", text(c.i.Actual), c.i.Next, m.Status, m.Host)
+		}
+	}
+	for ports, want := range map[string]int{
+		``: 0, `null`: 0, `[22]`: 0, `{}`: 0, `{"22/tcp":[]}`: 0, `{"22/tcp":[{"HostPort":"x"}]}`: 0,
+		`{"22/tcp":[{"HostIp":"0.0.0.0","HostPort":"41022"}]}`: 41022,
+	} {
+		i := instance{Ports: []byte(ports), Public: " 192.0.2.45 \n", Actual: s("running"), Current: "running"}
+		m := i.machine()
+		if m.Port != want || (m.Host == "192.0.2.45") != (want != 0) {
+			t.Errorf("%s: %+v", ports, m)
+		}
+	}
+}
+
+func TestKeysThatMayNot(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for key, says := range map[string]string{"": "does not know this API key", "wrong": "does not know this API key", "old": "does not know this API key", "narrow": "lacks a scope"} {
+		c := l.client(key)
+		_, err := c.Offers(t.Context(), rental.Want{GPUs: 1})
+		if class(err) != providers.Auth || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", key, err)
+		}
+		var refused *rental.Refused
+		if _, err := c.Rent(t.Context(), rental.Offer{ID: "1"}, order); !errors.As(err, &refused) {
+			t.Errorf("%q: %v", key, err)
+		}
+		if key != "narrow" {
+			for _, err := range []error{second(c.Machines(t.Context())), second(c.Bill(t.Context(), "1", start, start)), c.Release(t.Context(), "1"), second(c.Credit(t.Context()))} {
+				if class(err) != providers.Auth {
+					t.Errorf("%q: %v", key, err)
+				}
+			}
+		}
+		if err != nil && key != "" && strings.Contains(err.Error(), key+" ") {
+			t.Errorf("the key is in the message: %v", err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What a create may answer, and whether there may be a machine.
+func TestRentAnswers(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	want := rental.Want{GPUs: 1, Models: []string{"A100 SXM4"}}
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	lost := func(err error) bool {
+		var r *rental.Refused
+		var o *rental.Leftover
+		return err != nil && !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && !errors.As(err, &o) && class(err) == providers.Unreachable
+	}
+	for do, fits := range map[string]func(error) bool{
+		"gone_404": is(rental.ErrTaken), "gone_410": is(rental.ErrTaken), "too_often": is(rental.ErrLater), "lost": lost, "drop": lost, "failed": lost, "status": lost,
+	} {
+		l.fault(sim.Fault{On: "create", Do: do})
+		if id, err := l.Rent(t.Context(), l.offer(want), order); id != "" || !fits(err) {
+			t.Errorf("%s: %q %v", do, id, err)
+		}
+	}
+	var refused *rental.Refused
+	long := order
+	long.Label = strings.Repeat("x", 300)
+	if _, err := l.Rent(t.Context(), l.offer(want), long); !errors.As(err, &refused) || !strings.Contains(err.Error(), "'label' is too long") {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.client("poor").Rent(t.Context(), l.offer(want), order); !errors.As(err, &refused) {
+		t.Errorf("%v", err)
+	}
+	low := order
+	low.Bid = decimal.RequireFromString("0.01")
+	if _, err := l.Rent(t.Context(), l.offer(want), low); !errors.Is(err, rental.ErrTaken) { // cancel_unavail is sent
+		t.Errorf("%v", err)
+	}
+	l.v.Clock.Advance(time.Minute)
+	if all, err := l.Machines(t.Context()); err != nil || len(all) != 2 { // lost and failed
+		t.Errorf("%d %v", len(all), err)
+	}
+}
+
+// What is no answer of the API is not taken for one.
+func TestAnswersThatAreNone(t *testing.T) {
+	t.Parallel()
+	var status int
+	var body string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(web.Close)
+	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	all := func() map[string]error {
+		return map[string]error{
+			"offers": second(c.Offers(t.Context(), rental.Want{GPUs: 1})), "list": second(c.Machines(t.Context())), "rent": second(c.Rent(t.Context(), rental.Offer{ID: "1"}, order)),
+			"release": c.Release(t.Context(), "1"), "bill": second(c.Bill(t.Context(), "1", start, start)), "credit": second(c.Credit(t.Context())),
+		}
+	}
+	for _, a := range []struct {
+		status int
+		body   string
+	}{{200, `{}`}, {200, `{"success":false}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, ""}, {503, `{"success":true,"instances":[]}`}} {
+		status, body = a.status, a.body
+		for name, err := range all() {
+			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
+			}
+		}
+	}
+	status, body = 429, "API requests too frequent: endpoint threshold=1.0"
+	for name, err := range all() {
+		if !errors.Is(err, rental.ErrLater) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	status, body = 400, `{"success":false,"error":"invalid_price","msg":"too low","new_contract":77}`
+	var left *rental.Leftover
+	if _, err := c.Rent(t.Context(), rental.Offer{ID: "1"}, order); !errors.As(err, &left) || left.ID != "77" || left.Error() != "Vast.ai: too low (HTTP 400); it left machine 77" {
+		t.Errorf("%v", err)
+	}
+	web.Close()
+	for name, err := range all() {
+		if class(err) != providers.Unreachable || strings.Contains(err.Error(), "/api/") {
+			t.Errorf("%s without a server: %v", name, err)
+		}
+	}
+}
+
+// A list is all of its pages, and none of them where one fails.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	pages := map[string]string{
+		"":  `{"success":true,"instances":[{"id":1}],"next_token":"b"}`,
+		"b": `{"success":true,"instances":[{"id":2}],"next_token":"c"}`,
+		"c": `{"success":true,"instances":[],"next_token":null}`,
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		_, _ = w.Write([]byte(pages[q.URL.Query().Get("after_token")]))
+	}))
+	t.Cleanup(web.Close)
+	c := New(Config{URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	if all, err := c.Machines(t.Context()); err != nil || len(all) != 2 || all[1].ID != "2" {
+		t.Errorf("%v %v", all, err)
+	}
+	pages["c"] = `{"success":false}`
+	if all, err := c.Machines(t.Context()); err == nil || all != nil {
+		t.Errorf("%v %v", all, err)
+	}
+}
+
+func TestAddKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKlSANGY5Md6KdTKIMBZaYkZxjlptn78DUqrj+js8i6Y "
+	for range 3 {
+		if err := l.AddKey(t.Context(), key+"me"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.AddKey(t.Context(), key+"renamed"); err != nil {
+		t.Fatal(err)
+	}
+	var keys []any
+	if err := l.call(t.Context(), "keys", http.MethodGet, "/api/v0/ssh/", nil, nil, &keys); err != nil || len(keys) != 1 {
+		t.Errorf("%v %v", keys, err)
+	}
+	if err := l.AddKey(t.Context(), "nonsense"); err == nil || !strings.Contains(err.Error(), "No ssh key provided") {
+		t.Errorf("%v", err)
+	}
+	if err := l.client("narrow").AddKey(t.Context(), key); class(err) != providers.Auth {
+		t.Errorf("%v", err)
+	}
+}
