@@ -19,6 +19,7 @@ type gpuWatch struct {
 	stop  context.CancelFunc
 	use   chan gpu.Use // what was seen, once it has stopped
 	last  atomic.Pointer[gpuBusy]
+	asked atomic.Bool // a newer look than the last is wanted: the next one does not rest
 }
 
 // gpuBusy is how busy the devices were at the last look.
@@ -67,7 +68,7 @@ func (w *gpuWatch) look(ctx context.Context, reader gpu.Reader, rest time.Durati
 	var before map[string]int64 // nil until the first look
 	var rested time.Duration    // uptime from when on the next may begin
 	for {
-		if at := monotonic.Uptime(); before == nil || at >= rested && use.Due(w.began, at) {
+		if at := monotonic.Uptime(); before == nil || w.asked.Swap(false) || at >= rested && use.Due(w.began, at) {
 			reading, done := context.WithTimeout(ctx, gpuRead)
 			list, err := reader.Devices(reading)
 			done()
@@ -91,7 +92,7 @@ func (w *gpuWatch) look(ctx context.Context, reader gpu.Reader, rest time.Durati
 }
 
 // utilization is the percentage for which each device was busy at the last look; nil = unknown,
-// or the look was longer ago than within.
+// or the look was longer ago than within. Then it asks for another.
 func (w *gpuWatch) utilization(within time.Duration) []int {
 	if w == nil {
 		return nil
@@ -99,6 +100,7 @@ func (w *gpuWatch) utilization(within time.Duration) []int {
 	if b := w.last.Load(); b != nil && monotonic.Uptime()-b.at <= within {
 		return b.percent
 	}
+	w.asked.Store(true)
 	return nil
 }
 

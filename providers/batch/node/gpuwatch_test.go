@@ -85,7 +85,7 @@ func TestStalledShowsGPUs(t *testing.T) {
 			t.Setenv("PATH", filepath.Dir(smi)+":"+os.Getenv("PATH"))
 			w := newWorld(t)
 			j := w.job("exec sleep 600")
-			j.Watch = providers.Watch{StalledAfter: 4 * time.Second, End: true}
+			j.Watch = providers.Watch{StalledAfter: 8 * time.Second, End: true}
 			_, e := w.run(j, allocation{job: "5", gpus: strings.Split(given, ",")})
 			if e.Seen.Class != failure.Stalled || !strings.HasSuffix(e.Seen.Reason, want) {
 				t.Errorf("%s: %q, want %q", e.Seen.Class, e.Seen.Reason, want)

@@ -65,11 +65,16 @@ func (w *Watcher) Look(now time.Time) (forbidden string) {
 
 // Stalled reports a silence that is as long as the watch block allows, with the work of the
 // processes and the GPUs meanwhile; else "". gpus is the percentage for which each GPU of the
-// attempt was busy when it was last read, nil where that is unknown or was not within a duration.
+// attempt was busy when it was last read, nil where that is unknown or was not within a duration;
+// half of the silence is left to it for a reading.
 func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within time.Duration) []int) string {
 	limit, silent := w.job.Watch.StalledAfter, now.Sub(w.moved)
 	if limit > 0 && silent >= limit/2 && w.busy.at.IsZero() {
 		w.busy = cpuTimeOf(pids(), now)
+	}
+	var percent []int
+	if limit > 0 && silent >= limit/2 {
+		percent = gpus(silent)
 	}
 	if limit <= 0 || silent < limit {
 		return ""
@@ -83,7 +88,7 @@ func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within tim
 	if cores, ok := cpuTimeOf(pids(), now).since(w.busy); ok {
 		work = append(work, fmt.Sprintf("its processes kept %.2g cores busy", cores))
 	}
-	if percent := gpus(silent); len(percent) > 0 {
+	if len(percent) > 0 {
 		work = append(work, gpuText(percent))
 	}
 	if len(work) > 0 {
