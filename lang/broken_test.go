@@ -16,6 +16,7 @@ var expectation = regexp.MustCompile(`# (ERROR|WARNING): ?([^#]*[^# ])?`)
 // TestBroken compares all diagnostics of broken campaigns with the comments
 // that stand where they are expected: none missing, none extra.
 func TestBroken(t *testing.T) {
+	// Requirement: DEP-08, DEP-09, ISO-01, WT-01
 	t.Parallel()
 	files, err := filepath.Glob("testdata/broken/*.muster.hcl")
 	if err != nil || len(files) < 20 {

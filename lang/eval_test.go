@@ -130,6 +130,7 @@ phase "q" {
 }
 
 func TestExpect(t *testing.T) {
+	// Requirement: SM-14
 	t.Parallel()
 	p := mustLoad(t, `
 phase "p" {
@@ -339,6 +340,7 @@ phase "q" {
 }
 
 func TestGates(t *testing.T) {
+	// Requirement: SM-03
 	t.Parallel()
 	c := mustLoad(t, `
 phase "p" {

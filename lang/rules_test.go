@@ -58,6 +58,7 @@ func TestWithoutBlocks(t *testing.T) {
 
 // TestIntervals: what is stated, and Young's rule.
 func TestIntervals(t *testing.T) {
+	// Requirement: SPT-01
 	t.Parallel()
 	for src, want := range map[string]time.Duration{
 		`interval = "30m"`: 30 * time.Minute,
@@ -76,6 +77,7 @@ func TestIntervals(t *testing.T) {
 }
 
 func TestSignals(t *testing.T) {
+	// Requirement: WT-04
 	t.Parallel()
 	for src, want := range map[string]Checkpoint{
 		``:                                   {},

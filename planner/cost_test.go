@@ -224,6 +224,7 @@ func TestJobCeilingIsOnTheDearestCandidate(t *testing.T) {
 }
 
 func TestTransfers(t *testing.T) {
+	// Requirement: HND-01, HND-10
 	split := func(c *lang.Campaign) {
 		c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab"})
 		c.Phases[0].Candidates = []string{"ssh.lab"}
@@ -275,6 +276,7 @@ func TestTransfers(t *testing.T) {
 // TestTransfersArePriced: known of files that are there, guessed of those like
 // them, and unknown of those that nobody made yet.
 func TestTransfersArePriced(t *testing.T) {
+	// Requirement: HND-07
 	t.Parallel()
 	split := func(c *lang.Campaign) {
 		c.Backends = append(c.Backends, &lang.Backend{Type: "ssh", Name: "lab", Price: offer.Price{Known: true, USDPerGBOut: "1e9"}}) // $1 a byte

@@ -181,6 +181,7 @@ func (x *scene) missing() {
 }
 
 func TestTable(t *testing.T) {
+	// Requirement: STA-02
 	for _, row := range slices.Concat(table, halves) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ import (
 // TestFasterIsThePlan: each thing that would make a plan end sooner ends when,
 // and costs what, the plan says that is made with it.
 func TestFasterIsThePlan(t *testing.T) {
+	// Requirement: CST-12
 	t.Parallel()
 	tried := map[string]int{}
 	for seed := range uint64(150) {

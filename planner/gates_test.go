@@ -18,6 +18,7 @@ func gated(t testing.TB, mod func(*lang.Phase)) (Input, string) {
 }
 
 func TestGate(t *testing.T) {
+	// Requirement: SM-07
 	passed := func(in *Input, print string, ok bool) {
 		in.State.Validations = map[string]state.Validation{print: {Fingerprint: print, Passed: ok, At: now.Add(-24 * time.Hour), Message: "loss diverged", Address: `phase.a["seed=1"]`}}
 	}

@@ -34,6 +34,7 @@ func campaigns() *rapid.Generator[[]phaseSpec] {
 }
 
 func TestReorderingAxisValuesChangesNothing(t *testing.T) {
+	// Requirement: RES-05
 	rapid.Check(t, func(rt *rapid.T) {
 		specs := campaigns().Draw(rt, "campaign")
 		a := planned(t, input(load(t, nil, specs...), nil))

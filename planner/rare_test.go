@@ -11,6 +11,7 @@ import (
 // TestSegmentsHaveACheckpoint: of work that is cut into segments which all end
 // before a checkpoint is due it is warned, and of no other.
 func TestSegmentsHaveACheckpoint(t *testing.T) {
+	// Requirement: WT-01
 	t.Parallel()
 	for name, c := range map[string]struct {
 		checkpoint lang.Checkpoint

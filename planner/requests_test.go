@@ -39,6 +39,7 @@ func halfDone(t *testing.T, wall string, shape func(*offer.Shape), used func(see
 }
 
 func TestRequestsFarOffTheEvidence(t *testing.T) {
+	// Requirement: SM-21
 	t.Parallel()
 	const gib = 1 << 30
 	plain := func(*offer.Shape) {}
@@ -75,6 +76,7 @@ func TestRequestsFarOffTheEvidence(t *testing.T) {
 
 // TestRuntimeOverWalltime warns, at the line, with how many and why.
 func TestRuntimeOverWalltime(t *testing.T) {
+	// Requirement: SM-21
 	t.Parallel()
 	for name, c := range map[string]struct {
 		wall    string
@@ -187,6 +189,7 @@ func TestRuntimeOverTheTimeToEnd(t *testing.T) {
 // TestClocks: what a platform deletes or closes is on the plan when that is
 // within its time.
 func TestClocks(t *testing.T) {
+	// Requirement: CLK-02, STO-13
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3, 4, 5, 6, 7, 8}, lr: "1", wall: "10h", gpus: 1, mod: func(p *lang.Phase) { p.Candidates = []string{"local.local"} }}) // 80 h on one GPU
 	day := 24 * time.Hour
@@ -215,6 +218,7 @@ func TestClocks(t *testing.T) {
 // TestStaleFacts warns once of a backend whose facts are older than the policy
 // bears.
 func TestStaleFacts(t *testing.T) {
+	// Requirement: FRS-01
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
 	for _, k := range []struct {

@@ -14,6 +14,7 @@ import (
 
 // TestPreconditionIsToldOnce of all the jobs for which it does not hold.
 func TestPreconditionIsToldOnce(t *testing.T) {
+	// Requirement: PRE-01
 	t.Parallel()
 	for src, want := range map[string]int{"false": 1, "cell.seed < 3": 1, "cell.seed < 9": 0} {
 		c, diags := lang.LoadFiles(map[string][]byte{"t.muster.hcl": []byte("campaign \"t\" {}\nphase \"a\" {\n  grid { axes = { seed = range(6) } }\n  job { command = \"true ${cell.seed}\" }\n  precondition {\n    condition = " + src + "\n    message = \"not yet\"\n  }\n}\n")}, lang.LoadOptions{Dir: t.TempDir()})

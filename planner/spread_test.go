@@ -50,6 +50,7 @@ func shares(p *Plan, phase string) map[string]int {
 }
 
 func TestJobsAreSpreadOverHosts(t *testing.T) {
+	// Requirement: WAV-06
 	t.Parallel()
 	seeds := make([]int, 36)
 	for i := range seeds {
@@ -190,6 +191,7 @@ func TestEdgesStayOnOneHost(t *testing.T) {
 
 // TestSlowHostsGetLess: by how long jobs of the phase took on each.
 func TestSlowHostsGetLess(t *testing.T) {
+	// Requirement: WAV-06
 	t.Parallel()
 	seeds := make([]int, 60)
 	for i := range seeds {

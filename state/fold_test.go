@@ -34,6 +34,7 @@ func with(o state.Observed, change func(*state.Observed)) state.Event { change(&
 // Each story says in short what is known of the job afterwards: its status,
 // class, and attempts as N:token(over).
 func TestFold(t *testing.T) {
+	// Requirement: STA-01, STA-04, STA-05
 	t.Parallel()
 	submitted := state.Submitted{Address: addr, Token: "aa", Handle: "7", At: at}
 	for _, c := range []struct {

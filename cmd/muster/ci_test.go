@@ -286,6 +286,7 @@ func fill(t *testing.T, text string, seen map[string]string) string {
 }
 
 func TestPipelines(t *testing.T) {
+	// Requirement: NOT-06
 	if testing.Short() {
 		t.Skip("runs whole pipelines; make test does")
 	}

@@ -211,6 +211,7 @@ phase "p" {
 // TestGPUsAreSharedByTwoUsers: two queues that know nothing of one another
 // and a stranger on one machine.
 func TestGPUsAreSharedByTwoUsers(t *testing.T) {
+	// Requirement: WAV-03, WAV-04
 	r := newRack(t)
 	ada, bob := r.person(gpuCampaign(8, "sleep 0.2", "")), r.person(gpuCampaign(4, "sleep 0.2", ""))
 	if plan := ada.said("plan"); !strings.Contains(plan, "3 of 4 GPUs free, 1 held by others") {

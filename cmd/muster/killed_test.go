@@ -66,6 +66,7 @@ func (r *reaper) Submit(ctx context.Context, q providers.SubmitRequest) ([]provi
 // runs twice; the dead runner's lock is told with its owner; a second runner is
 // kept out; an older plan is stale; and an edited campaign touches what it must.
 func TestKilledBetweenSubmitAndRecord(t *testing.T) {
+	// Requirement: SUB-02, SUB-03
 	t.Parallel()
 	needs.Program(t, "sh")
 	root := sessionDir(t)

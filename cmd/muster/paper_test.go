@@ -145,6 +145,7 @@ func planPaper(t *testing.T) *planner.Plan {
 // TestPaperChecklist holds what stands below the scripts of the phase that
 // goes to Slurm: ten points, from the plan.
 func TestPaperChecklist(t *testing.T) {
+	// Requirement: SUB-19
 	t.Parallel()
 	in, _ := loadPaperWorld(t).input(t)
 	p, _ := planner.Make(in)

@@ -8,6 +8,7 @@ import (
 
 // Of applies that run at once one drives; the others say who does, and exit 5.
 func TestSystemTwoAppliesAtOnce(t *testing.T) {
+	// Requirement: WAV-07
 	w := newWorld(t, jobs(12, "sleep 0.3"))
 	a, b := w.start("apply", "-auto-approve"), w.start("apply", "-auto-approve")
 	outA, codeA := a.end()

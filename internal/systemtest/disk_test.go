@@ -51,6 +51,7 @@ func TestSystemDiskOfTheSpoolFills(t *testing.T) {
 }
 
 func TestSystemDiskOfTheOutputsFills(t *testing.T) {
+	// Requirement: OOM-10
 	const n = 30
 	w := newWorld(t, strings.Replace(jobs(n, "true"), "echo ${cell.i} >", "head -c 60000 /dev/zero >", 1))
 	out := filepath.Join(w.dir, "out")

@@ -82,6 +82,7 @@ const (
 )
 
 func TestSystemKilledAtRandomInstants(t *testing.T) {
+	// Requirement: RES-01, SUB-01
 	seed := time.Now().UnixNano()
 	if s := os.Getenv("MUSTER_TEST_SEED"); s != "" {
 		seed, _ = strconv.ParseInt(s, 10, 64)

@@ -45,6 +45,7 @@ phase "goes" {
 // for room, the rest goes on, the plan and the status say so, and it goes on by
 // itself.
 func TestSystemVolumeAt99PercentOfInodes(t *testing.T) {
+	// Requirement: STO-06
 	w := newWorld(t, "campaign \"roomy\" {}\n")
 	w.write("campaign.muster.hcl", strings.ReplaceAll(roomy, "FOLDER", w.dir))
 	tight := filepath.Join(w.dir, "tight")

@@ -17,6 +17,7 @@ import (
 // TestSystemSlurm holds the slurm backend against a real Slurm, brought up on
 // this machine: slurmctld, slurmd, slurmdbd, MariaDB and munge.
 func TestSystemSlurm(t *testing.T) {
+	// Requirement: DEP-01, NOT-02
 	runOnSlurm(t, []slurmPart{
 		{"conformance", slurmConforms},
 		{"starter", slurmStarter},

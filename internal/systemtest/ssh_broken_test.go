@@ -217,6 +217,7 @@ func TestSystemSSHCrashed(t *testing.T) {
 
 // TestSystemSSHChangedHostKey: somebody else may be answering.
 func TestSystemSSHChangedHostKey(t *testing.T) {
+	// Requirement: ACC-05
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(1, 1))
 	h.NewKey()

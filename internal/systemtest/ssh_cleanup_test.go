@@ -11,6 +11,7 @@ import (
 // says what it took away, and touches nothing while a job of whatever campaign
 // of the user runs there.
 func TestSystemSSHCleanup(t *testing.T) {
+	// Requirement: STO-14
 	h := lab.Hosts(t, 1)[0]
 	r, f := gate(t, h, 2, 1)
 	other := newWorld(t, r.paths(`

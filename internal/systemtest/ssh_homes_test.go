@@ -12,6 +12,7 @@ import (
 // TestSystemSSHHomesThatDiffer: `~` is each host's own. Jobs, the files that others
 // read, preconditions, a second plan and what is pulled keep them apart.
 func TestSystemSSHHomesThatDiffer(t *testing.T) {
+	// Requirement: SUB-18
 	hosts := lab.Hosts(t, 2)
 	r := newRemote(t, hosts, `
 campaign "homes" {}

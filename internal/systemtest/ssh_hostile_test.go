@@ -74,6 +74,7 @@ phase "names" {
 // TestSystemSSHHostileValues: names of jobs, values of cells, paths and variables
 // arrive in the job exactly as they were written, and none of them runs.
 func TestSystemSSHHostileValues(t *testing.T) {
+	// Requirement: ISO-05
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, hostileCampaign)
 	var values []string

@@ -147,6 +147,7 @@ const passwordPrompt, codePrompt = "'s password: ", ") Password: "
 // TestSystemSSHCodeAtTerminal: password and code are asked for at the terminal, once
 // for all that a command does on the host; a wrong one up to three times.
 func TestSystemSSHCodeAtTerminal(t *testing.T) {
+	// Requirement: ACC-01, ESC-08
 	const n = 3
 	r := newCoded(t, gated(n, n))
 	typed := func(want ...string) {

@@ -81,6 +81,7 @@ func (r *remote) logIn(command string) (kill func()) {
 // on by itself when somebody has logged in elsewhere, also after that
 // connection was killed. Nothing runs twice.
 func TestSystemSSHCodeByHand(t *testing.T) {
+	// Requirement: ACC-01, ESC-08
 	const n = 4
 	r := newCoded(t, gated(n, 0))
 	r.host.Exec("mkfifo -m 666 " + r.folder + "/gate")

@@ -92,6 +92,7 @@ var injections = map[string]string{
 }
 
 func TestSystemSSHTeachersAndStudents(t *testing.T) {
+	// Requirement: GRD-05
 	hosts := lab.Hosts(t, 1)
 	h := hosts[0]
 	h.GPUs(8)

@@ -51,6 +51,7 @@ func said(ds diag.List) string {
 // TestExamples converts the published examples, and some beyond them, into
 // campaigns that load without a word.
 func TestExamples(t *testing.T) {
+	// Requirement: GRD-02, GRD-03
 	t.Parallel()
 	jobs := map[string]int{
 		"manifest.yaml": 2, "grid.yaml": 36, "grid_in_manifest.yaml": 36, "phases.yaml": 8, "grid_spec.yaml": 36, "builder.yaml": 26, "built.json": 6,

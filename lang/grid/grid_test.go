@@ -69,6 +69,7 @@ func keys(g *Grid) []string {
 }
 
 func TestOrder(t *testing.T) {
+	// Requirement: GRD-01
 	t.Parallel()
 	g := expand(t, Spec{Axes: []Axis{axis(t, "b", "z", 10, 9, true, "a b", 0.5), axis(t, "a", "x")}})
 	want := `a=x,b=0.5 a=x,b=9 a=x,b=10 a=x,b="a b" a=x,b=true a=x,b=z`
@@ -105,6 +106,7 @@ func TestWarnings(t *testing.T) {
 }
 
 func TestBadSpecs(t *testing.T) {
+	// Requirement: TDN-08
 	t.Parallel()
 	obj := func(key string, n int64) cty.Value {
 		return cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "n": cty.NumberIntVal(n)})

@@ -102,6 +102,7 @@ func (w *world) advice() Report {
 
 // TestRules: what history shows, the line to change, and what it saves.
 func TestRules(t *testing.T) {
+	// Requirement: OOM-05, RND-07
 	hour := time.Hour
 	plain := deed{run: hour, usage: state.Usage{MaxRSS: 9 * gb, CPU: 3600, GPUMaxMem: -1}}
 	with := func(mod func(*deed)) deed { d := plain; mod(&d); return d }
@@ -322,6 +323,7 @@ func savings(all []Saving) string {
 
 // TestMoveOff: CPU steps on GPU nodes are moved to the partition without.
 func TestMoveOff(t *testing.T) {
+	// Requirement: RND-10
 	w := load(t, phase("train", resources("cpus = 4", `walltime = "2h"`), ""))
 	for i := range 4 {
 		w.did("train", i, deed{run: time.Hour, usage: state.Usage{MaxRSS: gb, CPU: 4 * 3600, GPUMaxMem: -1}})
@@ -401,6 +403,7 @@ func TestASchedulersTurnIsNoWait(t *testing.T) {
 // TestSplit: jobs on eight GPUs that wait longer than they run are split where
 // smaller ones wait less, and left alone where these do not.
 func TestSplit(t *testing.T) {
+	// Requirement: RND-04
 	for name, c := range map[string]struct {
 		small time.Duration // wait of the jobs on one GPU; 0 = there are none
 		want  string
@@ -441,6 +444,7 @@ func TestSplit(t *testing.T) {
 
 // TestHistory: CPU and GPU work apart, and queue, run and retry time.
 func TestHistory(t *testing.T) {
+	// Requirement: RND-04, RND-06
 	w := load(t, phase("prep", resources("cpus = 2"), "")+phase("train", resources("gpus = 1", `memory = "4GB"`), ""))
 	w.did("prep", 0, deed{wait: time.Hour, run: time.Minute})
 	w.did("train", 0, deed{wait: time.Hour, run: time.Hour, class: "oom_gpu"}, deed{wait: time.Minute, run: 2 * time.Hour, usage: state.Usage{MaxRSS: gb, GPUMaxMem: -1}})

@@ -168,6 +168,7 @@ func TestSmokesRunBesideOneAnotherIfToldTo(t *testing.T) {
 }
 
 func TestSmokeWritesApartFromTheRun(t *testing.T) {
+	// Requirement: ISO-02
 	t.Parallel()
 	s := newStage(t, gated)
 	s.world.result = func(providers.Job, int) jobResult { return jobResult{metrics: map[string]string{"loss": "1"}} }
@@ -195,6 +196,7 @@ func TestFailedPilotKeepsTheRestFromStarting(t *testing.T) {
 }
 
 func TestHoldOfAPhaseLetsTheOthersGoOn(t *testing.T) {
+	// Requirement: ESC-02
 	t.Parallel()
 	s := newStage(t, grid+strings.Replace(one, `"a"`, `"z"`, 1))
 	dir := t.TempDir()

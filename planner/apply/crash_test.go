@@ -87,6 +87,7 @@ func campaignOf(t *rapid.T) string {
 // random, tearing the journal as it goes. In the end everything is done, no
 // launch started twice, and state and world tell the same story.
 func TestCrashesAtAnyStep(t *testing.T) {
+	// Requirement: SUB-01, SUB-02, SUB-03
 	rapid.Check(t, func(rt *rapid.T) {
 		hcl := campaignOf(rt)
 		s := newStage(t, hcl)

@@ -36,6 +36,7 @@ phase "a" {
 }`
 
 func TestSmokesThenPilotThenTheRest(t *testing.T) {
+	// Requirement: SM-01, SM-09
 	t.Parallel()
 	s := newStage(t, gated)
 	s.world.result = func(providers.Job, int) jobResult { return jobResult{metrics: map[string]string{"loss": "1"}} }
@@ -98,6 +99,7 @@ func TestSmokeJudgedAfterACrash(t *testing.T) {
 }
 
 func TestOverrideLetsAGatePass(t *testing.T) {
+	// Requirement: SM-08
 	t.Parallel()
 	s := newStage(t, gated)
 	s.world.result = func(j providers.Job, _ int) jobResult {
@@ -128,6 +130,7 @@ phase "a" {
 }`
 
 func TestBudgetStopsNewWorkAndLetsRunningWorkGoOn(t *testing.T) {
+	// Requirement: CST-02
 	t.Parallel()
 	s := newStage(t, budgeted)
 	s.world.price.USDPerHour = "1"

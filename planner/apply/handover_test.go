@@ -43,6 +43,7 @@ func (w *world) settle(t *testing.T) {
 }
 
 func TestDetachHandsOverWhatRunsByItself(t *testing.T) {
+	// Requirement: DEP-05, WCH-01
 	t.Parallel()
 	s := newStage(t, chain)
 	s.world.slots = 1
@@ -256,6 +257,7 @@ func TestDetachStopsAtAGateOnExpectAndOnceCarriesOn(t *testing.T) {
 }
 
 func TestOnceDoesNothingThatWasNotApproved(t *testing.T) {
+	// Requirement: ESC-03, WCH-01
 	t.Parallel()
 	s := newStage(t, grid)
 	s.conf = once

@@ -233,6 +233,7 @@ phase "p" {
 }`
 
 func TestWorkGoesElsewhereWhenItsBackendIsAway(t *testing.T) {
+	// Requirement: DT-08, RES-06
 	t.Parallel()
 	f := newMachines(t, fallback)
 	f.conf = func(c *Config) { f.far.cut("a", true) } // after the plan was made

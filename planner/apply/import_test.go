@@ -75,6 +75,7 @@ func TestImportOfARunningJobIsWaitedFor(t *testing.T) {
 }
 
 func TestImportWhoseOutputsDoNotVerifyFails(t *testing.T) {
+	// Requirement: PRE-04, PRE-05
 	t.Parallel()
 	s := newStage(t, importing)
 	s.world.broken = map[string]bool{"a1.txt": true}

@@ -173,6 +173,7 @@ phase "sum" {
 }`
 
 func TestFilesMoveToWhereTheyAreRead(t *testing.T) {
+	// Requirement: HND-01, HND-04
 	t.Parallel()
 	f := newMachines(t, spread)
 	_, plan := f.plan(&state.State{})
@@ -208,6 +209,7 @@ func TestFilesMoveToWhereTheyAreRead(t *testing.T) {
 }
 
 func TestBrokenTransferGoesOnWhereItStopped(t *testing.T) {
+	// Requirement: HND-03, TDN-09
 	t.Parallel()
 	f := newMachines(t, spread)
 	path := filepath.Join(f.far.root, "a/w/out/a2.txt")

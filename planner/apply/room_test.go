@@ -28,6 +28,7 @@ func (w *world) began() int {
 // TestFullVolumePausesLaunchesUntilThereIsRoom on a host, and on a scheduler's
 // volume.
 func TestFullVolumePausesLaunchesUntilThereIsRoom(t *testing.T) {
+	// Requirement: STO-05
 	t.Parallel()
 	t.Run("host", func(t *testing.T) { fullAtFirst(t, false) })
 	t.Run("scheduler", func(t *testing.T) { fullAtFirst(t, true) })

@@ -97,6 +97,7 @@ func TestFinishedPlanIsRefused(t *testing.T) {
 }
 
 func TestConsumersWaitForTheirProducersCellByCell(t *testing.T) {
+	// Requirement: ISO-03, SUM-04
 	t.Parallel()
 	s := newStage(t, chain)
 	s.world.slots = 1
@@ -139,6 +140,7 @@ func TestCapsAreKept(t *testing.T) {
 }
 
 func TestLocalIsFedTwoJobsASlot(t *testing.T) {
+	// Requirement: ARR-02
 	t.Parallel()
 	s := newStage(t, strings.Replace(grid, "4, 5, 6]", "4, 5, 6, 7, 8, 9]", 1))
 	s.world.slots, s.world.stall = 2, true
@@ -210,6 +212,7 @@ func orOnly(address string, f func(providers.Job, int) jobResult) func(providers
 }
 
 func TestEngineRetriesAndScalesWhereTheQueueDoesNot(t *testing.T) {
+	// Requirement: OOM-02
 	t.Parallel()
 	s := newStage(t, strings.Replace(retrying(`"oom"`, "    scale \"oom_host\" { memory = 1.5 }\n"), "command", "resources { memory = \"10GiB\" }\n    command", 1))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
@@ -248,6 +251,7 @@ func TestGrownLaunchKeepsToTheLimitsOfItsJobs(t *testing.T) {
 }
 
 func TestAttemptsAreUsedUp(t *testing.T) {
+	// Requirement: OOM-12
 	t.Parallel()
 	s := newStage(t, retrying(`"oom"`, ""))
 	s.world.can.HostQueue, s.world.can.Retries = false, false
@@ -263,6 +267,7 @@ func TestAttemptsAreUsedUp(t *testing.T) {
 }
 
 func TestBreakerOpensOnTheSameErrorThreeTimes(t *testing.T) {
+	// Requirement: CB-01, OOM-06
 	t.Parallel()
 	s := newStage(t, grid)
 	s.world.slots, s.world.can.FeedSlots = 1, 1
@@ -331,6 +336,7 @@ func TestBreakerOfABackendIsToldAsAHold(t *testing.T) {
 }
 
 func TestMissingProgramStopsAtOnce(t *testing.T) {
+	// Requirement: CB-10
 	t.Parallel()
 	s := newStage(t, grid)
 	s.world.slots, s.world.can.FeedSlots = 1, 1
@@ -343,6 +349,7 @@ func TestMissingProgramStopsAtOnce(t *testing.T) {
 }
 
 func TestUnreachableBackendLosesNothing(t *testing.T) {
+	// Requirement: FAIL-05, WCH-10
 	t.Parallel()
 	s := newStage(t, grid)
 	n := 0
@@ -396,6 +403,7 @@ func TestInterruptLeavesJobsAloneAndTheNextApplyTakesThemUp(t *testing.T) {
 }
 
 func TestLostJobCountsAfterASecondReading(t *testing.T) {
+	// Requirement: STA-10
 	t.Parallel()
 	s := newStage(t, one)
 	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true} }

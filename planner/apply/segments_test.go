@@ -50,6 +50,7 @@ func chained(t *testing.T, moved bool, vain int) (*stage, progress.Outcome) {
 }
 
 func TestWorkLongerThanItsPoolIsChainedByItsCheckpoint(t *testing.T) {
+	// Requirement: ARR-03, WT-02
 	t.Parallel()
 	s, o := chained(t, true, 0)
 	s.check(o, "end done=1 failed=0 held=0 blocked=0 left=0")
@@ -64,6 +65,7 @@ func TestWorkLongerThanItsPoolIsChainedByItsCheckpoint(t *testing.T) {
 }
 
 func TestSegmentWithoutANewCheckpointIsNotFollowed(t *testing.T) {
+	// Requirement: MN-05, WT-03
 	t.Parallel()
 	s, o := chained(t, false, 0)
 	s.check(o, "end done=0 failed=1 held=0 blocked=0 left=0")
@@ -98,6 +100,7 @@ func TestSegmentsRideWithTheJobWhereItsQueueRetries(t *testing.T) {
 }
 
 func TestAutomaticIntervalReachesTheJob(t *testing.T) {
+	// Requirement: SPT-01
 	t.Parallel()
 	s := newStage(t, strings.Replace(long, `interval = "30m"`, "interval = \"auto\"\n    mtbf = \"8h\"\n    write_time = \"30s\"", 1))
 	s.must(t.Context())

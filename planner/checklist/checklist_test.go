@@ -206,6 +206,7 @@ func TestPoints(t *testing.T) {
 
 // TestAllTen: a campaign can pass every point.
 func TestAllTen(t *testing.T) {
+	// Requirement: SUB-19
 	t.Parallel()
 	if l := list(t, nil); l.Passed() != 10 {
 		t.Errorf("%+v", l)

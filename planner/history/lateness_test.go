@@ -16,6 +16,7 @@ func ranFor(d time.Duration) *state.Job {
 }
 
 func TestMarks(t *testing.T) {
+	// Requirement: CB-08, CB-11
 	t.Parallel()
 	fiveMinutes := []*state.Job{ranFor(5 * time.Minute), ranFor(5 * time.Minute), ranFor(5 * time.Minute)}
 	seconds := []*state.Job{ranFor(5 * time.Second), ranFor(5 * time.Second), ranFor(5 * time.Second)}

@@ -119,6 +119,7 @@ func policy(p lang.Policy) func(*Input) { return func(in *Input) { in.Policy = p
 // TestTable has a case, or several, for each row of the default table
 // (planner.md, Placement).
 func TestTable(t *testing.T) {
+	// Requirement: DT-02, DT-03, DT-04, DT-05, DT-09, DT-19
 	t.Parallel()
 	h, m := time.Hour, time.Minute
 	alpine, both := []string{"slurm.alpine"}, []string{"slurm.alpine", "vastai.cloud"}
@@ -233,6 +234,7 @@ func TestAllowAndDeny(t *testing.T) {
 }
 
 func TestSegments(t *testing.T) {
+	// Requirement: DT-06, WT-02
 	t.Parallel()
 	for walltime, want := range map[time.Duration]int{24 * time.Hour: 1, 30 * time.Hour: 2, 47 * time.Hour: 2, 48 * time.Hour: 3, 240 * time.Hour: 11} {
 		d, said := decide(t, Group{Shape: a100(walltime), Candidates: []string{"slurm.alpine"}, Checkpoint: true})
@@ -464,6 +466,7 @@ func TestAnUnknownPriceWinsNothing(t *testing.T) {
 // TestEveryCandidateIsExplained: all pools of the candidates are listed, with
 // figures, and why each lost.
 func TestEveryCandidateIsExplained(t *testing.T) {
+	// Requirement: DT-11
 	t.Parallel()
 	d, _ := decide(t, Group{Shape: gpus(1, 9*time.Hour), Candidates: []string{"slurm.alpine", "vastai.cloud", "ssh.lab"}, Expected: 2 * time.Hour})
 	got := map[string]string{}
@@ -534,6 +537,7 @@ func TestRankBreaksTies(t *testing.T) {
 // TestHostsShareJobs: hosts of one backend stand beside the winner, unless the
 // job is pinned to one, or one costs more.
 func TestHostsShareJobs(t *testing.T) {
+	// Requirement: ARR-02
 	t.Parallel()
 	hosts := func(in *Input) {
 		in.Can["ssh"] = offer.Capabilities{HostQueue: true}

@@ -11,6 +11,7 @@ import (
 // TestMisfits has each way in which a pool cannot take a job, what is said of
 // it, and what would fit.
 func TestMisfits(t *testing.T) {
+	// Requirement: DT-16
 	t.Parallel()
 	h := time.Hour
 	nodes := func(n int) offer.Shape { s := cpu(1, h); s.Nodes = n; return s }
@@ -101,6 +102,7 @@ func TestModels(t *testing.T) {
 }
 
 func TestFamily(t *testing.T) {
+	// Requirement: DT-19
 	t.Parallel()
 	for _, c := range []struct {
 		pool offer.Pool

@@ -143,6 +143,7 @@ func TestABilledWaitOfWhichNobodyKnows(t *testing.T) {
 // TestHourlyBillsAreRoundedOnce: boot of 10, work of 90 and a hold of 15 minutes are
 // two hours.
 func TestHourlyBillsAreRoundedOnce(t *testing.T) {
+	// Requirement: CST-10
 	t.Parallel()
 	m := time.Minute
 	cost, _ := Charged(cpu(1, 0), offer.Price{Known: true, USDPerHour: "1", Granularity: time.Hour}, 90*m, 10*m, 15*m)
@@ -154,6 +155,7 @@ func TestHourlyBillsAreRoundedOnce(t *testing.T) {
 // TestAMinimumIsBilledOnce: boot, work and the time for which a machine is kept are
 // one bill, of the minimum at least, and rounded once.
 func TestAMinimumIsBilledOnce(t *testing.T) {
+	// Requirement: CST-10
 	t.Parallel()
 	p := offer.Price{Known: true, USDPerHour: "6", SUPerNodeHour: "60", Minimum: time.Hour, Granularity: time.Minute}
 	m := time.Minute

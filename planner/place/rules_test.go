@@ -21,6 +21,7 @@ func rules(t *testing.T, src string) lang.Policy {
 }
 
 func TestPolicyRules(t *testing.T) {
+	// Requirement: DT-01, DT-10
 	t.Parallel()
 	all := []string{"vastai.cloud", "slurm.alpine", "ssh.lab"}
 	const short = "rule {\n when = shape.gpus > 0 && shape.walltime <= duration(\"1h\")\n use = \"order\"\n}\n"

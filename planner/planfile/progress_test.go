@@ -10,6 +10,7 @@ import (
 // TestProgress: what was done since a plan was saved is not done again, by
 // whichever apply it was; what no apply has touched is done as planned.
 func TestProgress(t *testing.T) {
+	// Requirement: FP-02
 	c := load(t, source)
 	p, _, _ := saved(t, c, nil)
 	for name, tc := range map[string]struct {

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 // a scheduler that is not Slurm. The spool is all there is: a provider that was
 // killed is one that is new.
 func TestConformance(t *testing.T) {
+	// Requirement: STA-06
 	t.Parallel()
 	install := t.TempDir()
 	syscall.ForkLock.RLock() // what is forked while it is written keeps it from running; see package program

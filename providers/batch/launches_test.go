@@ -34,6 +34,7 @@ func (k *bench) starts(b node.Begin) {
 // what follows it; of one that accounting does not have, what is not known is
 // unknown, and waited for a while.
 func TestPutBack(t *testing.T) {
+	// Requirement: WT-05
 	t.Parallel()
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d).Truncate(time.Second) }
 	stamp := func(t time.Time) string { return fmt.Sprint(t.Unix()) }

@@ -16,6 +16,7 @@ import (
 // TestCapOverArrays: a phase's limit holds over the arrays that it takes, and
 // all of them are submitted.
 func TestCapOverArrays(t *testing.T) {
+	// Requirement: ARR-01
 	t.Parallel()
 	k := newBench(t)
 	jobs := k.jobs("a", 20, nil)

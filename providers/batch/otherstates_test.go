@@ -12,6 +12,7 @@ import (
 // TestAnotherStateIsTold: jobs in the queue under this campaign's name that its
 // state does not know are those of another clone, which writes the same files.
 func TestAnotherStateIsTold(t *testing.T) {
+	// Requirement: SUB-10
 	t.Parallel()
 	for name, c := range map[string]struct {
 		comment, state string

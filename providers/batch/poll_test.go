@@ -69,6 +69,7 @@ func TestSubmittedWithoutAWord(t *testing.T) {
 
 // TestStages: accepted is not submitted, and submitted is not released.
 func TestStages(t *testing.T) {
+	// Requirement: STA-09
 	t.Parallel()
 	k := newBench(t)
 	fails := "b"

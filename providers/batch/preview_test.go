@@ -21,6 +21,7 @@ import (
 // provider told, is the text that sbatch is given, but for ids and paths that are
 // known only then: also where the GPUs must be asked for by type.
 func TestShownIsSubmitted(t *testing.T) {
+	// Requirement: SUB-08
 	k := newBench(t)
 	k.f.answer = func(argv []string) *cluster.Result {
 		switch {

@@ -81,6 +81,7 @@ func TestRoom(t *testing.T) {
 // tell, it is asked how many it would take; a new muster goes on with the rest,
 // and what comes after an element still comes after that.
 func TestUnknownLimit(t *testing.T) {
+	// Requirement: SUB-05
 	t.Parallel()
 	k := newBench(t)
 	room := 7

@@ -221,6 +221,7 @@ func TestChain(t *testing.T) {
 // TestFanOut: several jobs after each of a few: one array still, each element
 // with its own dependency before it could start.
 func TestFanOut(t *testing.T) {
+	// Requirement: DEP-01, DEP-05
 	t.Parallel()
 	k := newBench(t)
 	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{fmt.Sprintf("a%d", i/2)} })...)
@@ -326,6 +327,7 @@ func TestLongArray(t *testing.T) {
 // TestLimit: what the limit on submitted jobs does not let in waits, and is
 // told to nobody as an error; so does what comes after it.
 func TestLimit(t *testing.T) {
+	// Requirement: SUB-05
 	t.Parallel()
 	k := newBench(t)
 	full := true
@@ -478,6 +480,7 @@ func TestMisread(t *testing.T) {
 // TestRefused: what Slurm will not have is told with its reason, and leaves
 // the token free.
 func TestRefused(t *testing.T) {
+	// Requirement: SUB-04
 	t.Parallel()
 	k := newBench(t)
 	k.f.refuse = func([]string) *cluster.Result {

@@ -16,6 +16,7 @@ func ended(code int, tail string) Evidence {
 }
 
 func TestText(t *testing.T) {
+	// Requirement: FAIL-04, OOM-01
 	t.Parallel()
 	for tail, want := range map[string]string{
 		"RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 39.59 GiB total capacity)":                                                                              OOMGPU,

@@ -219,6 +219,7 @@ func TestAloneBreakerEndsARunaway(t *testing.T) {
 
 // With muster off: a phase's cap holds.
 func TestAlonePhaseCap(t *testing.T) {
+	// Requirement: ARR-01
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 8
@@ -239,6 +240,7 @@ func TestAlonePhaseCap(t *testing.T) {
 
 // A walltime that was hit is tried again as long as the checkpoint moves.
 func TestWalltimeIsRetriedIfTheCheckpointMoved(t *testing.T) {
+	// Requirement: RES-07, SPT-10, WT-03
 	t.Parallel()
 	_, o := inTime(t, []string{"at.1", "at.2"}, func(w *world, limit time.Duration) providers.Job {
 		j := w.job(`[ "$MUSTER_ATTEMPT" = 3 ] || echo "$MUSTER_ATTEMPT" > "$MUSTER_CHECKPOINT"; echo > at.$MUSTER_ATTEMPT; sleep 100`, "out")

@@ -140,6 +140,7 @@ func tokenOf(pid int) string {
 }
 
 func TestStartedTwiceIsHarmless(t *testing.T) {
+	// Requirement: SCR-04
 	t.Parallel()
 	w := newWorld(t)
 	w.client.Options.Idle = time.Minute

@@ -29,6 +29,7 @@ func pidIn(t *testing.T, path string) int {
 }
 
 func TestLingeringProcessesAreReaped(t *testing.T) {
+	// Requirement: SCR-01
 	t.Parallel()
 	for _, c := range []struct{ name, command string }{
 		{"in the job's session", `sleep 1000 & echo $! > pid; echo > out`},

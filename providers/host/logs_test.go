@@ -14,6 +14,7 @@ import (
 )
 
 func TestLogs(t *testing.T) {
+	// Requirement: SUB-06
 	t.Parallel()
 	w := newWorld(t)
 	j := w.job("for i in 1 2 3 4; do echo line $i; done; echo bad >&2; sleep 0.5; echo late; echo > out", "out")

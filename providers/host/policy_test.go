@@ -16,6 +16,7 @@ import (
 )
 
 func TestEndings(t *testing.T) {
+	// Requirement: SCR-06
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -73,6 +74,7 @@ func TestEndings(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
+	// Requirement: FP-12, SUB-15
 	t.Parallel()
 	w := newWorld(t)
 	j := w.job(`env > out; pwd >> out; cat "$MUSTER_INPUT_PARTS" >> out`, "deep/er/out")
@@ -228,6 +230,7 @@ func wantClass(t *testing.T, what string, err error, class providers.ErrorClass)
 }
 
 func TestCancel(t *testing.T) {
+	// Requirement: SCR-04, SCR-05
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 1

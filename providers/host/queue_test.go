@@ -33,6 +33,7 @@ func TestOneJob(t *testing.T) {
 }
 
 func TestSurvivesKillOfQueue(t *testing.T) {
+	// Requirement: WCH-06
 	w := newWorld(t)
 	j := w.job("echo start >> record; sleep 1; echo end >> record; echo x > out", "out")
 	w.submit(j)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRebootIsTold(t *testing.T) {
+	// Requirement: SCR-06, SCR-09
 	t.Parallel()
 	w := newWorld(t)
 	t.Cleanup(func() { os.WriteFile(w.path("go"), nil, 0o644) })

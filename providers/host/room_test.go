@@ -14,6 +14,7 @@ import (
 // TestSystemFullDiskIsWaitedOut: a job that filled its volume is launched again
 // when there is room, with no delay written, and its phase goes on.
 func TestSystemFullDiskIsWaitedOut(t *testing.T) {
+	// Requirement: OOM-10, STO-05
 	t.Parallel()
 	w := newWorld(t)
 	if err := unix.Mount("muster-test", w.place.Workdir, "tmpfs", 0, "size=4m"); err != nil {

@@ -15,6 +15,7 @@ import (
 // TestForbidden: what a job prints ends it while it runs, and fails it also where
 // it exits 0 before anybody looked, with its outputs in place.
 func TestForbidden(t *testing.T) {
+	// Requirement: WCH-12
 	t.Parallel()
 	for name, command := range map[string]string{
 		"it would run on":     `echo loss = nan; echo x > a; sleep 600`,
@@ -44,6 +45,7 @@ func TestForbidden(t *testing.T) {
 
 // TestStalledIsTold: a silent job is reported, and reported to go on when it does.
 func TestStalledIsTold(t *testing.T) {
+	// Requirement: WCH-11
 	t.Parallel()
 	w := newWorld(t)
 	j := w.job(`echo begin; until [ -e go ]; do sleep 0.1; done; echo on; until [ -e end ]; do sleep 0.1; done; echo x > a`, "a")

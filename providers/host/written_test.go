@@ -14,6 +14,7 @@ import (
 // file afterwards, and leaves it alone. What others of its campaign write is its own
 // business, and so is a file that is shared.
 func TestTwoCampaignsWriteOneFile(t *testing.T) {
+	// Requirement: STO-16
 	t.Parallel()
 	w := newWorld(t)
 	first := w.job("until test -e go; do sleep 0.02; done; echo first > r", "r")

@@ -14,6 +14,7 @@ import (
 const gib = 1 << 30
 
 func TestGrow(t *testing.T) {
+	// Requirement: OOM-09
 	t.Parallel()
 	one := offer.Shape{CPUs: 1, GPUs: 1, Memory: gib, Walltime: time.Hour, Nodes: 1}
 	for name, c := range map[string]struct {
@@ -77,6 +78,7 @@ func TestAfter(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
+	// Requirement: OOM-11
 	t.Parallel()
 	s := offer.Shape{CPUs: 1, Memory: gib, Walltime: time.Hour}
 	double := map[string]Scale{"walltime": {Walltime: 2}}

@@ -204,6 +204,7 @@ func TestPassing(t *testing.T) {
 // TestSlurmIsAskedBeforehand: what --test-only refuses for good does not fit, in
 // words; a refusal that may be over when the cluster is less busy says nothing.
 func TestSlurmIsAskedBeforehand(t *testing.T) {
+	// Requirement: RND-13
 	t.Parallel()
 	for said, want := range map[string]string{
 		"sbatch: error: QOSMaxCpuPerJobLimit\nallocation failure: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)\n":        "it asks for more cores than the qos gives a job",

@@ -22,6 +22,7 @@ import (
 var update = flag.Bool("update", false, "write golden files anew")
 
 func TestScript(t *testing.T) {
+	// Requirement: WT-09
 	t.Parallel()
 	j := providers.Job{Token: "t", Address: "phase.train", Phase: "train", Workdir: "/scratch/me", Setup: []string{"module load cuda"},
 		Shape:      offer.Shape{CPUs: 8, Memory: 32 << 30, GPUs: 2, Nodes: 1, Walltime: 26 * time.Hour},
@@ -38,6 +39,7 @@ func TestScript(t *testing.T) {
 // TestExtra: what muster sets itself is refused, with what to write instead; what
 // else is set otherwise is written once.
 func TestExtra(t *testing.T) {
+	// Requirement: SUB-07
 	t.Parallel()
 	for extra, want := range map[string]string{
 		`"--array=0-9"`: "--array, which muster sets itself", `"-a 0-9"`: "-a, which muster sets itself", `"--time=400:00:00"`: "use walltime in resources", `"-t", "5"`: "use walltime in resources",

@@ -20,6 +20,7 @@ import (
 // TestScriptsPassThroughAnyShell holds that what is sent as a command is one
 // quoted word to sh, csh and fish alike.
 func TestScriptsPassThroughAnyShell(t *testing.T) {
+	// Requirement: SUB-18
 	t.Parallel()
 	for _, script := range []string{enterScript, putScript, checkScript} {
 		if i := strings.IndexAny(script, "'\\!\n"); i >= 0 {

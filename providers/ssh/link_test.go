@@ -13,6 +13,7 @@ import (
 // TestCutLink: what is cut off is unreachable, and the next call finds the
 // way again over a new connection.
 func TestCutLink(t *testing.T) {
+	// Requirement: CB-15, WCH-09
 	t.Parallel()
 	h := newTestHost(t)
 	s, b := provider(t, h), backendOn(t, h, shared)

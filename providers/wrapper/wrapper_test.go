@@ -106,6 +106,7 @@ func TestNothingRunsWithoutAFolder(t *testing.T) {
 }
 
 func TestRecordsTheEnd(t *testing.T) {
+	// Requirement: SUB-13
 	t.Parallel()
 	eachShell(t, func(t *testing.T, shell []string) {
 		for command, want := range map[string]int{"exit 7": 7, "kill -9 $$": 137, "kill -TERM $$": 143, "exec false": 1, "no-such-thing": 127, "true": 0,
@@ -128,6 +129,7 @@ func TestRecordsTheEnd(t *testing.T) {
 // TestSourcesSetupAndSecrets: what comes before the command is the job's own
 // environment, and a failing setup is the job's end.
 func TestSourcesSetupAndSecrets(t *testing.T) {
+	// Requirement: ENV-04
 	t.Parallel()
 	eachShell(t, func(t *testing.T, shell []string) {
 		dir := t.TempDir()

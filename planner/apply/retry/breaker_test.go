@@ -12,6 +12,7 @@ import (
 
 // A warning says when nothing more is started.
 func TestBreakerWarns(t *testing.T) {
+	// Requirement: CB-09
 	t.Parallel()
 	var b Breaker
 	policy := breaker.Policy{Share: 0.15}

@@ -39,6 +39,7 @@ func TestSmokes(t *testing.T) {
 // TestFailedSmokes: only what failed since the last that passed, or since a
 // person let the gate pass, in the order of time, and only of the phase.
 func TestFailedSmokes(t *testing.T) {
+	// Requirement: CB-02, SM-18
 	t.Parallel()
 	at := func(minute int) time.Time { return time.Date(2026, 10, 1, 9, minute, 0, 0, time.UTC) }
 	smoke := func(minute int, address string, passed bool) state.Validation {

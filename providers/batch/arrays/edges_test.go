@@ -18,6 +18,7 @@ func (plain) ID(p scheduler.Place) string { return fmt.Sprintf("%s_%d", p.Array,
 // has one, like element after like element where indexes can be made to match,
 // and else of each job on its own.
 func TestDepend(t *testing.T) {
+	// Requirement: DEP-01
 	t.Parallel()
 	a, single := Ahead{Name: "a", Seq: 1, ID: "10", Array: true, Jobs: 3}, Ahead{Name: "s", Seq: 2, ID: "11", Jobs: 1}
 	open := func(token string) (Element, bool) {

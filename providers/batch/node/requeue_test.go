@@ -41,6 +41,7 @@ func (r *rigid) CancelWaiting(context.Context, string, []scheduler.Jobs) error {
 // ends as it ended, once and for its own reason, and what comes after it waits for
 // the launch that the engine submits.
 func TestNoRequeue(t *testing.T) {
+	// Requirement: WT-05
 	t.Parallel()
 	w := newWorld(t)
 	j := w.job("echo 'CUDA out of memory' >&2; exit 1")

@@ -15,6 +15,7 @@ import (
 // signal for it, and ends with that, has come to its walltime: it goes on from
 // there. What it ended for otherwise, or without a checkpoint, stays what it was.
 func TestSavedAtTheSignal(t *testing.T) {
+	// Requirement: SPT-06, WT-04
 	t.Parallel()
 	for name, c := range map[string]struct {
 		warned, writes, output bool

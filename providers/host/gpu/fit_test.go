@@ -97,6 +97,7 @@ func TestLacks(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
+	// Requirement: WAV-02
 	t.Parallel()
 	alice := Process{PID: 4711, User: "alice", Command: "python train.py", Used: 12000 << 20}
 	const free = 500 << 20

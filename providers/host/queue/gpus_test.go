@@ -128,6 +128,7 @@ func token() string { return rand.Text() }
 var testEnviron = []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}
 
 func TestGPUsAreHeldMachineWide(t *testing.T) {
+	// Requirement: SCR-02
 	b := twoGPUs(token())
 	q, p := inside(t, b)
 	lock, err := gpu.Lock(b.list[0].UUID) // another user's queue
@@ -196,6 +197,7 @@ func TestAnotherGPUAfterOOMWhenItIsFree(t *testing.T) {
 }
 
 func TestAnotherGPUAfterOOM(t *testing.T) {
+	// Requirement: OOM-03
 	b := twoGPUs(token())
 	q, p := inside(t, b)
 	j := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" >> devs; [ "$MUSTER_RESTART" = 1 ] || { echo "CUDA out of memory" >&2; exit 1; }`)
@@ -210,6 +212,7 @@ func TestAnotherGPUAfterOOM(t *testing.T) {
 }
 
 func TestGPUMemoryMustSettle(t *testing.T) {
+	// Requirement: WAV-01, WAV-02
 	b := twoGPUs(token())
 	b.list = b.list[:1]
 	q, p := inside(t, b)
@@ -260,6 +263,7 @@ func using(state string, device, mib int) string {
 
 // A stranger's process is waited for and never touched; who waits says for whom.
 func TestStrangersAreWaitedFor(t *testing.T) {
+	// Requirement: WAV-04
 	state, _ := idleGPUs(1)
 	stranger := exec.Command("sleep", "1000")
 	if err := stranger.Start(); err != nil {
@@ -472,6 +476,7 @@ func TestLongWaitForGPUs(t *testing.T) {
 // A device stays a job's until nothing of the job is left and its outputs
 // have been checked.
 func TestGPUsSettle(t *testing.T) {
+	// Requirement: WAV-01
 	for name, c := range map[string]struct {
 		command string
 		check   string

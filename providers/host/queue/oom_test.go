@@ -24,6 +24,7 @@ func ended(o offer.Observation) bool {
 // The three kinds of running out of memory are told apart: the device's, the
 // machine's or the job's own group's, and a container's.
 func TestOOMKinds(t *testing.T) {
+	// Requirement: OOM-04
 	for _, c := range []struct {
 		name, command string
 		kills         bool // the machine counts a kill
@@ -72,6 +73,7 @@ func TestOOMKinds(t *testing.T) {
 
 // What a job's group counted is its usage, also of a job that was adopted.
 func TestUsageOfTheGroup(t *testing.T) {
+	// Requirement: SCR-07
 	q, p := inside(t, gpu.None{})
 	q.do(t.Context(), func() { q.scheduler.cgroups = cgroup.At(t.TempDir()) })
 	j := gpuJob(p, `while [ ! -s $CG/cgroup.procs ]; do sleep 0.01; done; echo "usage_usec 2500000" > $CG/cpu.stat; echo 734003200 > $CG/memory.peak; grep -cx "$(cut -d' ' -f6 /proc/$$/stat)" $CG/cgroup.procs > members`)

@@ -32,6 +32,7 @@ func TestWhole(t *testing.T) {
 // TestCutAtEveryByte refuses every prefix but those that are wholes by
 // themselves.
 func TestCutAtEveryByte(t *testing.T) {
+	// Requirement: TDN-07
 	t.Parallel()
 	dir := t.TempDir()
 	for name, s := range samples(t, dir) {
@@ -49,6 +50,7 @@ func TestCutAtEveryByte(t *testing.T) {
 
 // TestStale refuses what the job has not written, whatever its content.
 func TestStale(t *testing.T) {
+	// Requirement: PRE-03
 	t.Parallel()
 	dir := t.TempDir()
 	for name, s := range samples(t, dir) {
@@ -107,6 +109,7 @@ func TestPreservedTimes(t *testing.T) {
 }
 
 func TestVerdicts(t *testing.T) {
+	// Requirement: PRE-03, PRE-04
 	t.Parallel()
 	good := zipped(t, map[string][]byte{"data.pkl": []byte("pickled")})
 	bad := []byte(strings.Replace(string(good), "pickled", "pickles", 1))
@@ -238,6 +241,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestSets(t *testing.T) {
+	// Requirement: TDN-08
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "odd [dir] {a,b}*")
 	put(t, dir, "out/b/2.json", []byte("{}"))

@@ -163,6 +163,7 @@ func always(int) bool { return true }
 // Every file, cut off at every byte, and with every byte changed in several
 // ways, the newlines included; and every file gone.
 func TestEveryByteOfEveryFile(t *testing.T) {
+	// Requirement: RES-02
 	t.Parallel()
 	for _, c := range []struct {
 		name string
