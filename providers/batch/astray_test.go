@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // first is the name of the first batch.
@@ -27,8 +27,8 @@ func (k *bench) row(id string, index int, state, reason string) values {
 // lost has an sbatch whose answer was lost an hour ago.
 func (k *bench) lost(jobs []providers.Job) {
 	k.Helper()
-	k.f.refuse = func([]string) *cluster.Result {
-		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Connection reset by peer")}
+	k.f.refuse = func([]string) *command.Result {
+		return &command.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Connection reset by peer")}
 	}
 	for _, r := range k.submit("batch0123456789", jobs...) {
 		if r.Err == nil || r.Err.Class != providers.Unreachable {
@@ -89,9 +89,9 @@ func TestCancelledUnsubmitted(t *testing.T) {
 func TestAfterRefused(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func(argv []string) *cluster.Result {
+	k.f.refuse = func(argv []string) *command.Result {
 		if strings.Contains(argv[len(argv)-1], "/a.") {
-			return &cluster.Result{Code: 1, Err: []byte("sbatch: error: invalid account or account/partition combination specified")}
+			return &command.Result{Code: 1, Err: []byte("sbatch: error: invalid account or account/partition combination specified")}
 		}
 		return nil
 	}
@@ -113,11 +113,11 @@ func TestIDsGivenOutAgain(t *testing.T) {
 		return v
 	}
 	k.f.queued = []values{theirs(0), theirs(1)}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] != "sacct" {
 			return nil
 		}
-		return &cluster.Result{Out: printed(argv, values{"JobID": "1_[0-1]", "State": "PENDING", "Submit": fmt.Sprint(time.Now().Unix()), "JobName": "theirs"})}
+		return &command.Result{Out: printed(argv, values{"JobID": "1_[0-1]", "State": "PENDING", "Submit": fmt.Sprint(time.Now().Unix()), "JobName": "theirs"})}
 	}
 	hold := true
 	if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold}); err != nil {
@@ -180,11 +180,11 @@ func TestLostBeforeItBegan(t *testing.T) {
 	k := newBench(t)
 	jobs := append(k.jobs("a", 3, nil), k.jobs("b", 3, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
 	k.submit("batch0123456789", jobs...)
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] != "sacct" {
 			return nil
 		}
-		return &cluster.Result{Out: printed(argv)}
+		return &command.Result{Out: printed(argv)}
 	}
 	k.claims("1", "a0")
 	for n := range launchTries {
@@ -243,7 +243,7 @@ func TestGoneBeforeItBegan(t *testing.T) {
 				k.f.queued = append(k.f.queued, k.row("1", i, state, "None"))
 			}
 			batch, now := k.first(), fmt.Sprint(time.Now().Unix())
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] != "sacct" {
 					return nil
 				}
@@ -251,7 +251,7 @@ func TestGoneBeforeItBegan(t *testing.T) {
 				for _, r := range tt.acct {
 					rows = append(rows, values{"JobID": r.id, "JobName": batch, "State": r.state, "ExitCode": "0:0", "Submit": now, "Start": "Unknown", "End": "Unknown"})
 				}
-				return &cluster.Result{Out: printed(argv, rows...)}
+				return &command.Result{Out: printed(argv, rows...)}
 			}
 			k.missing("a0")
 			k.restart()
@@ -275,11 +275,11 @@ func TestEachLookGoesOnFromTheLast(t *testing.T) {
 	k := newBench(t)
 	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
 	k.claims("1", "a0", "a1")
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] != "sacct" {
 			return nil
 		}
-		return &cluster.Result{Out: printed(argv)}
+		return &command.Result{Out: printed(argv)}
 	}
 	noted := func(token string, ago time.Duration) {
 		at := time.Now().Add(-ago)
@@ -318,11 +318,11 @@ func TestDropped(t *testing.T) {
 			k.record("a1", node.End{Begin: node.Begin{Token: "a1", ID: "1_1", At: at}, Final: true, Seen: offer.Observation{Token: "a1", Presence: offer.Found, Handle: "1_1",
 				Status: offer.Completed, Attempt: 1, Started: at, Ended: at}})
 			name := k.s.backends[k.b.Name].campaign.jobs.batches[1].Name
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] != "sacct" {
 					return nil
 				}
-				return &cluster.Result{Out: printed(argv, values{"JobID": "2_1", "State": state, "ExitCode": "0:0", "Submit": fmt.Sprint(at.Unix()), "End": fmt.Sprint(at.Unix() - 60), "JobName": name})}
+				return &command.Result{Out: printed(argv, values{"JobID": "2_1", "State": state, "ExitCode": "0:0", "Submit": fmt.Sprint(at.Unix()), "End": fmt.Sprint(at.Unix() - 60), "JobName": name})}
 			}
 			if o := k.found("b1"); o.Status != offer.Cancelled || o.Reason != want && o.Class != want {
 				t.Errorf("%+v", o)
@@ -356,7 +356,7 @@ func TestLaunchedTwice(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	k.submit("batch0123456789", k.jobs("a", 3, nil)...)
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] != "sacct" {
 			return nil
 		}
@@ -365,7 +365,7 @@ func TestLaunchedTwice(t *testing.T) {
 			rows = append(rows, values{"JobID": id, "JobName": k.first(), "State": "FAILED", "ExitCode": fmt.Sprintf("%d:0", node.ExitRefused), "Submit": fmt.Sprint(time.Now().Unix()),
 				"Start": fmt.Sprint(time.Now().Unix()), "End": fmt.Sprint(time.Now().Unix())})
 		}
-		return &cluster.Result{Out: printed(argv, rows...)}
+		return &command.Result{Out: printed(argv, rows...)}
 	}
 	k.claims("1", "a0", "a1")
 	k.starts(node.Begin{Token: "a0", ID: "1_0", At: time.Now(), Node: "cpu1"})
@@ -413,7 +413,7 @@ func TestTakenAway(t *testing.T) {
 			jobs := append(k.jobs("a", 1, nil), append(k.jobs("b", 3, after("a")), k.jobs("c", 2, after("b"))...)...)
 			k.submit("batch0123456789", jobs...)
 			teacher, now, ended := k.first(), fmt.Sprint(time.Now().Unix()), fmt.Sprint(time.Now().Unix()-60)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] != "sacct" {
 					return nil
 				}
@@ -421,7 +421,7 @@ func TestTakenAway(t *testing.T) {
 				if c.account {
 					rows = append(rows, values{"JobID": "1", "JobName": teacher, "State": "FAILED", "ExitCode": "1:0", "Submit": now, "Start": ended, "End": ended, "NodeList": "cpu1"})
 				}
-				return &cluster.Result{Out: printed(argv, rows...)}
+				return &command.Result{Out: printed(argv, rows...)}
 			}
 			k.starts(node.Begin{Token: "a0", ID: "1", At: time.Now(), Node: "cpu1"})
 			if c.record {

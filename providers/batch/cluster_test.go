@@ -12,22 +12,22 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // on makes the login node one of another cluster, which sees the same workdir; "" is
 // one that does not answer.
 func (k *bench) on(name string) {
 	k.Helper()
-	k.f = &fakeSlurm{answer: func(argv []string) *cluster.Result {
+	k.f = &fakeSlurm{answer: func(argv []string) *command.Result {
 		switch {
 		case name == "":
-			return &cluster.Result{Code: 1, Err: []byte("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)\n")}
+			return &command.Result{Code: 1, Err: []byte("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)\n")}
 		case slices.Contains(argv, "config"):
-			return &cluster.Result{Out: []byte("ClusterName = " + name + "\n")}
+			return &command.Result{Out: []byte("ClusterName = " + name + "\n")}
 		}
 		return nil
 	}}

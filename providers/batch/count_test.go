@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/failure"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestEndsWithoutAWordAreCounted by the breaker that wrappers keep: of jobs whose
@@ -47,9 +47,9 @@ func TestEndsWithoutAWordAreCounted(t *testing.T) {
 				rows = append(rows, values{"JobID": fmt.Sprintf("1_%d", i), "State": c.state, "ExitCode": "0:9", "Submit": now, "Start": ended, "End": ended, "JobName": batch,
 					"NodeList": fmt.Sprintf("cpu%d", i)})
 			}
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] == "sacct" {
-					return &cluster.Result{Out: printed(argv, rows...)}
+					return &command.Result{Out: printed(argv, rows...)}
 				}
 				return nil
 			}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // told are the commands that change something, in order.
@@ -86,9 +86,9 @@ func TestRepoint(t *testing.T) {
 		t.Parallel()
 		k := newBench(t)
 		teachers := start(k)
-		k.f.answer = func(argv []string) *cluster.Result {
+		k.f.answer = func(argv []string) *command.Result {
 			if argv[0] == "scontrol" && argv[1] == "update" {
-				return &cluster.Result{Code: 1, Err: []byte("Job is no longer pending execution for job 2_1\n")}
+				return &command.Result{Code: 1, Err: []byte("Job is no longer pending execution for job 2_1\n")}
 			}
 			return nil
 		}
@@ -108,8 +108,8 @@ func TestRepoint(t *testing.T) {
 		t.Parallel()
 		k := newBench(t)
 		teachers := start(k)
-		away := &cluster.Result{Code: 1, Err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)\n")}
-		k.f.answer = func(argv []string) *cluster.Result {
+		away := &command.Result{Code: 1, Err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)\n")}
+		k.f.answer = func(argv []string) *command.Result {
 			if argv[0] == "scontrol" && argv[1] == "update" {
 				return away
 			}

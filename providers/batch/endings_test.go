@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestNeverBegan: what had its node and never came to claim its token has
@@ -61,9 +61,9 @@ func TestNeverBegan(t *testing.T) {
 					row["Start"] = "Unknown"
 				}
 			}
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] == "sacct" {
-					return &cluster.Result{Out: printed(argv, row)}
+					return &command.Result{Out: printed(argv, row)}
 				}
 				return nil
 			}

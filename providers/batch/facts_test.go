@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestBilled: a job's billing-seconds are of what it is given, as accounting has
@@ -29,12 +29,12 @@ func TestBilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				switch {
 				case slices.Contains(argv, "partition"):
-					return &cluster.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 TotalNodes=4 State=UP MaxMemPerCPU=1000\n")}
+					return &command.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 TotalNodes=4 State=UP MaxMemPerCPU=1000\n")}
 				case argv[0] == "sinfo":
-					return &cluster.Result{Out: fmt.Appendf(nil, "%-64s%-64s%-24s%-32s%-16s%-256s%-256s%-256s\n", "cpu1", "amilan*", "idle", "0/64/0/64", "256000", "(null)", "(null)", "(null)")}
+					return &command.Result{Out: fmt.Appendf(nil, "%-64s%-64s%-24s%-32s%-16s%-256s%-256s%-256s\n", "cpu1", "amilan*", "idle", "0/64/0/64", "256000", "(null)", "(null)", "(null)")}
 				}
 				return nil
 			}

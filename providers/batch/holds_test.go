@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestHeldBeforeSubmitted: jobs that were accepted and are then held one by one
@@ -17,11 +17,11 @@ func TestHeldBeforeSubmitted(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	full := true
-	k.f.refuse = func([]string) *cluster.Result {
+	k.f.refuse = func([]string) *command.Result {
 		if !full {
 			return nil
 		}
-		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
+		return &command.Result{Code: 1, Err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
 	}
 	control := func(hold bool, tokens ...string) {
 		t.Helper()

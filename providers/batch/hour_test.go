@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // hourJobs and hourMost are the bound on Slurm's commands in an hour's watch.
@@ -37,7 +37,7 @@ type busySlurm struct {
 	batches      func() []*batch
 }
 
-func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (cluster.Result, error) {
+func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (command.Result, error) {
 	switch argv[0] {
 	case "squeue":
 		f.note(argv)
@@ -54,7 +54,7 @@ func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (clust
 			}
 			jobs = append(jobs, v)
 		})
-		return cluster.Result{Out: printed(argv, jobs...)}, nil
+		return command.Result{Out: printed(argv, jobs...)}, nil
 	case "sacct":
 		f.note(argv)
 		var jobs []values
@@ -65,7 +65,7 @@ func (f *busySlurm) Run(ctx context.Context, argv []string, stdin []byte) (clust
 			}
 			jobs = append(jobs, values{"JobID": fmt.Sprintf("%s_%d", k.id, i), "State": "NODE_FAIL", "ExitCode": "1:0", "Submit": fmt.Sprint(f.began.Unix()), "End": fmt.Sprint(end.Unix()), "JobName": k.Name})
 		})
-		return cluster.Result{Out: printed(argv, jobs...)}, nil
+		return command.Result{Out: printed(argv, jobs...)}, nil
 	}
 	return f.fakeSlurm.Run(ctx, argv, stdin)
 }

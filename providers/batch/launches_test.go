@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // starts writes the record of a start as a node would.
@@ -71,7 +71,7 @@ func TestPutBack(t *testing.T) {
 			}
 			k.record("a0", node.End{Begin: node.Begin{Token: "a0", ID: "1", Restart: 1, At: second}, Final: true,
 				Seen: offer.Observation{Token: "a0", Presence: offer.Found, Handle: "1", Status: offer.Completed, Attempt: 2, Started: second, Ended: time.Now(), Usage: &offer.Usage{}}})
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] != "sacct" {
 					return nil
 				}
@@ -84,7 +84,7 @@ func TestPutBack(t *testing.T) {
 					}
 					rows = append(rows, row)
 				}
-				return &cluster.Result{Out: printed(argv, append(rows, values{"JobID": "1", "JobName": job.batch.Name, "State": "COMPLETED", "ExitCode": "0:0",
+				return &command.Result{Out: printed(argv, append(rows, values{"JobID": "1", "JobName": job.batch.Name, "State": "COMPLETED", "ExitCode": "0:0",
 					"Submit": stamp(first.Add(time.Minute)), "Start": stamp(second), "End": stamp(time.Now())})...)}
 			}
 			o := k.found("a0")
@@ -159,13 +159,13 @@ func TestFinalWordOfAnEarlierLaunch(t *testing.T) {
 	k.s.backends[k.b.Name].campaign.jobs.byToken["a0"].batch.tried = time.Now().Add(-2 * time.Hour)
 	began := time.Now().Add(-time.Hour).Truncate(time.Second)
 	state := "RUNNING"
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] != "squeue" {
 			return nil
 		}
 		row := k.row("1", -1, state, "None")
 		row["%K"], row["%V"] = "N/A", fmt.Sprint(began.Unix())
-		return &cluster.Result{Out: printed(argv, row)}
+		return &command.Result{Out: printed(argv, row)}
 	}
 	k.starts(node.Begin{Token: "a0", ID: "1", At: began, Node: "cpu1"})
 	if o := k.found("a0"); o.Status != offer.Running || o.Attempt != 1 {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestCapOverArrays: a phase's limit holds over the arrays that it takes, and
@@ -101,12 +101,12 @@ func TestCapChanged(t *testing.T) {
 func TestCapChangedOfACutArray(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		switch line := strings.Join(argv, " "); {
 		case strings.Contains(line, "show qos"):
-			return &cluster.Result{Out: []byte("normal|0||||12||||\n")}
+			return &command.Result{Out: []byte("normal|0||||12||||\n")}
 		case strings.Contains(line, "show assoc"):
-			return &cluster.Result{Out: []byte("c|ucb|me||normal|normal|||||\n")}
+			return &command.Result{Out: []byte("c|ucb|me||normal|normal|||||\n")}
 		}
 		return nil
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // enters puts the array of an sbatch call into the queue, n jobs that wait for a
@@ -32,7 +32,7 @@ func (f *fakeSlurm) enters(argv []string, n int, reason string) {
 // id. Every array is found by its name, and all are submitted and released.
 func TestSubmittedWithoutAWord(t *testing.T) {
 	t.Parallel()
-	for name, said := range map[string]cluster.Result{
+	for name, said := range map[string]command.Result{
 		"a time-out":              {Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")},
 		"noise, exit 0":           {Out: []byte("*** maintenance on Sunday ***\n")},
 		"nothing, exit 0":         {},
@@ -42,11 +42,11 @@ func TestSubmittedWithoutAWord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.refuse = func(argv []string) *cluster.Result {
+			k.f.refuse = func(argv []string) *command.Result {
 				k.f.enters(argv, 2, "None")
 				return &said
 			}
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if strings.Join(argv[:min(2, len(argv))], " ") == "scontrol release" {
 					for _, v := range k.f.queued {
 						v["%k"] = "(null)"
@@ -73,15 +73,15 @@ func TestStages(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	fails := "b"
-	k.f.refuse = func(argv []string) *cluster.Result {
+	k.f.refuse = func(argv []string) *command.Result {
 		if strings.Contains(argv[len(argv)-1], "/"+fails+".") {
-			return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+			return &command.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
 		}
 		return nil
 	}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] == "scontrol" && argv[1] == "release" {
-			return &cluster.Result{Code: 1, Err: []byte("scontrol: error: Unable to contact slurm controller (connect failure)")}
+			return &command.Result{Code: 1, Err: []byte("scontrol: error: Unable to contact slurm controller (connect failure)")}
 		}
 		return nil
 	}
@@ -110,9 +110,9 @@ func TestHeldBySomebody(t *testing.T) {
 	for reason, want := range map[string]offer.Holder{"JobHeldUser": offer.HeldByUser, "JobHeldAdmin": offer.HeldByAdmin, "JobHoldMaxRequeue": offer.HeldByScheduler,
 		"launch failed requeued held": "", "Priority": ""} {
 		k := newBench(t)
-		k.f.refuse = func(argv []string) *cluster.Result {
+		k.f.refuse = func(argv []string) *command.Result {
 			k.f.enters(argv, 2, reason)
-			return &cluster.Result{Out: []byte("1\n")}
+			return &command.Result{Out: []byte("1\n")}
 		}
 		for _, r := range k.submit("batch0123456789", k.jobs("a", 2, nil)...) {
 			if r.Err != nil || r.HeldBy != want || r.Stage != offer.Released {
@@ -137,15 +137,15 @@ func TestHeldBySomebody(t *testing.T) {
 func TestHeldByAnAdministrator(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func(argv []string) *cluster.Result {
+	k.f.refuse = func(argv []string) *command.Result {
 		reason := "JobHeldUser"
 		if k.f.last == 0 {
 			reason = "JobHeldAdmin"
 		}
 		k.f.enters(argv, 2, reason)
-		return &cluster.Result{Out: fmt.Appendf(nil, "%d\n", k.f.last)}
+		return &command.Result{Out: fmt.Appendf(nil, "%d\n", k.f.last)}
 	}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		switch strings.Join(argv[:min(2, len(argv))], " ") {
 		case "scontrol release":
 			for _, v := range k.f.queued {
@@ -153,7 +153,7 @@ func TestHeldByAnAdministrator(t *testing.T) {
 					v["%r"] = "None"
 				}
 			}
-			return &cluster.Result{Code: 1, Err: []byte("1_0-1: Access/permission denied")}
+			return &command.Result{Code: 1, Err: []byte("1_0-1: Access/permission denied")}
 		case "scontrol update":
 			for _, v := range k.f.queued {
 				v["%k"] = "(null)"

@@ -12,9 +12,9 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/arrays"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestShownIsSubmitted: the script that a plan shows, made of the pools that a
@@ -23,15 +23,15 @@ import (
 func TestShownIsSubmitted(t *testing.T) {
 	// Requirement: SUB-08
 	k := newBench(t)
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		switch {
 		case slices.Contains(argv, "partition"):
-			return &cluster.Result{Out: []byte("PartitionName=amilan State=UP TotalNodes=1 Default=YES\nPartitionName=agpu State=UP TotalNodes=2\n")}
+			return &command.Result{Out: []byte("PartitionName=amilan State=UP TotalNodes=1 Default=YES\nPartitionName=agpu State=UP TotalNodes=2\n")}
 		case argv[0] == "sinfo":
 			node := func(name, gres string) string {
 				return fmt.Sprintf("%-64s%-64s%-24s%-32s%-16s%-256s%-256s%-256s\n", name, "agpu", "idle", "0/64/0/64", "262144", gres, "gpu:0", "(null)")
 			}
-			return &cluster.Result{Out: []byte(node("g1", "gpu:a100:3") + node("g2", "gpu:v100:4"))}
+			return &command.Result{Out: []byte(node("g1", "gpu:a100:3") + node("g2", "gpu:v100:4"))}
 		}
 		return nil
 	}

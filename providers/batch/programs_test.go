@@ -11,8 +11,8 @@ import (
 
 	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/programs"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // otherArch is a processor that this machine has not.
@@ -32,9 +32,9 @@ func TestForeignNodes(t *testing.T) {
 		" CoresPerSocket=72 Partitions=amilan,gh200 \nNodeName=n3 State=DOWN Partitions=amilan\n"
 	bench := func(t *testing.T, carried func(string) ([]byte, error)) *bench {
 		k := newBench(t)
-		k.f.answer = func(argv []string) *cluster.Result {
+		k.f.answer = func(argv []string) *command.Result {
 			if slices.Contains(argv, "nodes") {
-				return &cluster.Result{Out: []byte(nodes)}
+				return &command.Result{Out: []byte(nodes)}
 			}
 			return nil
 		}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // fanned hands over two jobs and, held too until each is told its own, four
@@ -40,7 +40,7 @@ func (k *bench) holds(comment string) {
 func (k *bench) obeys() {
 	k.f.calls = nil
 	k.s.backends[k.b.Name].campaign.queue.rowsAt = time.Time{}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		last := argv[len(argv)-1]
 		for _, row := range k.f.queued {
 			switch {
@@ -200,7 +200,7 @@ func TestReleaseInVain(t *testing.T) {
 		k := fanned(t)
 		k.holds(string(scheduler.Held))
 		usual, n := k.f.answer, 0
-		k.f.answer = func(argv []string) *cluster.Result {
+		k.f.answer = func(argv []string) *command.Result {
 			if argv[0] == "scontrol" && argv[1] == "release" {
 				if n++; n <= kills {
 					return nil
@@ -232,9 +232,9 @@ func TestMarkStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if len(argv) > 3 && strings.HasPrefix(argv[3], "Comment=") {
-					return &cluster.Result{Code: 1, Err: []byte(tt.says)}
+					return &command.Result{Code: 1, Err: []byte(tt.says)}
 				}
 				return nil
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
@@ -36,7 +37,7 @@ func (k *bench) as(atOnce, running, waiting int) {
 		}
 		k.f.queued = append(k.f.queued, row)
 	}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if strings.Join(argv, " ") != "scontrol -o show job 1" {
 			return nil
 		}
@@ -44,7 +45,7 @@ func (k *bench) as(atOnce, running, waiting int) {
 		if atOnce > 0 {
 			limit = fmt.Sprintf("ArrayTaskThrottle=%d ", atOnce)
 		}
-		return &cluster.Result{Out: []byte("JobId=12 ArrayJobId=1 ArrayTaskId=9 " + limit + "JobName=a UserId=root(0)\n")}
+		return &command.Result{Out: []byte("JobId=12 ArrayJobId=1 ArrayTaskId=9 " + limit + "JobName=a UserId=root(0)\n")}
 	}
 	k.s.backends[k.b.Name].campaign.queue.rowsAt = time.Time{}
 }
@@ -105,9 +106,9 @@ func TestThrottleAskedSeldom(t *testing.T) {
 	k := limited(t)
 	k.as(4, 4, 6)
 	usual := k.f.answer
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if slices.Contains(argv, "ArrayTaskThrottle=6") {
-			return &cluster.Result{Code: 1, Err: []byte("Access/permission denied for job 1")}
+			return &command.Result{Code: 1, Err: []byte("Access/permission denied for job 1")}
 		}
 		return usual(argv)
 	}
@@ -139,16 +140,16 @@ func TestHeldElement(t *testing.T) {
 	k.submit("batch0123456789", k.jobs("a", 3, nil)...)
 	held, waits := k.row("1", 1, "PENDING", "JobHeldAdmin"), k.row("1", 0, "PENDING", "Priority")
 	last := k.row("1", 2, "PENDING", "Priority")
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		switch {
 		case argv[0] != "squeue":
 			return nil
 		case slices.Contains(argv, "-r"):
-			return &cluster.Result{Out: printed(argv, waits, held, last)}
+			return &command.Result{Out: printed(argv, waits, held, last)}
 		}
 		one := k.row("1", 0, "PENDING", "Priority,JobHeldAdmin")
 		one["%K"] = "0-2"
-		return &cluster.Result{Out: printed(argv, one)}
+		return &command.Result{Out: printed(argv, one)}
 	}
 	k.s.backends[k.b.Name].campaign.queue.rowsAt = time.Time{}
 	k.watch()

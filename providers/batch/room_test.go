@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -43,14 +44,14 @@ func TestRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				switch line := strings.Join(argv, " "); {
 				case strings.Contains(line, "show qos"):
-					return &cluster.Result{Out: []byte(tt.qos)}
+					return &command.Result{Out: []byte(tt.qos)}
 				case strings.Contains(line, "show assoc"):
-					return &cluster.Result{Out: []byte(tt.assoc)}
+					return &command.Result{Out: []byte(tt.assoc)}
 				case strings.Contains(line, "show config"):
-					return &cluster.Result{Out: []byte("MaxArraySize = 101\n" + tt.config)}
+					return &command.Result{Out: []byte("MaxArraySize = 101\n" + tt.config)}
 				}
 				return nil
 			}
@@ -85,8 +86,8 @@ func TestUnknownLimit(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	room := 7
-	refused := cluster.Result{Code: 1, Err: []byte("sbatch: error: AssocGrpSubmitJobsLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")}
-	k.f.refuse = func(argv []string) *cluster.Result {
+	refused := command.Result{Code: 1, Err: []byte("sbatch: error: AssocGrpSubmitJobsLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")}
+	k.f.refuse = func(argv []string) *command.Result {
 		n := 20
 		test := slices.Contains(argv, "--test-only")
 		for _, a := range argv {
@@ -110,7 +111,7 @@ func TestUnknownLimit(t *testing.T) {
 		case n > room:
 			return &refused
 		case test:
-			return &cluster.Result{}
+			return &command.Result{}
 		}
 		room -= n
 		return nil

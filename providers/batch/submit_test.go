@@ -14,10 +14,10 @@ import (
 
 	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // values are what a fake command prints of one job, by squeue's letters or
@@ -48,13 +48,13 @@ type fakeSlurm struct {
 	mu      sync.Mutex
 	calls   []string
 	last    int
-	refuse  func(argv []string) *cluster.Result // of sbatch; nil = it is taken
-	answer  func(argv []string) *cluster.Result // of any other; nil = the usual
+	refuse  func(argv []string) *command.Result // of sbatch; nil = it is taken
+	answer  func(argv []string) *command.Result // of any other; nil = the usual
 	queued  []values                            // of squeue
 	scripts []string
 }
 
-func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Result, error) {
+func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (command.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, strings.Join(argv, " "))
@@ -66,13 +66,13 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Res
 	switch argv[0] {
 	case "scontrol":
 		if slices.Contains(argv, "partition") {
-			return cluster.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
+			return command.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
 		}
 		if slices.Contains(argv, "config") {
-			return cluster.Result{Out: []byte("MaxArraySize = 101\n")}, nil
+			return command.Result{Out: []byte("MaxArraySize = 101\n")}, nil
 		}
 	case "squeue":
-		return cluster.Result{Out: printed(argv, f.queued...)}, nil
+		return command.Result{Out: printed(argv, f.queued...)}, nil
 	case "sbatch":
 		if f.refuse != nil {
 			if r := f.refuse(argv); r != nil {
@@ -82,9 +82,9 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Res
 		f.last++
 		text, _ := os.ReadFile(argv[len(argv)-1])
 		f.scripts = append(f.scripts, string(text))
-		return cluster.Result{Out: fmt.Appendf(nil, "%d\n", f.last)}, nil
+		return command.Result{Out: fmt.Appendf(nil, "%d\n", f.last)}, nil
 	}
-	return cluster.Result{}, nil
+	return command.Result{}, nil
 }
 
 // sent are the submissions, by what follows the script's folder.
@@ -247,8 +247,8 @@ func TestFanOut(t *testing.T) {
 // held, whoever was killed or not heard before they were told.
 func TestFanOutIsTold(t *testing.T) {
 	t.Parallel()
-	hung := func() *cluster.Result {
-		return &cluster.Result{Code: 1, Err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)")}
+	hung := func() *command.Result {
+		return &command.Result{Code: 1, Err: []byte("slurm_update error: Unable to contact slurm controller (connect failure)")}
 	}
 	want := []string{"scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1", "scontrol release 1,2"}
 	for _, killed := range []bool{false, true} {
@@ -256,7 +256,7 @@ func TestFanOutIsTold(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
 			jobs := append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{fmt.Sprintf("a%d", i/2)} })...)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if argv[0] == "scontrol" && argv[1] == "update" && strings.HasPrefix(argv[2], "JobId=2_[2") {
 					return hung()
 				}
@@ -288,7 +288,7 @@ func TestFoundIsLetGo(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	lies := ""
-	k.f.refuse = func(argv []string) *cluster.Result {
+	k.f.refuse = func(argv []string) *command.Result {
 		if !strings.Contains(argv[len(argv)-1], "/"+lies+".") {
 			return nil
 		}
@@ -297,7 +297,7 @@ func TestFoundIsLetGo(t *testing.T) {
 			k.f.queued = append(k.f.queued, values{"%F": fmt.Sprint(k.f.last), "%K": fmt.Sprint(i), "%T": "PENDING", "%V": fmt.Sprint(time.Now().Unix()), "%j": filepath.Base(filepath.Dir(argv[len(argv)-1]))})
 		}
 		lies = "-"
-		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+		return &command.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
 	}
 	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{fmt.Sprintf("a%d", i/2)} })...)
 	for _, lies = range []string{"a", "b"} {
@@ -331,11 +331,11 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	full := true
-	k.f.refuse = func([]string) *cluster.Result {
+	k.f.refuse = func([]string) *command.Result {
 		if !full {
 			return nil
 		}
-		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
+		return &command.Result{Code: 1, Err: []byte("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy")}
 	}
 	jobs := append(k.jobs("a", 2, nil), k.jobs("b", 2, func(i int) []string { return []string{fmt.Sprintf("a%d", i)} })...)
 	for _, r := range k.submit("batch0123456789", jobs...) {
@@ -362,8 +362,8 @@ func TestLimit(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func([]string) *cluster.Result {
-		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
+	k.f.refuse = func([]string) *command.Result {
+		return &command.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation")}
 	}
 	jobs := k.jobs("a", 2, nil)
 	for _, r := range k.submit("batch0123456789", jobs...) {
@@ -416,9 +416,9 @@ func TestSubmittedTwice(t *testing.T) {
 		return values{"JobID": id, "State": state, "ExitCode": "71:0", "Submit": now, "Start": ended, "End": ended, "JobName": name}
 	}
 	rows := []values{row("1_0", "NODE_FAIL"), row("1_1", "FAILED"), row("9_0", "FAILED")}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if argv[0] == "sacct" {
-			return &cluster.Result{Out: printed(argv, rows...)}
+			return &command.Result{Out: printed(argv, rows...)}
 		}
 		return nil
 	}
@@ -461,8 +461,8 @@ func TestEarlierLaunches(t *testing.T) {
 func TestMisread(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func([]string) *cluster.Result {
-		return &cluster.Result{Code: 255, Err: []byte("sbatch: unrecognized option '--parittion=x'\nTry \"sbatch --help\" for more information\n")}
+	k.f.refuse = func([]string) *command.Result {
+		return &command.Result{Code: 255, Err: []byte("sbatch: unrecognized option '--parittion=x'\nTry \"sbatch --help\" for more information\n")}
 	}
 	quotes, err := k.s.Quote(t.Context(), k.b.Name, []offer.Shape{{CPUs: 1, Nodes: 1, Options: `{"extra": ["--parittion=x"]}`}})
 	if err != nil || len(quotes) != 1 || quotes[0].Fits || !strings.Contains(quotes[0].Why, "unrecognized option '--parittion=x'") {
@@ -483,8 +483,8 @@ func TestRefused(t *testing.T) {
 	// Requirement: SUB-04
 	t.Parallel()
 	k := newBench(t)
-	k.f.refuse = func([]string) *cluster.Result {
-		return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified")}
+	k.f.refuse = func([]string) *command.Result {
+		return &command.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified")}
 	}
 	out := k.submit("batch0123456789", k.jobs("a", 1, nil)...)
 	if e := out[0].Err; e == nil || e.Class != providers.Invalid || e.Hint == "" {

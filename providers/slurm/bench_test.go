@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -17,11 +18,11 @@ import (
 type fakeSlurm struct {
 	mu     sync.Mutex
 	calls  []string
-	refuse func(argv []string) *cluster.Result // of sbatch; nil = it is taken
-	answer func(argv []string) *cluster.Result // of any other; nil = the usual
+	refuse func(argv []string) *command.Result // of sbatch; nil = it is taken
+	answer func(argv []string) *command.Result // of any other; nil = the usual
 }
 
-func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Result, error) {
+func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (command.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, strings.Join(argv, " "))
@@ -37,11 +38,11 @@ func (f *fakeSlurm) Run(_ context.Context, argv []string, _ []byte) (cluster.Res
 	switch {
 	case argv[0] != "scontrol":
 	case slices.Contains(argv, "partition"):
-		return cluster.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
+		return command.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 MaxNodes=UNLIMITED TotalNodes=2 State=UP Default=YES\n")}, nil
 	case slices.Contains(argv, "config"):
-		return cluster.Result{Out: []byte("MaxArraySize = 101\n")}, nil
+		return command.Result{Out: []byte("MaxArraySize = 101\n")}, nil
 	}
-	return cluster.Result{}, nil
+	return command.Result{}, nil
 }
 
 // sent are the calls of sbatch.

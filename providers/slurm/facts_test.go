@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
@@ -17,13 +18,13 @@ type busySlurm struct {
 	may    chan struct{}
 }
 
-func (b *busySlurm) Run(ctx context.Context, argv []string, in []byte) (cluster.Result, error) {
+func (b *busySlurm) Run(ctx context.Context, argv []string, in []byte) (command.Result, error) {
 	if slices.Contains(argv, "config") {
 		b.giveUp()
 		select {
 		case <-b.may:
 		case <-ctx.Done():
-			return cluster.Result{}, ctx.Err()
+			return command.Result{}, ctx.Err()
 		}
 	}
 	return b.fakeSlurm.Run(ctx, argv, in)

@@ -10,22 +10,22 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // strictSite answers as a cluster with rules of all kinds did: testdata/strict
 // was recorded of a Slurm 22.05.8.
 func strictSite(t *testing.T, k *bench) {
 	t.Helper()
-	read := func(name string) *cluster.Result {
+	read := func(name string) *command.Result {
 		b, err := os.ReadFile(filepath.Join("testdata", "strict", name+".out"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &cluster.Result{Out: b}
+		return &command.Result{Out: b}
 	}
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		line := strings.Join(argv, " ")
 		for words, name := range map[string]string{"show partition": "partitions", "sinfo -h -a -N": "nodes", "show config": "config", "show qos": "qos", "show assoc": "assoc",
 			"show user": "user", "show licenses": "licenses", "show reservation": "reservations"} {
@@ -222,7 +222,7 @@ func TestSlurmIsAskedBeforehand(t *testing.T) {
 		t.Run(said, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.refuse = func([]string) *cluster.Result { return &cluster.Result{Err: []byte(said), Code: 1} }
+			k.f.refuse = func([]string) *command.Result { return &command.Result{Err: []byte(said), Code: 1} }
 			q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour})["amilan"]
 			if q.Fits != (want == "") || !strings.Contains(q.Why, want) {
 				t.Errorf("fits %v: %s", q.Fits, q.Why)
@@ -290,11 +290,11 @@ func TestExtraThatNoNodeHas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.refuse = func(argv []string) *cluster.Result {
+			k.f.refuse = func(argv []string) *command.Result {
 				if !c.without || slices.Contains(argv, "--tmp=900G") {
-					return &cluster.Result{Err: []byte("allocation failure: Requested node configuration is not available\n"), Code: 1}
+					return &command.Result{Err: []byte("allocation failure: Requested node configuration is not available\n"), Code: 1}
 				}
-				return &cluster.Result{Err: []byte("sbatch: Job 7 to start at 1790000000 using 1 processors on nodes cpu1 in partition amilan\n")}
+				return &command.Result{Err: []byte("sbatch: Job 7 to start at 1790000000 using 1 processors on nodes cpu1 in partition amilan\n")}
 			}
 			q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour, Options: `{"extra": ["--tmp=900G"]}`})["amilan"]
 			if q.Fits != c.fits || !c.fits && !strings.Contains(q.Why, `no node of the partition would do with extra = ["--tmp=900G"]`) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestEndsEarlier: a partition whose jobs end earlier than it tells says so, and by
@@ -15,12 +15,12 @@ func TestEndsEarlier(t *testing.T) {
 	t.Parallel()
 	for qos, want := range map[string]string{"normal|0|00:10:00|||||\n": "qos normal ends jobs at 10m", "normal|0|2-00:00:00|||||\n": "", "normal|0||||||\n": "account u ends jobs at 3h"} {
 		k := newBench(t)
-		k.f.answer = func(argv []string) *cluster.Result {
+		k.f.answer = func(argv []string) *command.Result {
 			switch line := strings.Join(argv, " "); {
 			case strings.Contains(line, "show qos"):
-				return &cluster.Result{Out: []byte(qos)}
+				return &command.Result{Out: []byte(qos)}
 			case strings.Contains(line, "show assoc"):
-				return &cluster.Result{Out: []byte("c|u|me||normal|normal|||03:00:00||\n")}
+				return &command.Result{Out: []byte("c|u|me||normal|normal|||03:00:00||\n")}
 			}
 			return nil
 		}
@@ -43,12 +43,12 @@ func TestQuoteOwnLimits(t *testing.T) {
 		`{"qos": "free"}`:   {MaxJobs: offer.NoLimit, MaxSubmit: offer.NoLimit},
 	} {
 		k := newBench(t)
-		k.f.answer = func(argv []string) *cluster.Result {
+		k.f.answer = func(argv []string) *command.Result {
 			switch line := strings.Join(argv, " "); {
 			case strings.Contains(line, "show qos"):
-				return &cluster.Result{Out: []byte("normal|0|||4|20|||\nsmall|0|00:10:00||1|2|||\nfree|0|||||||\n")}
+				return &command.Result{Out: []byte("normal|0|||4|20|||\nsmall|0|00:10:00||1|2|||\nfree|0|||||||\n")}
 			case strings.Contains(line, "show assoc"):
-				return &cluster.Result{Out: []byte("c|u|me||normal,small,free|normal|||||\n")}
+				return &command.Result{Out: []byte("c|u|me||normal,small,free|normal|||||\n")}
 			}
 			return nil
 		}
@@ -83,16 +83,16 @@ func TestQuoteOfLicensedJobs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				switch line := strings.Join(argv, " "); {
 				case strings.Contains(line, "show licenses"):
-					return &cluster.Result{Out: []byte("LicenseName=matlab Total=3 Used=0 " + c.free + "\nLicenseName=stata Total=90 Used=0 Free=80\n")}
+					return &command.Result{Out: []byte("LicenseName=matlab Total=3 Used=0 " + c.free + "\nLicenseName=stata Total=90 Used=0 Free=80\n")}
 				case argv[0] == "squeue":
-					return &cluster.Result{Out: []byte(c.running)}
+					return &command.Result{Out: []byte(c.running)}
 				case strings.Contains(line, "show qos"):
-					return &cluster.Result{Out: []byte("normal|0|||40||||\n")}
+					return &command.Result{Out: []byte("normal|0|||40||||\n")}
 				case strings.Contains(line, "show assoc"):
-					return &cluster.Result{Out: []byte("c|u|me||normal|normal|||||\n")}
+					return &command.Result{Out: []byte("c|u|me||normal|normal|||||\n")}
 				}
 				return nil
 			}
@@ -110,16 +110,16 @@ func TestShut(t *testing.T) {
 	t.Parallel()
 	for accounts, shut := range map[string]bool{"AllowAccounts=ucb,cub": true, "AllowAccounts=u": false, "AllowAccounts=ALL": false} {
 		k := newBench(t)
-		k.f.answer = func(argv []string) *cluster.Result {
+		k.f.answer = func(argv []string) *command.Result {
 			switch line := strings.Join(argv, " "); {
 			case strings.Contains(line, "show partition"):
-				return &cluster.Result{Out: []byte("PartitionName=amilan " + accounts + " MaxTime=1-00:00:00 MaxNodes=1 TotalNodes=2 State=UP Default=YES\n")}
+				return &command.Result{Out: []byte("PartitionName=amilan " + accounts + " MaxTime=1-00:00:00 MaxNodes=1 TotalNodes=2 State=UP Default=YES\n")}
 			case strings.Contains(line, "show qos"):
-				return &cluster.Result{Out: []byte("normal|0|||||||\n")}
+				return &command.Result{Out: []byte("normal|0|||||||\n")}
 			case strings.Contains(line, "show assoc"):
-				return &cluster.Result{Out: []byte("c|u|me||normal|normal|||||\n")}
+				return &command.Result{Out: []byte("c|u|me||normal|normal|||||\n")}
 			case strings.Contains(line, "show user"):
-				return &cluster.Result{Out: []byte("u\n")}
+				return &command.Result{Out: []byte("u\n")}
 			}
 			return nil
 		}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestForTests: which partitions are for smokes only. What a profile says of
@@ -43,11 +43,11 @@ func TestForTests(t *testing.T) {
 func TestStandardPartitionFirst(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		if !slices.Contains(argv, "partition") {
 			return nil
 		}
-		return &cluster.Result{Out: []byte("PartitionName=amem State=UP Default=NO\nPartitionName=bigmem State=UP Default=NO\nPartitionName=cpu State=UP Default=YES\n")}
+		return &command.Result{Out: []byte("PartitionName=amem State=UP Default=NO\nPartitionName=bigmem State=UP Default=NO\nPartitionName=cpu State=UP Default=YES\n")}
 	}
 	for config, want := range map[string][]string{
 		`{}`: {"cpu", "amem", "bigmem"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -120,11 +121,11 @@ func TestChargedForMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				if !slices.Contains(argv, "partition") {
 					return nil
 				}
-				return &cluster.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 TotalNodes=2 State=UP MaxMemPerCPU=1000\n")}
+				return &command.Result{Out: []byte("PartitionName=amilan AllowQos=ALL MaxTime=1-00:00:00 TotalNodes=2 State=UP MaxMemPerCPU=1000\n")}
 			}
 			k.b.Profile, k.b.ProfileSource = "site.hcl", "site = \"x\"\nverified = \"2026-05\"\npartition \"amilan\" {\nmax_time = \"1d\"\nprice {\n"+c.price+"\n}\n}\n"
 			k.restart()
@@ -157,7 +158,7 @@ func TestGivenIsQuoted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				var out string
 				switch {
 				case slices.Contains(argv, "partition"):
@@ -171,7 +172,7 @@ func TestGivenIsQuoted(t *testing.T) {
 				default:
 					return nil
 				}
-				return &cluster.Result{Out: []byte(out)}
+				return &command.Result{Out: []byte(out)}
 			}
 			k.restart()
 			if q := k.quotes(offer.Shape{CPUs: c.cpus, Nodes: 1, Options: c.options})["amilan"]; q.Price.CPUs != c.want {

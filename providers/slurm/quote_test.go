@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestQuoteTooLong: of a shape that is only too long for the partition, the qos
@@ -30,12 +30,12 @@ func TestQuoteTooLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := newBench(t)
-			k.f.answer = func(argv []string) *cluster.Result {
+			k.f.answer = func(argv []string) *command.Result {
 				switch line := strings.Join(argv, " "); {
 				case strings.Contains(line, "show qos"):
-					return &cluster.Result{Out: []byte(tt.qos)}
+					return &command.Result{Out: []byte(tt.qos)}
 				case strings.Contains(line, "show assoc"):
-					return &cluster.Result{Out: []byte(tt.assoc)}
+					return &command.Result{Out: []byte(tt.assoc)}
 				}
 				return nil
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
@@ -18,7 +19,7 @@ import (
 // Type is Slurm, for package batch.
 type Type struct {
 	// Runner runs Slurm's commands; nil = on this machine.
-	Runner cluster.Runner
+	Runner command.Runner
 	// Keep is the folder for limits that are used while the cluster's accounting
 	// is away; default muster/slurm in the user's cache, none with a Runner.
 	Keep string

@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
@@ -82,13 +79,7 @@ func (r scriptRequest) text() (string, error) {
 		return "", providers.Errorf(providers.Invalid, "options.extra of phase.%s holds %s", r.Job.Phase, bad)
 	}
 	var b strings.Builder
-	// A login shell has `module`, `conda` and the like for the setup, and costs
-	// what the site's profile costs.
-	if len(r.Job.Setup) > 0 {
-		b.WriteString("#!/bin/bash -l\n")
-	} else {
-		b.WriteString("#!/bin/bash\n")
-	}
+	b.WriteString(r.Shebang())
 	r.directives(&b, o)
 	r.body(&b)
 	return b.String(), nil
@@ -188,34 +179,8 @@ func perNode(bytes int64) string {
 
 // body writes the commands of the script.
 func (r scriptRequest) body(b *strings.Builder) {
-	what, where := "1 job", "Its command is in the file jobs beside this one"
-	if r.Count > 1 {
-		what, where = strconv.Itoa(r.Count)+" jobs", "Their commands are in the file jobs beside this one, one a line"
-	}
-	if len(r.Job.Setup) > 0 {
-		where += ", with the setup before it"
-	}
-	fmt.Fprintf(b, "\n# %s of phase.%s. %s.\n", what, r.Job.Phase, where)
-	b.WriteString("# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before Slurm is told.\n")
+	b.WriteString("\n" + r.About("Slurm"))
 	b.WriteString("# srun does not take --cpus-per-task over by itself since 22.05.\n")
 	b.WriteString("[ -z \"$SLURM_CPUS_PER_TASK\" ] || export SRUN_CPUS_PER_TASK=\"$SLURM_CPUS_PER_TASK\"\n")
-	batch := "-batch " + shell.Quote(r.Dir)
-	if len(r.Others) == 0 {
-		fmt.Fprintf(b, "exec %s %s\n", command(r.Agent), batch)
-		return
-	}
-	b.WriteString("case $(uname -m) in # nodes here differ: each takes the program for its processor\n")
-	for _, machine := range slices.Sorted(maps.Keys(r.Others)) {
-		fmt.Fprintf(b, "%s) exec %s %s ;;\n", machine, command(r.Others[machine]), batch)
-	}
-	fmt.Fprintf(b, "*) exec %s %s ;;\nesac\n", command(r.Agent), batch)
-}
-
-// command quotes a command line for the shell.
-func command(argv []string) string {
-	words := make([]string, len(argv))
-	for i, w := range argv {
-		words[i] = shell.Quote(w)
-	}
-	return strings.Join(words, " ")
+	b.WriteString(r.Exec())
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
 // TestOneMistakeIsToldOnce: what is wrong whatever the partition is said alike of
@@ -98,10 +98,10 @@ func TestRefusedOnTrial(t *testing.T) {
 			k := newBench(t)
 			k.b.Config = []byte(`{"account": "campus"}`)
 			strictSite(t, k)
-			k.f.refuse = func(argv []string) *cluster.Result {
+			k.f.refuse = func(argv []string) *command.Result {
 				line := strings.Join(argv, " ")
 				if tt.on == nil || slices.ContainsFunc(tt.on, func(p string) bool { return strings.Contains(line, "--partition="+p+" ") }) {
-					return &cluster.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: " + tt.says + "\n")}
+					return &command.Result{Code: 1, Err: []byte("sbatch: error: Batch job submission failed: " + tt.says + "\n")}
 				}
 				return nil
 			}
@@ -138,7 +138,7 @@ func TestWaitsForWhatIsNotThere(t *testing.T) {
 	k.b.Config = []byte(`{"account": "campus"}`)
 	strictSite(t, k)
 	facts := k.f.answer
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		r := facts(argv)
 		switch line := strings.Join(argv, " "); {
 		case r == nil:
@@ -151,11 +151,11 @@ func TestWaitsForWhatIsNotThere(t *testing.T) {
 				}
 				lines = append(lines, l)
 			}
-			return &cluster.Result{Out: []byte(strings.Join(lines, ""))}
+			return &command.Result{Out: []byte(strings.Join(lines, ""))}
 		case strings.Contains(line, "show config"):
-			return &cluster.Result{Out: append([]byte("ResumeTimeout           = 600 sec\n"), r.Out...)}
+			return &command.Result{Out: append([]byte("ResumeTimeout           = 600 sec\n"), r.Out...)}
 		case strings.Contains(line, "show reservation"):
-			return &cluster.Result{Out: []byte(strings.ReplaceAll(string(r.Out), "Users=alice", "Users=(null)"))}
+			return &command.Result{Out: []byte(strings.ReplaceAll(string(r.Out), "Users=alice", "Users=(null)"))}
 		}
 		return r
 	}
@@ -228,8 +228,8 @@ func TestUnreadableExtra(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)
 	k.b.Config = []byte(`{"account": "campus"}`)
-	k.f.refuse = func([]string) *cluster.Result {
-		return &cluster.Result{Code: 255, Err: []byte("sbatch: unrecognized option '--nosuch=5'\nTry \"sbatch --help\" for more information\n")}
+	k.f.refuse = func([]string) *command.Result {
+		return &command.Result{Code: 255, Err: []byte("sbatch: unrecognized option '--nosuch=5'\nTry \"sbatch --help\" for more information\n")}
 	}
 	strictSite(t, k)
 	for pool, q := range k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour, Options: `{"extra": ["--nosuch=5"]}`}) {
@@ -249,17 +249,17 @@ func TestNoAccountIsOneError(t *testing.T) {
 	k := newBench(t)
 	strictSite(t, k)
 	facts := k.f.answer
-	k.f.answer = func(argv []string) *cluster.Result {
+	k.f.answer = func(argv []string) *command.Result {
 		switch line := strings.Join(argv, " "); {
 		case strings.Contains(line, "show assoc"), strings.Contains(line, "show user"):
-			return &cluster.Result{}
+			return &command.Result{}
 		case strings.Contains(line, "show config"):
-			return &cluster.Result{Out: []byte("AccountingStorageEnforce = associations,limits,qos\n")}
+			return &command.Result{Out: []byte("AccountingStorageEnforce = associations,limits,qos\n")}
 		}
 		return facts(argv)
 	}
-	k.f.refuse = func([]string) *cluster.Result {
-		return &cluster.Result{Code: 1, Err: []byte("allocation failure: Invalid account or account/partition combination specified\n")}
+	k.f.refuse = func([]string) *command.Result {
+		return &command.Result{Code: 1, Err: []byte("allocation failure: Invalid account or account/partition combination specified\n")}
 	}
 	k.restart()
 	found, err := k.s.Preflight(t.Context(), nil)

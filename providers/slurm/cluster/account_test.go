@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/muster-run/muster/providers/batch/command"
 )
 
 // A siteRunner answers as a cluster with accounting does, unless slurmdbd is away.
@@ -15,26 +17,26 @@ type siteRunner struct {
 	asked      int // of sacctmgr
 }
 
-func (r *siteRunner) Run(_ context.Context, argv []string, _ []byte) (Result, error) {
+func (r *siteRunner) Run(_ context.Context, argv []string, _ []byte) (command.Result, error) {
 	line := strings.Join(argv, " ")
 	switch {
 	case argv[0] == "sacctmgr":
 		r.asked++
 		switch {
 		case r.away:
-			return Result{Code: 1, Err: []byte("sacctmgr: error: Sending PersistInit msg: Connection refused\n")}, nil
+			return command.Result{Code: 1, Err: []byte("sacctmgr: error: Sending PersistInit msg: Connection refused\n")}, nil
 		case strings.Contains(line, "show qos"):
-			return Result{Out: []byte("testing|0|01:00:00||2|5|||||||||\n")}, nil
+			return command.Result{Out: []byte("testing|0|01:00:00||2|5|||||||||\n")}, nil
 		case strings.Contains(line, "show assoc"):
-			return Result{Out: []byte("c|campus|me||testing|testing|||||\n")}, nil
+			return command.Result{Out: []byte("c|campus|me||testing|testing|||||\n")}, nil
 		}
-		return Result{Out: []byte("campus\n")}, nil
+		return command.Result{Out: []byte("campus\n")}, nil
 	case strings.HasSuffix(line, "show config"):
-		return Result{Out: []byte("AccountingStorageType   = " + r.accounting + "\nClusterName = c\n")}, nil
+		return command.Result{Out: []byte("AccountingStorageType   = " + r.accounting + "\nClusterName = c\n")}, nil
 	case strings.Contains(line, "show partition"):
-		return Result{Out: []byte("PartitionName=p AllowQos=ALL MaxTime=1-00:00:00 State=UP TotalNodes=1\n")}, nil
+		return command.Result{Out: []byte("PartitionName=p AllowQos=ALL MaxTime=1-00:00:00 State=UP TotalNodes=1\n")}, nil
 	}
-	return Result{}, nil
+	return command.Result{}, nil
 }
 
 // TestLimitsWhileAccountingIsAway: the limits that were told last stand in for

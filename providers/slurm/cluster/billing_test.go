@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -105,6 +106,6 @@ func TestGivenWholeCores(t *testing.T) {
 // runs answers commands with what it says of each.
 type runs func(argv []string) string
 
-func (f runs) Run(_ context.Context, argv []string, _ []byte) (Result, error) {
-	return Result{Out: []byte(f(argv))}, nil
+func (f runs) Run(_ context.Context, argv []string, _ []byte) (command.Result, error) {
+	return command.Result{Out: []byte(f(argv))}, nil
 }

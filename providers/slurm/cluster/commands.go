@@ -16,10 +16,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
@@ -39,38 +39,21 @@ const accountIDs = 500
 // *providers.Error: of class unreachable where nothing is known of the outcome.
 type Commands struct {
 	Notation
-	runner Runner
-	Keep   string     // folder of what is kept for when accounting is away; "" = nowhere
-	User   string     // whose jobs and limits are asked for; not to be changed
-	lacks  []string   // fields that this sacct does not know
-	name   *string    // of the cluster; nil = it has not been asked
-	mu     sync.Mutex // one command at a time: nobody polls a controller to death
-	runs   atomic.Pointer[running]
-}
-
-// running is a command that has not ended.
-type running struct {
-	name  string
-	since time.Time
+	line  *command.Line
+	Keep  string     // folder of what is kept for when accounting is away; "" = nowhere
+	User  string     // whose jobs and limits are asked for; not to be changed
+	mu    sync.Mutex // guards what follows
+	lacks []string   // fields that this sacct does not know
+	name  *string    // of the cluster; nil = it has not been asked
 }
 
 // Runs is the command that runs now, "" if none does, and since when.
-func (c *Commands) Runs() (name string, since time.Time) {
-	if r := c.runs.Load(); r != nil {
-		return r.name, r.since
-	}
-	return "", time.Now()
-}
-
-// run is for a caller that holds mu.
-func (c *Commands) run(ctx context.Context, argv []string) (Result, error) {
-	c.runs.Store(&running{argv[0], time.Now()})
-	defer c.runs.Store(nil)
-	return c.runner.Run(ctx, argv, nil)
-}
+func (c *Commands) Runs() (name string, since time.Time) { return c.line.Runs() }
 
 // New asks by a runner, of the jobs and the limits of a user.
-func New(r Runner, user string) *Commands { return &Commands{runner: r, User: user} }
+func New(r command.Runner, user string) *Commands {
+	return &Commands{line: command.NewLine(r), User: user}
+}
 
 // Cluster is the ClusterName of slurm.conf(5), "" where the cluster does not tell
 // it. It is asked once: these commands are of one cluster.
@@ -103,12 +86,8 @@ func (c *Commands) config(ctx context.Context) (map[string]string, error) {
 }
 
 // ask runs a command that changes nothing.
-func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string) (Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, stop := context.WithTimeout(ctx, limit)
-	defer stop()
-	r, err := c.run(ctx, argv)
+func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string) (command.Result, error) {
+	r, err := c.line.Run(ctx, limit, argv)
 	if err != nil {
 		return r, &providers.Error{Class: providers.Unreachable, Summary: "Slurm cannot be asked", Detail: err.Error(), Hint: hintFor(err.Error())}
 	}
@@ -241,11 +220,7 @@ func (*Commands) Command(file string, held bool) []string {
 
 // Submit runs sbatch to its end, even if the caller has stopped waiting.
 func (c *Commands) Submit(ctx context.Context, script string, held bool) (id string, unclear bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
-	defer stop()
-	r, err := c.run(ctx, c.Command(script, held))
+	r, err := c.line.Run(context.WithoutCancel(ctx), submitTimeout, c.Command(script, held))
 	if err != nil {
 		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not come to an end", Detail: err.Error()}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 )
 
 // A said is what a message of Slurm's means.
@@ -99,7 +100,7 @@ func hintFor(text string) string {
 }
 
 // refusal is a command's failure as a diagnostic.
-func refusal(command string, r Result) *providers.Error {
+func refusal(command string, r command.Result) *providers.Error {
 	text := strings.ToLower(string(r.Err) + string(r.Out))
 	detail := fmt.Sprintf("%s: %s", command, message(command, r.Err))
 	if words := denied(string(r.Err)); words != "" {

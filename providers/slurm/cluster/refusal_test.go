@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 )
 
 // TestRefusals: what a real sbatch refuses is told by its kind, and what may
@@ -27,12 +28,12 @@ func TestRefusals(t *testing.T) {
 		if !ok {
 			class = providers.Invalid
 		}
-		e := refusal("sbatch", Result{Err: recorded(t, name), Code: 1})
+		e := refusal("sbatch", command.Result{Err: recorded(t, name), Code: 1})
 		if e.Class != class || e.Summary == "" || e.Detail == "" {
 			t.Errorf("%s: %s: %s (%s), want class %s", name, e.Class, e.Summary, e.Detail, class)
 		}
 	}
-	if e := refusal("squeue", Result{Err: recorded(t, "frozen-squeue.err"), Code: 1}); e.Class != providers.Unreachable {
+	if e := refusal("squeue", command.Result{Err: recorded(t, "frozen-squeue.err"), Code: 1}); e.Class != providers.Unreachable {
 		t.Errorf("a squeue that hung is %s", e.Class)
 	}
 }
@@ -53,7 +54,7 @@ func TestLimitReasons(t *testing.T) {
 		if reason != "" {
 			text = "sbatch: error: " + reason + "\n" + sentence
 		}
-		if e := refusal("sbatch", Result{Err: []byte(text), Code: 1}); e.Class != want || e.Hint == "" {
+		if e := refusal("sbatch", command.Result{Err: []byte(text), Code: 1}); e.Class != want || e.Hint == "" {
 			t.Errorf("%s: %s: %s (%s), want class %s", reason, e.Class, e.Summary, e.Hint, want)
 		}
 	}

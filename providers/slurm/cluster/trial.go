@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 )
 
 // Takes reports whether sbatch, asked with --test-only, would take these
@@ -58,7 +59,7 @@ func Unread(err error) bool { return errors.As(err, new(unread)) }
 var passing = []string{"requested node configuration", "requested partition configuration", "temporar", "in use", "invalid time", "not usable"}
 
 // lasting reports whether what --test-only refused, sbatch would refuse.
-func lasting(r Result) bool {
+func lasting(r command.Result) bool {
 	text := strings.ToLower(string(r.Err) + string(r.Out))
 	if slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(text, s) }) {
 		return false

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
@@ -209,12 +210,12 @@ type fieldless struct {
 	asked [][]string
 }
 
-func (f *fieldless) Run(_ context.Context, argv []string, _ []byte) (Result, error) {
+func (f *fieldless) Run(_ context.Context, argv []string, _ []byte) (command.Result, error) {
 	fields := strings.Split(argv[len(argv)-1], ",")
 	f.asked = append(f.asked, fields)
 	for _, name := range fields {
 		if slices.Contains(f.lacks, name) {
-			return Result{Code: 1, Err: []byte("sacct: error: Invalid field requested: \"" + name + "\"\n")}, nil
+			return command.Result{Code: 1, Err: []byte("sacct: error: Invalid field requested: \"" + name + "\"\n")}, nil
 		}
 	}
 	by := map[string]string{"JobID": "7", "State": "FAILED", "Submit": "1790000000", "JobName": "a.0123.0", "ExitCode": "3:0", "TotalCPU": "00:01:00", "MaxRSS": "5K", "NodeList": "n1"}
@@ -222,7 +223,7 @@ func (f *fieldless) Run(_ context.Context, argv []string, _ []byte) (Result, err
 	for _, name := range fields {
 		out.WriteString(by[name] + fieldEnd)
 	}
-	return Result{Out: []byte(out.String() + "\n")}, nil
+	return command.Result{Out: []byte(out.String() + "\n")}, nil
 }
 
 // TestMissingFields: what a version of sacct does not have is unknown, and asked
@@ -298,7 +299,7 @@ func TestRefusalVersions(t *testing.T) {
 		"sbatch: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\nsbatch: error: fetch_config: DNS SRV lookup failed\nsbatch: fatal: Could not establish a configuration source": providers.Unreachable,
 		"sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)":            providers.Quota,
 	} {
-		if e := refusal("sbatch", Result{Err: []byte(text), Code: 1}); e.Class != want || e.Summary == "sbatch ended with status 1" {
+		if e := refusal("sbatch", command.Result{Err: []byte(text), Code: 1}); e.Class != want || e.Summary == "sbatch ended with status 1" {
 			t.Errorf("%s\nis %s (%s), want %s", text, e.Class, e.Summary, want)
 		}
 	}
@@ -307,9 +308,9 @@ func TestRefusalVersions(t *testing.T) {
 // A scancel that fails for the first of its ids, after it has ended the others.
 type strict struct{ calls int }
 
-func (s *strict) Run(_ context.Context, argv []string, _ []byte) (Result, error) {
+func (s *strict) Run(_ context.Context, argv []string, _ []byte) (command.Result, error) {
 	s.calls++
-	return Result{Code: 1, Err: []byte("scancel: error: Kill job error on job id " + argv[2] + ": Invalid job id specified\n")}, nil
+	return command.Result{Code: 1, Err: []byte("scancel: error: Kill job error on job id " + argv[2] + ": Invalid job id specified\n")}, nil
 }
 
 // TestCancelVersions: some versions are silent about ids that are gone, some

@@ -1,0 +1,58 @@
+package scheduler
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/muster-run/muster/internal/shell"
+)
+
+// Shebang is the first line of a script. A login shell has `module`, `conda` and
+// the like for the setup, and costs what the site's profile costs.
+func (r Request) Shebang() string {
+	if len(r.Job.Setup) > 0 {
+		return "#!/bin/bash -l\n"
+	}
+	return "#!/bin/bash\n"
+}
+
+// About are comments about a script's jobs, for the people who read it; name is
+// the scheduler's.
+func (r Request) About(name string) string {
+	what, where := "1 job", "Its command is in the file jobs beside this one"
+	if r.Count > 1 {
+		what, where = strconv.Itoa(r.Count)+" jobs", "Their commands are in the file jobs beside this one, one a line"
+	}
+	if len(r.Job.Setup) > 0 {
+		where += ", with the setup before it"
+	}
+	return fmt.Sprintf("# %s of phase.%s. %s.\n", what, r.Job.Phase, where) +
+		"# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before " + name + " is told.\n"
+}
+
+// Exec is the command of a script that runs one element.
+func (r Request) Exec() string {
+	batch := "-batch " + shell.Quote(r.Dir)
+	if len(r.Others) == 0 {
+		return fmt.Sprintf("exec %s %s\n", commandLine(r.Agent), batch)
+	}
+	var b strings.Builder
+	b.WriteString("case $(uname -m) in # nodes here differ: each takes the program for its processor\n")
+	for _, machine := range slices.Sorted(maps.Keys(r.Others)) {
+		fmt.Fprintf(&b, "%s) exec %s %s ;;\n", machine, commandLine(r.Others[machine]), batch)
+	}
+	fmt.Fprintf(&b, "*) exec %s %s ;;\nesac\n", commandLine(r.Agent), batch)
+	return b.String()
+}
+
+// commandLine quotes a command line for the shell.
+func commandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = shell.Quote(w)
+	}
+	return strings.Join(words, " ")
+}
