@@ -98,6 +98,18 @@ func jobsOf(list []*job) (out []scheduler.Jobs) {
 	return out
 }
 
+// waitingOf names jobs to a scheduler for a hold, a release or a change of those
+// that wait: whole arrays where it cannot do that to elements.
+func waitingOf(list []*job, can scheduler.Elements) []scheduler.Jobs {
+	out := jobsOf(list)
+	if !can.Apart {
+		for i := range out {
+			out[i].Indexes = nil
+		}
+	}
+	return out
+}
+
 // stage is how far a batch has come.
 func (b *batch) stage() offer.Stage {
 	switch {

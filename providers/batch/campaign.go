@@ -34,6 +34,7 @@ type campaign struct {
 	copies       *copies       // second submissions
 	leftovers    *leftovers    // ended jobs in the queue
 	poll         *poll         // what the queue says of jobs
+	withdrawals  *withdrawals  // of elements that the scheduler cannot hold
 	cancels      *cancels      // of jobs that have not ended
 }
 
@@ -57,13 +58,14 @@ func (c *campaign) begin() {
 	c.intake = &intake{c.jobs, c.reports}
 	c.limits = &limits{c.jobs, c.queue}
 	c.dependencies = &dependencies{jobs: c.jobs, queue: c.queue, reports: c.reports, untold: map[string]bool{}}
-	c.releases = &releases{c.name, c.jobs, c.holds, c.queue, c.dependencies, c.retries}
 	c.submitter = &submitter{jobs: c.jobs, queue: c.queue}
 	c.copies = &copies{c.jobs, c.queue}
 	c.leftovers = &leftovers{c.jobs, c.queue, c.reports}
 	c.cancels = &cancels{c.jobs, c.queue, c.reports, c.submitter, c.copies}
 	c.poll = &poll{jobs: c.jobs, queue: c.queue, accounting: c.accounting, reports: c.reports, launches: c.launches, endings: &endings{c.jobs, c.launches},
 		holds: c.holds, retries: c.retries, dependencies: c.dependencies}
+	c.withdrawals = &withdrawals{c.jobs, c.queue, c.reports, c.poll}
+	c.releases = &releases{c.name, c.jobs, c.holds, c.queue, c.dependencies, c.retries, c.withdrawals}
 }
 
 // locate finds the spool of the cluster that answers.

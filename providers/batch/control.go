@@ -95,7 +95,12 @@ func (s *Provider) hold(ctx context.Context, b *backend, hold bool, tokens []str
 	if err != nil {
 		return err
 	}
-	if jobs := jobsOf(list); len(jobs) > 0 {
+	if hold && len(tokens) > 0 {
+		if list, err = c.withdrawals.withdraw(ctx, list); err != nil {
+			return err
+		}
+	}
+	if jobs := waitingOf(list, c.queue.Elements()); len(jobs) > 0 {
 		change := c.queue.Release
 		if hold {
 			change = c.queue.Hold

@@ -104,6 +104,10 @@ func (ds *dependencies) redirect(ctx context.Context) error {
 		if d.last.Status != offer.Queued || !slices.ContainsFunc(d.after, func(t string) bool { return due[t] }) {
 			continue
 		}
+		if ds.together(d.batch) {
+			d.batch.wide = true // the next tellEach tells all of it
+			continue
+		}
 		after, ready := ds.dependency(d)
 		if !ready {
 			continue // another that it comes after has no id yet
@@ -183,6 +187,9 @@ func (ds *dependencies) tellEach(ctx context.Context, k *batch) error {
 	if !k.wide || k.id == "" {
 		return nil
 	}
+	if ds.together(k) {
+		return ds.tellAll(ctx, k)
+	}
 	by := map[string][]*job{}
 	told := map[string][]scheduler.Dependency{}
 	var order []string
@@ -207,6 +214,44 @@ func (ds *dependencies) tellEach(ctx context.Context, k *batch) error {
 			if err != nil && !scheduler.Gone(err) && !scheduler.Unchangeable(err) {
 				return err // it was not heard
 			}
+		}
+	}
+	k.wide = false
+	return errors.Join(k.dir.Note("narrowed", "each was told its own"), k.dir.Note("wide", ""))
+}
+
+// together reports whether a batch is an array whose elements have one dependency
+// for all.
+func (ds *dependencies) together(k *batch) bool { return k.Array && !ds.queue.Elements().Apart }
+
+// tellAll changes the dependencies of such an array as a whole. One that has begun,
+// or that the scheduler does not change, keeps those that it has: the start of each
+// element checks its own.
+func (ds *dependencies) tellAll(ctx context.Context, k *batch) error {
+	var list []*providers.Job
+	begun := false
+	for _, i := range k.Indexes {
+		j := k.jobs[i]
+		if j == nil {
+			continue
+		}
+		if begun = begun || j.ended || j.last.Status != offer.Queued; begun {
+			break
+		}
+		for _, t := range j.after {
+			if p := ds.jobs.open(t); p != nil && p.batch.id == "" {
+				return nil // a job that it comes after has no id yet
+			}
+		}
+		list = append(list, &providers.Job{After: j.after})
+	}
+	if !begun {
+		after := arrays.Depend(list, k.Indexes, ds.queue.Elements(), ds.jobs.ahead)
+		if p := ds.jobs.before(k); p != nil && p.id != "" {
+			after.Also(scheduler.Dependency{Kind: scheduler.AfterAny, ID: p.id})
+		}
+		if err := ds.queue.Change(ctx, scheduler.Whole(k.id), scheduler.Depend(after.Common)); err != nil && !scheduler.Heard(err) {
+			return err
 		}
 	}
 	k.wide = false

@@ -84,7 +84,7 @@ func (in *intake) begin(list []*providers.Job) error {
 // on, where one dependency between like elements says it all.
 func (in *intake) elements(k *batch, list []*providers.Job, most scheduler.Bounds) ([]node.Element, error) {
 	elements := make([]node.Element, len(list))
-	index := arrays.Depend(list, nil, in.jobs.notation.HasAfterLike(), in.jobs.ahead).Index
+	index := arrays.Depend(list, nil, in.jobs.notation.Elements(), in.jobs.ahead).Index
 	secrets := map[string][]byte{}
 	for i, j := range list {
 		elements[i] = node.Element{Index: i, Job: *j}

@@ -303,7 +303,7 @@ func (js *jobs) duplicate(j *job) string {
 }
 
 // split moves jobs of a batch into a part: an array of its own with the same
-// indexes.
+// indexes, or with consecutive ones where the scheduler has no others.
 func (js *jobs) split(k *batch, indexes []int) (*batch, error) {
 	elements, err := k.dir.Read()
 	if err != nil {
@@ -313,11 +313,19 @@ func (js *jobs) split(k *batch, indexes []int) (*batch, error) {
 		Made: k.Made, Indexes: slices.Clone(indexes), jobs: map[int]*job{}}
 	part.Name = js.partName(part.Of)
 	part.dir = node.Batch(js.path("batches", part.Name))
+	slices.Sort(part.Indexes)
+	renumber := !js.notation.Elements().Apart
+	if renumber {
+		part.Array = part.Array && len(indexes) > 1
+	}
 	var mine []node.Element
 	secrets := map[string][]byte{}
 	for _, e := range elements {
 		if !slices.Contains(part.Indexes, e.Index) {
 			continue
+		}
+		if renumber {
+			e.Index = len(mine)
 		}
 		mine = append(mine, e)
 		if text := k.dir.Secrets(e.Job.Token); text != nil {
@@ -328,13 +336,18 @@ func (js *jobs) split(k *batch, indexes []int) (*batch, error) {
 	if err := part.write(mine, secrets, k.dir.Bounds()); err != nil {
 		return nil, fmt.Errorf("divide batch %s: %w", k.Name, err)
 	}
-	for _, i := range part.Indexes {
-		if j := k.jobs[i]; j != nil {
-			part.jobs[i], j.batch = j, part
-			delete(k.jobs, i)
+	k.Indexes = slices.DeleteFunc(slices.Clone(k.Indexes), func(i int) bool { return slices.Contains(part.Indexes, i) })
+	for n, i := range part.Indexes {
+		j := k.jobs[i]
+		delete(k.jobs, i)
+		if renumber {
+			part.Indexes[n] = n
+		}
+		if j != nil {
+			j.batch, j.index = part, part.Indexes[n]
+			part.jobs[j.index] = j
 		}
 	}
-	k.Indexes = slices.DeleteFunc(slices.Clone(k.Indexes), func(i int) bool { return slices.Contains(part.Indexes, i) })
 	js.batches = slices.Insert(js.batches, slices.Index(js.batches, k), part)
 	return part, nil
 }

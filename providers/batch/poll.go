@@ -302,15 +302,20 @@ func (po *poll) returnToSpool(lost []*job) (list []offer.Observation, err error)
 		if err != nil {
 			return list, err
 		}
-		for _, i := range part.Indexes {
-			j := part.jobs[i]
-			po.found(j)
-			po.dependencies.untold[j.token] = true
-			o := j.last
-			o.Status, o.Handle, o.Expected = offer.Queued, "", time.Time{}
-			o.Reason = po.queue.Words().Name + " has lost it before it began; it is submitted again"
-			list = append(list, o)
-		}
+		list = append(list, po.onSpool(part, po.queue.Words().Name+" has lost it before it began; it is submitted again")...)
 	}
 	return list, nil
+}
+
+// onSpool reports that the jobs of a part are no longer with the scheduler, and why.
+func (po *poll) onSpool(part *batch, why string) (list []offer.Observation) {
+	for _, i := range part.Indexes {
+		j := part.jobs[i]
+		po.found(j)
+		po.dependencies.untold[j.token] = true
+		o := j.last
+		o.Status, o.Handle, o.Stage, o.Expected, o.Reason = offer.Queued, "", offer.Accepted, time.Time{}, why
+		list = append(list, o)
+	}
+	return list
 }

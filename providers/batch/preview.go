@@ -55,8 +55,11 @@ func Preview(t scheduler.Type, r providers.ScriptRequest) (providers.Script, err
 	out.Command, out.Staying, out.Leaving = to.Words().Submit, to.Command("script.sh", false), to.Command("script.sh", r.Ahead)
 	for _, e := range r.After {
 		d := scheduler.Dependency{Kind: scheduler.AfterOK, ID: "ID-OF-" + e.Phase}
-		if e.Each && to.HasAfterLike() {
+		switch can := to.Elements(); {
+		case e.Each && can.AfterLike:
 			d.Kind = scheduler.AfterLike
+		case e.Each && !can.Apart && r.Count > 1:
+			d.Kind = scheduler.AfterAny
 		}
 		q.Depend = append(q.Depend, d)
 	}

@@ -27,6 +27,7 @@ type releases struct {
 	queue        *queue
 	dependencies *dependencies
 	retries      *retries
+	withdrawals  *withdrawals
 }
 
 // releaseAll releases what is held until all is submitted, after the dependencies
@@ -94,7 +95,7 @@ func (rs *releases) unheld(list []*batch) []scheduler.Jobs {
 			}
 		}
 	}
-	return jobsOf(free)
+	return waitingOf(free, rs.queue.Elements())
 }
 
 // stillHeld reports whether jobs of batches are held that are not held by token.
@@ -196,7 +197,11 @@ func (rs *releases) holdByToken(ctx context.Context, batches []*batch) error {
 	if len(list) == 0 {
 		return nil
 	}
-	err := rs.queue.Hold(ctx, jobsOf(list))
+	list, err := rs.withdrawals.withdraw(ctx, list)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	err = rs.queue.Hold(ctx, jobsOf(list))
 	if scheduler.Gone(err) || scheduler.Unchangeable(err) {
 		return nil
 	}
@@ -226,7 +231,7 @@ func (rs *releases) retry(ctx context.Context) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := rs.queue.Release(ctx, jobsOf(list)); err != nil && !scheduler.Gone(err) {
+	if err := rs.queue.Release(ctx, waitingOf(list, rs.queue.Elements())); err != nil && !scheduler.Gone(err) {
 		return err
 	}
 	rs.queue.changed()
@@ -254,6 +259,6 @@ func (rs *releases) startNow(ctx context.Context, list []*job) {
 		return r == nil || r.State != scheduler.Waiting || !r.Start.After(now) || r.Start.After(now.Add(node.RoomWait))
 	})
 	if len(list) > 0 {
-		_ = rs.queue.Change(ctx, jobsOf(list), scheduler.StartIn(0))
+		_ = rs.queue.Change(ctx, waitingOf(list, rs.queue.Elements()), scheduler.StartIn(0))
 	}
 }

@@ -217,6 +217,10 @@ func (s *submission) submit(ctx context.Context, k *batch) (*batch, error) {
 // send submits one batch for which there is room. If the scheduler refuses it for
 // a limit, send submits as many of its jobs as the scheduler takes.
 func (s *submission) send(ctx context.Context, k *batch, list []*providers.Job, hold bool) (*batch, error) {
+	k, err := s.consecutive(k)
+	if err != nil {
+		return k, err
+	}
 	e := s.submitter.edges(k, list)
 	text, err := s.text(k, list, e)
 	if err != nil {
@@ -232,6 +236,16 @@ func (s *submission) send(ctx context.Context, k *batch, list []*providers.Job, 
 		return k, err
 	}
 	return s.send(ctx, part, list[:most], hold)
+}
+
+// consecutive is a batch as an array that the scheduler can have, or the part of it
+// with all of its jobs.
+func (s *submission) consecutive(k *batch) (*batch, error) {
+	n := len(k.Indexes)
+	if s.queue.Elements().Apart || !k.Array || n > 1 && k.Indexes[n-1] == n-1 {
+		return k, nil
+	}
+	return s.jobs.split(k, k.Indexes)
 }
 
 // text is the script of a batch.

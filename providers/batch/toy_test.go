@@ -22,8 +22,10 @@ import (
 
 // A toy is a batch scheduler in memory, the least that package batch can work with.
 // Where Slurm and PBS differ it is as PBS: ids bear the server's name and an index
-// in brackets, elements cannot come after their like, labels cannot be changed, no
-// job can put itself back, and accounting is what the queue remembers.
+// in brackets, elements cannot come after their like nor be waited for, held,
+// released or changed, arrays have consecutive indexes and two jobs at least, labels
+// cannot be changed, no job can put itself back, and accounting is what the queue
+// remembers.
 type toy struct {
 	install string // folder for the nodes' program
 	mu      sync.Mutex
@@ -84,7 +86,7 @@ func (toyNotation) Place(id string) (scheduler.Place, bool) {
 }
 
 func (n toyNotation) Output(_ string, at scheduler.Place) string { return n.ID(at) + ".OU" }
-func (toyNotation) HasAfterLike() bool                           { return false }
+func (toyNotation) Elements() (none scheduler.Elements)          { return none }
 func (toyNotation) Words() scheduler.Words {
 	return scheduler.Words{Name: "Toy", Pool: "queue", Server: "toyd", Submit: "toysub", Release: "toyrls"}
 }
@@ -105,7 +107,7 @@ func (toyNode) CancelWaiting(context.Context, string, []scheduler.Jobs) error { 
 func (y *toy) ID(p scheduler.Place) string                                    { return toyNotation{}.ID(p) }
 func (y *toy) Place(id string) (scheduler.Place, bool)                        { return toyNotation{}.Place(id) }
 func (y *toy) Output(name string, at scheduler.Place) string                  { return toyNotation{}.Output(name, at) }
-func (y *toy) HasAfterLike() bool                                             { return false }
+func (y *toy) Elements() (none scheduler.Elements)                            { return none }
 func (y *toy) Words() scheduler.Words                                         { return toyNotation{}.Words() }
 func (y *toy) Runs() (string, time.Time)                                      { return "", time.Time{} }
 func (y *toy) Takes(context.Context, string, []int) bool                      { return false }
@@ -181,6 +183,9 @@ func (y *toy) Submit(_ context.Context, script string, held bool) (id string, un
 	if err := json.Unmarshal([]byte(line), &h); err != nil {
 		return "", false, providers.Errorf(providers.Invalid, "%v", err)
 	}
+	if err := elementless(h); err != nil {
+		return "", false, err
+	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.last++
@@ -201,6 +206,26 @@ func (y *toy) Submit(_ context.Context, script string, held bool) (id string, un
 	}
 	y.turn()
 	return id, false, nil
+}
+
+// elementless refuses what needs single elements.
+func elementless(h toyHead) error {
+	for n, i := range h.Indexes {
+		if len(h.Indexes) < 2 || i != n {
+			return providers.Errorf(providers.Internal, "toysub: illegal array %v", h.Indexes)
+		}
+	}
+	return together(h.After)
+}
+
+// together refuses dependencies on single elements.
+func together(after []scheduler.Dependency) error {
+	for _, d := range after {
+		if d.Indexes != nil || d.Kind == scheduler.AfterLike {
+			return providers.Errorf(providers.Internal, "toysub: illegal dependency %v", d)
+		}
+	}
+	return nil
 }
 
 // turn starts what may start, for a caller that holds mu.
@@ -384,6 +409,11 @@ func (y *toy) cancel(list []scheduler.Jobs, which func(*toyJob) bool) error {
 
 // change changes those of some jobs that wait; that there is none is refused.
 func (y *toy) change(list []scheduler.Jobs, to func(*toyJob)) error {
+	for _, s := range list {
+		if s.Indexes != nil {
+			return providers.Errorf(providers.Internal, "toy: invalid request %v", s)
+		}
+	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	found, gone := false, true
@@ -412,6 +442,9 @@ func (y *toy) Release(_ context.Context, list []scheduler.Jobs) error {
 func (y *toy) Change(_ context.Context, list []scheduler.Jobs, to scheduler.Change) error {
 	switch to := to.(type) {
 	case scheduler.Depend:
+		if err := together(to); err != nil {
+			return err
+		}
 		return y.change(list, func(j *toyJob) { j.after = to })
 	case scheduler.Throttle:
 		return y.change(list, func(j *toyJob) { j.most = int(to) })

@@ -36,10 +36,11 @@ type Edges struct {
 type Preds map[Ahead][]int
 
 // Depend works out a group's dependencies: AfterOK on all or some elements of an
-// array, AfterLike between like elements if the scheduler has that (like). open
+// array, AfterLike between like elements if the scheduler has that. Where it
+// has no dependencies on some elements, all wait until the array has ended. open
 // returns the element of a token that has not completed; own are the jobs'
 // indexes, nil while they can still be chosen.
-func Depend(jobs []*providers.Job, own []int, like bool, open func(token string) (Element, bool)) Edges {
+func Depend(jobs []*providers.Job, own []int, can scheduler.Elements, open func(token string) (Element, bool)) Edges {
 	all := make([]Preds, len(jobs))
 	over := map[Ahead]bool{}
 	for i, j := range jobs {
@@ -58,11 +59,13 @@ func Depend(jobs []*providers.Job, own []int, like bool, open func(token string)
 	var rest []Ahead
 	for _, b := range slices.SortedFunc(maps.Keys(over), func(a, b Ahead) int { return cmp.Or(a.Seq-b.Seq, strings.Compare(a.Name, b.Name)) }) {
 		switch {
+		case !can.Apart && !(sameOf(all, b) && wholly(b, all[0][b])):
+			e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterAny, ID: b.ID})
 		case sameOf(all, b):
 			e.Common = append(e.Common, Afterok(b, all[0][b]))
-		case like && own != nil && b.Array && followed(all, b, own):
+		case can.AfterLike && own != nil && b.Array && followed(all, b, own):
 			e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterLike, ID: b.ID})
-		case like && own == nil && e.Index == nil && b.Array && matches(all, b):
+		case can.AfterLike && own == nil && e.Index == nil && b.Array && matches(all, b):
 			for i := range jobs {
 				e.Index = append(e.Index, all[i][b][0])
 			}
@@ -142,10 +145,13 @@ func followed(all []Preds, b Ahead, index []int) bool {
 	return true
 }
 
+// wholly reports whether elements are all of a batch.
+func wholly(b Ahead, indexes []int) bool { return !b.Array || len(indexes) == b.Jobs }
+
 // Afterok names the elements of a batch, or all of it in one.
 func Afterok(b Ahead, indexes []int) scheduler.Dependency {
 	d := scheduler.Dependency{Kind: scheduler.AfterOK, ID: b.ID}
-	if b.Array && len(indexes) != b.Jobs {
+	if !wholly(b, indexes) {
 		d.Indexes = indexes
 	}
 	return d

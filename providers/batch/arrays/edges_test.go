@@ -37,17 +37,24 @@ func TestDepend(t *testing.T) {
 		index  []int
 		each   []string
 		unlike bool // the scheduler has no AfterLike
+		whole  bool // nor dependencies on elements
 	}{
-		"nothing left":           {[][]string{{"done"}, {"done"}}, nil, "[]", nil, nil, false},
-		"all after all":          {[][]string{{"a2", "a0", "a1"}, {"a0", "a1", "a2"}}, nil, "[afterok:10]", nil, nil, false},
-		"all after some":         {[][]string{{"a2", "a0"}, {"a0", "a2"}}, nil, "[afterok:10_0:10_2]", nil, nil, false},
-		"like after like":        {[][]string{{"a2"}, {"a0"}}, nil, "[aftercorr:10]", []int{2, 0}, nil, false},
-		"like after like, given": {[][]string{{"a2"}, {"a0"}}, []int{2, 0}, "[aftercorr:10]", nil, nil, false},
-		"other indexes, given":   {[][]string{{"a2"}, {"a0"}}, []int{0, 1}, "[afterok:10]", nil, []string{"afterok:10_2", "afterok:10_0"}, false},
-		"two after one":          {[][]string{{"a0"}, {"a0"}, {"a1"}}, nil, "[afterok:10]", nil, []string{"afterok:10_0", "afterok:10_0", "afterok:10_1"}, false},
-		"and one for all":        {[][]string{{"a1", "s"}, {"a0", "s"}}, nil, "[aftercorr:10 afterok:11]", []int{1, 0}, nil, false},
-		"one for some":           {[][]string{{"a1", "s"}, {"a0"}}, nil, "[aftercorr:10 afterok:11]", []int{1, 0}, []string{"afterok:10_1,afterok:11", "afterok:10_0"}, false},
-		"like after like, where there is no term for it": {[][]string{{"a2"}, {"a0"}}, nil, "[afterok:10]", nil, []string{"afterok:10_2", "afterok:10_0"}, true},
+		"nothing left":           {[][]string{{"done"}, {"done"}}, nil, "[]", nil, nil, false, false},
+		"all after all":          {[][]string{{"a2", "a0", "a1"}, {"a0", "a1", "a2"}}, nil, "[afterok:10]", nil, nil, false, false},
+		"all after some":         {[][]string{{"a2", "a0"}, {"a0", "a2"}}, nil, "[afterok:10_0:10_2]", nil, nil, false, false},
+		"like after like":        {[][]string{{"a2"}, {"a0"}}, nil, "[aftercorr:10]", []int{2, 0}, nil, false, false},
+		"like after like, given": {[][]string{{"a2"}, {"a0"}}, []int{2, 0}, "[aftercorr:10]", nil, nil, false, false},
+		"other indexes, given":   {[][]string{{"a2"}, {"a0"}}, []int{0, 1}, "[afterok:10]", nil, []string{"afterok:10_2", "afterok:10_0"}, false, false},
+		"two after one":          {[][]string{{"a0"}, {"a0"}, {"a1"}}, nil, "[afterok:10]", nil, []string{"afterok:10_0", "afterok:10_0", "afterok:10_1"}, false, false},
+		"and one for all":        {[][]string{{"a1", "s"}, {"a0", "s"}}, nil, "[aftercorr:10 afterok:11]", []int{1, 0}, nil, false, false},
+		"one for some":           {[][]string{{"a1", "s"}, {"a0"}}, nil, "[aftercorr:10 afterok:11]", []int{1, 0}, []string{"afterok:10_1,afterok:11", "afterok:10_0"}, false, false},
+		"like after like, where there is no term for it": {[][]string{{"a2"}, {"a0"}}, nil, "[afterok:10]", nil, []string{"afterok:10_2", "afterok:10_0"}, true, false},
+		"all after all, of whole arrays":                 {[][]string{{"a2", "a0", "a1"}, {"a0", "a1", "a2"}}, nil, "[afterok:10]", nil, nil, true, true},
+		"all after some, of whole arrays":                {[][]string{{"a2", "a0"}, {"a0", "a2"}}, nil, "[afterany:10]", nil, nil, true, true},
+		"like after like, of whole arrays":               {[][]string{{"a2"}, {"a0"}}, nil, "[afterany:10]", nil, nil, true, true},
+		"one for some, which all then await":             {[][]string{{"a1", "s"}, {"a0"}}, nil, "[afterany:10 afterany:11]", nil, nil, true, true},
+		"one after one, which is no array":               {[][]string{{"s"}}, nil, "[afterok:11]", nil, nil, true, true},
+		"one after an element of whole array":            {[][]string{{"a1"}}, nil, "[afterany:10]", nil, nil, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +62,7 @@ func TestDepend(t *testing.T) {
 			for _, after := range tt.after {
 				jobs = append(jobs, &providers.Job{After: after})
 			}
-			e := Depend(jobs, tt.own, !tt.unlike, open)
+			e := Depend(jobs, tt.own, scheduler.Elements{AfterLike: !tt.unlike, Apart: !tt.whole}, open)
 			var common, each []string
 			for _, d := range e.Common {
 				common = append(common, scheduler.Terms(plain{}, []scheduler.Dependency{d}))

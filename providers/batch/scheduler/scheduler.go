@@ -89,11 +89,24 @@ type Notation interface {
 	// Output is the name of the file, in the folder out of the spool, with the
 	// script's own output. Site.Script says so to the scheduler.
 	Output(name string, at Place) string
-	// HasAfterLike reports whether there are dependencies of kind AfterLike;
-	// without them muster changes the dependencies of each element.
-	HasAfterLike() bool
+	// Elements is what it can do with single elements of an array.
+	Elements() Elements
 	// Words are the names that messages use.
 	Words() Words
+}
+
+// Elements is what a scheduler can do with single elements of an array, beside
+// ending them. Package batch asks for nothing else.
+type Elements struct {
+	// AfterLike says that there are dependencies of kind AfterLike. Without them
+	// muster changes the dependencies of each element.
+	AfterLike bool
+	// Apart says that jobs may depend on some elements, that some can be held,
+	// released and changed, and that an array may have any indexes. Without it an
+	// array has consecutive indexes from 0, at least two, and is held, released,
+	// changed and waited for as a whole: each element's start checks its own
+	// dependencies.
+	Apart bool
 }
 
 // Words are the names of a scheduler's parts in messages.

@@ -127,8 +127,10 @@ func (n Notation) Output(name string, at scheduler.Place) string {
 	return name + "-" + n.ID(at) + ".out"
 }
 
-// HasAfterLike: Slurm's aftercorr.
-func (Notation) HasAfterLike() bool { return true }
+// Elements: an array's share one record until one of them is named.
+func (Notation) Elements() scheduler.Elements {
+	return scheduler.Elements{AfterLike: true, Apart: true}
+}
 
 // Words are Slurm's names.
 func (Notation) Words() scheduler.Words {
