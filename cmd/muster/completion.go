@@ -45,6 +45,8 @@ func (a *app) optionValues(option, begun string) []string {
 		return page.Statuses
 	case "backend":
 		return []string{"local", "ssh"}
+	case "for":
+		return page.Goals
 	case "lockfile":
 		return []string{"readonly"}
 	}

@@ -19,6 +19,8 @@ type looker struct {
 	seen page.Seen
 	next time.Time
 	once bool // one look: it may read files, too
+	// every is how long an answer is good for.
+	every time.Duration
 }
 
 func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) page.Seen {
@@ -31,7 +33,7 @@ func (l *looker) look(ctx context.Context, c *lang.Campaign, st *state.State) pa
 	l.work.simulated = rehearse.WorldOf(c, st, l.a.now()) // as the state has it by now
 	r := refresh.Observe(ctx, refresh.Input{Campaign: c, State: st, Provider: l.work.provider(ctx), Now: l.a.now(), Refresh: true, Copies: l.once, Cache: l.a.cacheDir(),
 		Waiting: l.a.waiting, Reads: l.a.guard.Reads})
-	l.seen, l.next = page.Seen{Jobs: r.Observed.Jobs, Unreachable: r.Observed.Unreachable, Findings: r.Observed.Findings}, time.Now().Add(lookEvery)
+	l.seen, l.next = page.Seen{Jobs: r.Observed.Jobs, Unreachable: r.Observed.Unreachable, Findings: r.Observed.Findings}, time.Now().Add(l.every)
 	return l.seen
 }
 

@@ -42,7 +42,7 @@ const (
 )
 
 func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []string) error {
-	l := looker{a: a, once: !o.watch}
+	l := looker{a: a, once: !o.watch, every: lookEvery}
 	defer l.close()
 	for {
 		view, gone, err := a.statusView(ctx, v, o, args, &l)

@@ -15,6 +15,7 @@ const (
 	Held        Exit = 3
 	Budget      Exit = 4
 	Locked      Exit = 5
+	TimedOut    Exit = 124 // as timeout(1)
 	Interrupted Exit = 130
 )
 
@@ -26,6 +27,7 @@ var means = map[Exit]string{
 	Held:        "ended with held, failed or blocked jobs, or with work under a hold",
 	Budget:      "the plan exceeds a budget or a deadline (plan), or one stopped the run (apply)",
 	Locked:      "the state is locked by another muster",
+	TimedOut:    "the time of -timeout is over (wait)",
 	Interrupted: "interrupted; jobs are still running",
 }
 

@@ -26,7 +26,7 @@ func (t *Table) Reference() map[string][]byte {
 		pages[file] = page.Bytes()
 	}
 	index.WriteString("\n## Exit codes\n\n| code | means |\n|---|---|\n")
-	for _, code := range []Exit{Done, Failed, Changes, Held, Budget, Locked, Interrupted} {
+	for _, code := range []Exit{Done, Failed, Changes, Held, Budget, Locked, TimedOut, Interrupted} {
 		fmt.Fprintf(&index, "| %d | %s |\n", code, means[code])
 	}
 	pages["README.md"] = index.Bytes()

@@ -15,11 +15,17 @@ import (
 // there is to say.
 var cadence = []time.Duration{2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute}
 
-// lines prints one line a phase that has moved since the last time.
+// silence is how long nothing is printed while nothing changes. The engine reports at
+// least every minute, so that a log has a line every ten minutes.
+const silence = 9 * time.Minute
+
+// lines prints one line a phase that has moved since the last time, and of each open
+// phase after a silence.
 type lines struct {
 	w     io.Writer
 	style term.Style
 	next  time.Time
+	last  time.Time // of a line
 	step  int
 	said  map[string]string // by phase
 	paces paces
@@ -32,27 +38,31 @@ func (l *lines) Close() {}
 func (l *lines) Show(p progress.Snapshot) {
 	l.paces.see(p)
 	if p.Note != "" {
-		l.print(noteText(p))
+		l.print(p.At, noteText(p))
 	}
-	if p.Note != "" && p.Note == p.Waits || p.At.Before(l.next) && !p.Final {
+	silent := !l.last.IsZero() && p.At.Sub(l.last) >= silence
+	if p.Note != "" && p.Note == p.Waits || p.At.Before(l.next) && !p.Final && !silent {
 		return
 	}
 	for _, ph := range p.Phases {
 		text := phaseText(ph, l.paces[ph.Phase].text(ph, p))
-		if text == l.said[ph.Phase] || idle(ph) && !p.Final || ph.Before == ph.Total {
+		if text == l.said[ph.Phase] && !(silent && ph.Done < ph.Total) || idle(ph) && !p.Final || ph.Before == ph.Total {
 			continue
 		}
 		l.said[ph.Phase] = text
-		l.print(text)
+		l.print(p.At, text)
 	}
 	if p.Waits != "" {
-		l.print("waiting: " + p.Waits)
+		l.print(p.At, "waiting: "+p.Waits)
 	}
 	l.next = p.At.Add(cadence[l.step])
 	l.step = min(l.step+1, len(cadence)-1)
 }
 
-func (l *lines) print(s string) { fmt.Fprintln(l.w, l.style.Text(term.CleanLine(s))) }
+func (l *lines) print(at time.Time, s string) {
+	l.last = at
+	fmt.Fprintln(l.w, l.style.Text(term.CleanLine(s)))
+}
 
 // idle reports whether a phase has not begun, so that it is not news.
 func idle(p progress.Phase) bool {

@@ -11,6 +11,7 @@ import (
 const (
 	every      = 100 * time.Millisecond // between two reports
 	slowNotice = 400 * time.Millisecond // after this a wait is announced
+	seldom     = time.Minute            // a report although nothing changed: silence looks like death
 )
 
 // A Run is what a Reporter reports on.
@@ -76,12 +77,15 @@ func (t *Reporter) Tick() {
 	t.Show(t.shown)
 }
 
-// Next is when a tick that came too early is made up for.
+// Next is when the next report is due: of a tick that came too early, or of nothing new.
 func (t *Reporter) Next() time.Time {
-	if !t.late {
+	switch {
+	case t.late:
+		return t.last.Add(every)
+	case t.Show == nil || t.last.IsZero() || clock.IsVirtual(t.Time):
 		return time.Time{}
 	}
-	return t.last.Add(every)
+	return t.last.Add(seldom)
 }
 
 // Note reports a line worth printing.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -37,6 +38,27 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	tell.Note("phase.a", "phase.a comes after phase.a", false)
 	if shown[1].Note != "phase.a comes after phase.a" {
 		t.Errorf("the address is cut out of %q", shown[1].Note)
+	}
+}
+
+// TestNext: a run in which nothing happens is reported every minute by the machine's
+// clock; virtual time does not stop for that.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	r := Reporter{Show: func(Snapshot) {}, Time: clock.Wall, Run: &reported{}}
+	if at := r.Next(); !at.IsZero() {
+		t.Errorf("before the first report: %s", at)
+	}
+	r.Tick()
+	if d := r.Next().Sub(r.last); d != time.Minute {
+		t.Errorf("the next report is due after %s", d)
+	}
+	r.Tick()
+	if d := r.Next().Sub(r.last); d != every {
+		t.Errorf("after a tick that came too early: %s", d)
+	}
+	if at := (&Reporter{Time: clock.Wall, Run: &reported{}, last: r.last}).Next(); !at.IsZero() {
+		t.Error("a report is due to nobody")
 	}
 }
 
@@ -73,7 +95,7 @@ func TestTicksThatComeTooEarlyAreMadeUpFor(t *testing.T) {
 	n := 0
 	tell := Reporter{Show: func(Snapshot) { n++ }, Time: clock.Wall, Run: &reported{}}
 	tell.Tick()
-	if n != 1 || !tell.Next().IsZero() {
+	if n != 1 || !tell.Next().Equal(tell.last.Add(seldom)) {
 		t.Errorf("%d reports, next at %s", n, tell.Next())
 	}
 	tell.last = tell.Time.Now().Add(every) // however slow the machine
