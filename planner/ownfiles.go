@@ -66,6 +66,9 @@ func lastThatRan(attempts []state.Attempt) *state.Attempt {
 
 // ran reports whether the command of an attempt may have begun.
 func ran(a *state.Attempt) bool {
+	if a.NotRun || a.Class == failure.NotItsOwn { // its start may have been seen, but not of its command
+		return false
+	}
 	switch a.Class {
 	case failure.NodeFailure, failure.Preempted, failure.Killed, failure.Transport: // its start may not have been seen
 		return true

@@ -285,6 +285,7 @@ func (a *Attempt) merge(b Attempt) {
 	} {
 		or(t.to, *t.from)
 	}
+	a.NotRun = a.NotRun || b.NotRun
 	if len(b.GPUs) > 0 {
 		a.GPUs = b.GPUs
 	}

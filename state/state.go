@@ -158,20 +158,22 @@ type Attempt struct {
 	Ceiling Amounts `json:"ceiling,omitempty"`
 	// Rates are what it is charged by, and for what, as asked when it was launched, whatever
 	// its place or its phase asks later; nil = it was not recorded, or nothing is charged.
-	Rates    map[string]string `json:"rates,omitempty"`
-	Intent   time.Time         `json:"intent,omitzero"`
-	Queued   time.Time         `json:"queued,omitzero"`
-	Started  time.Time         `json:"started,omitzero"`
-	Ended    time.Time         `json:"ended,omitzero"`
-	Node     string            `json:"node,omitempty"`
-	GPUs     []string          `json:"gpus,omitempty"`
-	Exit     *int              `json:"exit,omitempty"`
-	Signal   string            `json:"signal,omitempty"`
-	Class    string            `json:"class,omitempty"`
-	Tail     []string          `json:"tail,omitempty"`
-	Usage    *Usage            `json:"usage,omitempty"`
-	Expected time.Time         `json:"expected,omitzero"` // start the backend expects
-	Why      string            `json:"why,omitempty"`     // why it waits, or why placed here
+	Rates   map[string]string `json:"rates,omitempty"`
+	Intent  time.Time         `json:"intent,omitzero"`
+	Queued  time.Time         `json:"queued,omitzero"`
+	Started time.Time         `json:"started,omitzero"`
+	// NotRun says that its command never began, so that it wrote nothing.
+	NotRun   bool      `json:"not_run,omitempty"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Node     string    `json:"node,omitempty"`
+	GPUs     []string  `json:"gpus,omitempty"`
+	Exit     *int      `json:"exit,omitempty"`
+	Signal   string    `json:"signal,omitempty"`
+	Class    string    `json:"class,omitempty"`
+	Tail     []string  `json:"tail,omitempty"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Expected time.Time `json:"expected,omitzero"` // start the backend expects
+	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
 	// Adopter is who had files adopted that muster did not make: no job ran, and Ended
 	// is when they were adopted.
 	Adopter string `json:"adopter,omitempty"`

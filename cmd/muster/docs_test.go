@@ -305,6 +305,7 @@ var (
 	decimals = regexp.MustCompile(`<?\b\d+\.\d+|–`)
 	measured = regexp.MustCompile(`#MiB|too short to measure|not measured`) // what a job used; a busy machine takes long enough, or too long, to measure it
 	rules    = regexp.MustCompile(`-{3,}`)
+	slots    = regexp.MustCompile(`\d+ of \d+ slots free`) // as many as the machine has cores
 	blanks   = regexp.MustCompile(`\s+`)
 	bases    = regexp.MustCompile(`: (mean of|fitted as .* from) (\d+ runs).*`) // of runs that differ by little, either
 )
@@ -320,6 +321,7 @@ func normal(line string) string {
 	line = measured.ReplaceAllString(line, "#")
 	line = decimals.ReplaceAllString(line, "#")
 	line = rules.ReplaceAllString(line, "---")
+	line = slots.ReplaceAllString(line, "# slots free")
 	return strings.TrimSpace(blanks.ReplaceAllString(line, " "))
 }
 

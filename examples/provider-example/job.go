@@ -164,7 +164,7 @@ func (b *backend) start(j *job) error {
 	var foreign *guard.Foreign
 	if errors.As(err, &foreign) {
 		o := j.seen
-		o.Status, o.Class, o.Reason, o.Ended = offer.Failed, failure.NotItsOwn, foreign.Error(), time.Now()
+		o.Status, o.Class, o.Reason, o.Ended, o.NotRun = offer.Failed, failure.NotItsOwn, foreign.Error(), time.Now(), true
 		return b.record(j, o)
 	}
 	if err = errors.Join(err, makeParents(j.spec)); err != nil {

@@ -86,7 +86,7 @@ func (r *reports) tellNow(list ...offer.Observation) error {
 // requeued the job, its retry policy refused another launch, and the end of the
 // launch before is already reported.
 func notRun(o *offer.Observation) {
-	o.Started, o.Usage = time.Time{}, nil
+	o.Started, o.NotRun, o.Usage = time.Time{}, true, nil
 	o.Exit, o.Signal, o.Node, o.GPUs = nil, "", "", nil
 }
 

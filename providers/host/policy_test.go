@@ -277,7 +277,7 @@ func TestForeignFile(t *testing.T) {
 	other.Phase, other.Breaker, other.Guard = "p", providers.Breaker{SameError: 3}, &offer.Guard{}
 	w.submit(append(jobs, other)...)
 	for _, o := range w.wait(jobs...) {
-		if o.Status != offer.Failed || o.Class != failure.NotItsOwn || !o.Started.IsZero() || o.Attempt != 1 {
+		if o.Status != offer.Failed || o.Class != failure.NotItsOwn || !o.NotRun || o.Attempt != 1 {
 			t.Errorf("%+v", o)
 		}
 	}
@@ -286,6 +286,23 @@ func TestForeignFile(t *testing.T) {
 	}
 	if got := w.read("out"); got != "mine" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A launch whose command did not begin made no file: what is there before the next one is
+// still somebody else's.
+func TestForeignFileAfterNoRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	os.WriteFile(w.path("out"), []byte("mine"), 0o644)
+	j := w.job("echo new > out", "out")
+	j.Guard, j.Retry = &offer.Guard{}, providers.Retry{On: []string{failure.MissingFile}, Max: 3, Delay: time.Second}
+	j.Require = []providers.Require{{Path: "needed"}}
+	w.submit(j)
+	w.until("the end of the first launch", func() bool { return w.seen[j.Token].Status == offer.Waiting })
+	os.WriteFile(w.path("needed"), nil, 0o644)
+	if o := w.wait(j)[0]; o.Class != failure.NotItsOwn || o.Attempt != 2 || w.read("out") != "mine" {
+		t.Errorf("%+v: %q", o, w.read("out"))
 	}
 }
 

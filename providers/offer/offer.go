@@ -227,6 +227,7 @@ type Observation struct {
 	Class    string // failure class, "" if none
 	Started  time.Time
 	Ended    time.Time
+	NotRun   bool `json:",omitempty"` // over, and its command never began: it wrote nothing
 	Pool     string
 	Node     string
 	GPUs     []string // indexes or UUIDs in use

@@ -131,8 +131,8 @@ func (s *site) wantRefused(o offer.Observation, j providers.Job) {
 	if o.Class != failure.NotItsOwn || o.Reason == "" {
 		s.Errorf("class is %q and reason %q, want %s and the file", o.Class, o.Reason, failure.NotItsOwn)
 	}
-	if n := s.ran(j); n != 0 {
-		s.Errorf("it ran %d times", n)
+	if n := s.ran(j); n != 0 || !o.NotRun {
+		s.Errorf("it ran %d times, and its end says NotRun: %v", n, o.NotRun)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 27 && fields[state.Attempt]() == 30 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 27 && fields[state.Attempt]() == 31 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -79,6 +79,9 @@ func (w *text) attempt(a *state.Attempt) {
 	w.at(`,"intent":`, a.Intent)
 	w.at(`,"queued":`, a.Queued)
 	w.at(`,"started":`, a.Started)
+	if a.NotRun {
+		w.lit(`,"not_run":true`)
+	}
 	w.at(`,"ended":`, a.Ended)
 	w.field(`,"node":`, a.Node)
 	w.list(`,"gpus":`, a.GPUs)

@@ -110,6 +110,8 @@ func (p *scan) attempt(a *state.Attempt) {
 			a.Queued = p.time()
 		case "started":
 			a.Started = p.time()
+		case "not_run":
+			a.NotRun = p.boolean()
 		case "ended":
 			a.Ended = p.time()
 		default:

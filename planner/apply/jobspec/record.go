@@ -13,14 +13,14 @@ import (
 // Attempt is an observation as the state keeps it.
 func Attempt(backend, token string, o *offer.Observation, n int) state.Attempt {
 	a := state.Attempt{
-		N: n, Token: token, Backend: backend, Pool: o.Pool, Handle: o.Handle, Started: o.Started, Ended: o.Ended,
+		N: n, Token: token, Backend: backend, Pool: o.Pool, Handle: o.Handle, Started: o.Started, NotRun: o.NotRun, Ended: o.Ended,
 		Node: o.Node, GPUs: o.GPUs, Exit: o.Exit, Signal: o.Signal, Class: o.Class, Tail: o.Tail, Expected: o.Expected,
 	}
 	switch o.Status {
 	case offer.Completed:
 		a.Tail = nil // the log keeps it
 	case offer.Failed, offer.Waiting, offer.Cancelled:
-		if !o.Started.IsZero() {
+		if !o.Started.IsZero() && !o.NotRun {
 			a.Left = leftOf(o)
 		}
 	}

@@ -33,7 +33,7 @@ func (s *start) refusal() string {
 func (s *start) refuse(why string) error {
 	e := End{Begin: s.begin, Final: true, Refused: why}
 	e.Seen = s.seen(offer.Cancelled)
-	e.Seen.Reason, e.Seen.Started = why, time.Time{}
+	e.Seen.Reason, e.Seen.Started, e.Seen.NotRun = why, time.Time{}, true
 	return errors.Join(s.record(e), s.endFollowers(e))
 }
 

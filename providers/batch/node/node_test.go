@@ -362,7 +362,7 @@ func TestForeignFile(t *testing.T) {
 	j := w.job("echo '{}' > out", "out")
 	j.Guard = &offer.Guard{}
 	code, e := w.run(j, allocation{job: "1", node: "n1"})
-	if got, _ := os.ReadFile(path); code == 0 || e.Seen.Class != failure.NotItsOwn || !e.Seen.Started.IsZero() || string(got) != "mine" {
+	if got, _ := os.ReadFile(path); code == 0 || e.Seen.Class != failure.NotItsOwn || !e.Seen.NotRun || string(got) != "mine" {
 		t.Errorf("code %d, %+v, the file holds %q", code, e.Seen, got)
 	}
 	j = w.job("echo x >> again; exit 1", "again")

@@ -32,7 +32,7 @@ func (c *command) notStarted(err error) (End, failure.Verdict) {
 	e := End{Begin: c.begin, Final: true}
 	e.Seen = c.observed(offer.Failed)
 	e.Seen.Class, e.Seen.Reason, e.Seen.Tail = attempt.StartClass(err), err.Error(), []string{err.Error()}
-	e.Seen.Started = time.Time{} // no command ran, and it left nothing
+	e.Seen.NotRun = true
 	if e.Seen.Class == failure.NotItsOwn {
 		e.Seen.Tail = nil // it has a reason, and no log
 	}

@@ -60,7 +60,7 @@ func (as *attempts) notStarted(s *start) {
 		class = failure.Walltime // its inputs took that long to read
 	}
 	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
-	c.obs.Started = time.Time{}     // no command ran, and it left nothing
+	c.obs.NotRun = true
 	if class != failure.NotItsOwn { // which has a reason, and no log
 		c.obs.Tail = []string{s.err.Error()}
 	}
@@ -278,7 +278,11 @@ func (as *attempts) retries(j *job, c *check, obs *offer.Observation) bool {
 func (as *attempts) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
 	j.Restart++
-	j.Leaves = j.Obs.Outputs
+	if j.Obs.NotRun {
+		j.NotRun++
+	} else {
+		j.Leaves = j.Obs.Outputs
+	}
 	j.Due = monotonic.DueIn(j.spec.Retry.Delay, monotonic.Now())
 	as.closeBase(j)
 	as.step(j, true)

@@ -121,8 +121,9 @@ type jobState struct {
 	Shape         *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
 	Avoid         []string           `json:"avoid,omitempty"` // GPUs that failed it
 	Held          bool               `json:"held,omitempty"`
-	Alike         *breaker.Row       `json:"alike,omitempty"` // failures that it was started again after
-	Leaves        []offer.Output     `json:"left,omitempty"`  // of the launch before
+	Alike         *breaker.Row       `json:"alike,omitempty"`  // failures that it was started again after
+	Leaves        []offer.Output     `json:"left,omitempty"`   // of the last launch whose command ran
+	NotRun        int                `json:"notrun,omitempty"` // launches before this one whose command did not begin
 	Obs           *offer.Observation `json:"o,omitempty"`
 	monotonic.Due                    // not to be started before
 }

@@ -51,7 +51,8 @@ type start struct {
 	locks   []*os.File
 	base    string          // key of the baseline
 	marks   verify.Baseline // nil: to be taken
-	left    []offer.Output  // by the launch before this one, under the token
+	left    []offer.Output  // by the last launch that ran under the token
+	first   bool            // no launch ran under the token
 	script  string
 
 	obs     offer.Observation
@@ -76,7 +77,7 @@ func (st *starts) newStart(j *job) *start {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	j.start = s
 	s.marks = st.bases.get(s.base)
-	s.left = j.Leaves
+	s.left, s.first = j.Leaves, j.Restart == j.NotRun
 	if j.secret {
 		s.secrets = st.secretsPath(j.spec.Token)
 	}
@@ -104,7 +105,7 @@ func (st *starts) launch(s *start) error {
 	if err := attempt.Inputs(s.ctx, j, s.launch.Late); err != nil {
 		return err
 	}
-	if err := guard.Clear(guard.Launch{Job: j, First: s.restart == 0, Left: s.left}); err != nil {
+	if err := guard.Clear(guard.Launch{Job: j, First: s.first, Left: s.left}); err != nil {
 		return err
 	}
 	if s.marks == nil {

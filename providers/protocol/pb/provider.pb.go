@@ -4258,6 +4258,7 @@ type Observation struct {
 	Cause         string                  `protobuf:"bytes,302,opt,name=cause,proto3" json:"cause,omitempty"`                                                                            // of a queued job "campaign_held", "job_held"; of a cancelled one "blocked"; of a failed one "phase_stopped"; "" = none
 	Got           *Shape                  `protobuf:"bytes,50,opt,name=got,proto3" json:"got,omitempty"`                                                                                 // what the launch was given; absent is what was asked for
 	Rental        *Rental                 `protobuf:"bytes,51,opt,name=rental,proto3" json:"rental,omitempty"`                                                                           // the machine that is rented for it; absent: none
+	NotRun        bool                    `protobuf:"varint,52,opt,name=not_run,json=notRun,proto3" json:"not_run,omitempty"`                                                            // of one that is over: its command never began, so that it wrote nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4486,6 +4487,13 @@ func (x *Observation) GetRental() *Rental {
 		return x.Rental
 	}
 	return nil
+}
+
+func (x *Observation) GetNotRun() bool {
+	if x != nil {
+		return x.NotRun
+	}
+	return false
 }
 
 type Rental struct {
@@ -6654,7 +6662,7 @@ const file_provider_proto_rawDesc = "" +
 	"gpuSeconds\x12#\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
-	"\f_gpu_max_mem\"\xb7\b\n" +
+	"\f_gpu_max_mem\"\xd0\b\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -6684,7 +6692,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x06queues\x18\xfc\x02 \x03(\tR\x06queues\x12\x15\n" +
 	"\x05cause\x18\xae\x02 \x01(\tR\x05cause\x12+\n" +
 	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x122\n" +
-	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x1a[\n" +
+	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x12\x17\n" +
+	"\anot_run\x184 \x01(\bR\x06notRun\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\x1a9\n" +
