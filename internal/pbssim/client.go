@@ -1,0 +1,76 @@
+package pbssim
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Main is a command, where the environment says that this process is one; it
+// then does not return. Call it first in TestMain.
+func Main() {
+	name := os.Getenv("PBSSIM_PROGRAM")
+	if name == "" {
+		return
+	}
+	r := ask(name, os.Args[1:])
+	io.WriteString(os.Stderr, r.Err) //nolint:errcheck // nobody reads it
+	io.WriteString(os.Stdout, r.Out) //nolint:errcheck // nobody reads it
+	os.Exit(r.RC)
+}
+
+// refused is what a command says that reaches no server.
+func refused(program, why, server string, errno int) reply {
+	rc := errno % 256
+	if slices.Contains([]string{"qstat", "qselect", "pbsnodes"}, program) {
+		rc = 255
+	}
+	return reply{Err: fmt.Sprintf("%s\n%s: cannot connect to server %s (errno=%d)\n", why, program, server, errno), RC: rc}
+}
+
+// ask has the server carry out a command.
+func ask(name string, args []string) reply {
+	if server := os.Getenv("PBS_SERVER"); server != "" && server != "pbs1" {
+		return refused(name, "Unknown Host.", server, 15008)
+	}
+	q := request{Program: name, Args: args, Env: os.Environ(), User: clientUser()}
+	q.Cwd, _ = os.Getwd()
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 && name != "qstat" && needsStdin(name, args) {
+		q.Stdin, _ = io.ReadAll(os.Stdin)
+	}
+	down := refused(name, "Connection refused", "pbs1", 15010)
+	address, err := os.ReadFile(filepath.Join(os.Getenv("PBSSIM_DIR"), "address"))
+	if err != nil || os.Getenv("PBS_BATCH_SERVICE_PORT") != "" {
+		return down
+	}
+	c, err := net.Dial("tcp", string(address))
+	if err != nil {
+		return down
+	}
+	defer c.Close()
+	var r reply
+	if json.NewEncoder(c).Encode(q) != nil || json.NewDecoder(c).Decode(&r) != nil {
+		return reply{Err: name + ": End of File\n", RC: 15031 % 256}
+	}
+	return r
+}
+
+// needsStdin reports whether a command reads its standard input: qsub without a
+// script, and qmgr without a statement.
+func needsStdin(name string, args []string) bool {
+	switch name {
+	case "qsub":
+		if slices.Contains(args, "--") {
+			return false
+		}
+		_, rest, _ := getopt(args, qsubLetters)
+		return len(rest) == 0
+	case "qmgr":
+		return !slices.ContainsFunc(args, func(a string) bool { return len(a) > 1 && a[:2] == "-c" })
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package pbssim
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	Main()
+	os.Exit(m.Run())
+}
+
+// A site is a server with a user's shell.
+type site struct {
+	*Server
+	t    testing.TB
+	home string
+}
+
+func start(t testing.TB, c Config) *site {
+	t.Helper()
+	return &site{Start(t, c), t, t.TempDir()}
+}
+
+// sh runs a line of shell as the user alice.
+func (s *site) sh(line string) (out, errs string, rc int) {
+	s.t.Helper()
+	cmd := exec.Command("/bin/bash", "-c", line)
+	cmd.Dir = s.home
+	cmd.Env = append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "HOME="+s.home, "PBSSIM_USER=alice", "TZ=UTC")
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err := cmd.Run()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		s.t.Fatal(err)
+	}
+	return o.String(), e.String(), cmd.ProcessState.ExitCode()
+}
+
+// ok is the output of a line that succeeds.
+func (s *site) ok(line string) string {
+	s.t.Helper()
+	out, errs, rc := s.sh(line)
+	if rc != 0 || errs != "" {
+		s.t.Fatalf("%s: exit %d, %s", line, rc, errs)
+	}
+	return strings.TrimSpace(out)
+}
+
+// qstat is what the server has of a job or an element.
+func (s *site) qstat(id string) map[string]any {
+	s.t.Helper()
+	out, _, _ := s.sh("qstat -x -f -F json '" + id + "'")
+	var v struct{ Jobs map[string]map[string]any }
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		s.t.Fatalf("%v in %s", err, out)
+	}
+	return v.Jobs[id]
+}
+
+// wait waits until a job has a state.
+func (s *site) wait(id, state string) map[string]any {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if j := s.qstat(id); j["job_state"] == state {
+			return j
+		}
+	}
+	s.t.Fatalf("%s is %v, not in state %s", id, s.qstat(id), state)
+	return nil
+}
+
+func (s *site) script(name, text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.home, name)
+	if err := os.WriteFile(path, []byte("#!/bin/bash\n"+text+"\n"), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+func TestJobRuns(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("ok.sh", "#PBS -N fromscript\n#PBS -l select=1:ncpus=2 -l walltime=00:02:00\necho id=$PBS_JOBID x=$X in $PBS_O_WORKDIR; echo wrong >&2; exit 3")
+	id := s.ok("qsub -v X=7 -j oe -k doe -o $PWD/log ok.sh")
+	j := s.wait(id, "F")
+	text, _ := os.ReadFile(filepath.Join(s.home, "log"))
+	if want := "id=" + id + " x=7 in " + s.home + "\nwrong\n"; string(text) != want {
+		t.Errorf("the log is %q, want %q", text, want)
+	}
+	if j["Exit_status"] != 3.0 || j["substate"] != 93.0 || j["Job_Name"] != "fromscript" || !strings.HasSuffix(j["comment"].(string), " on (pbs1:ncpus=2) and failed") {
+		t.Errorf("the job is %v", j)
+	}
+}
+
+func TestArrayWithCap(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("e.sh", "echo $PBS_ARRAY_INDEX >>all; [ $PBS_ARRAY_INDEX != 2 ]")
+	id := s.ok("cd $HOME; qsub -J 0-4%2 -o $PWD/ -j oe e.sh")
+	j := s.wait(id, "F")
+	if j["substate"] != 93.0 || j["Exit_status"] != 0.0 || j["array_state_count"] != "Queued:0 Running:0 Exiting:0 Expired:0" {
+		t.Errorf("the array is %v", j)
+	}
+	element := strings.Replace(id, "[]", "[2]", 1)
+	if e := s.qstat(element); e["job_state"] != "F" || e["Exit_status"] != 1.0 || e["array_index"] != 2.0 {
+		t.Errorf("the element is %v", e)
+	}
+}
+
+// A server that dies leaves its jobs running, and the next one sees their ends.
+func TestServerRestarts(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("w.sh", "until [ -e go ]; do sleep 0.02; done; exit 5")
+	id := s.ok("qsub w.sh")
+	s.wait(id, "R")
+	after := s.ok("qsub -W depend=afternotok:" + id + " -- /bin/true")
+	s.Close()
+	if _, errs, rc := s.sh("qstat " + id); rc != 255 || errs != "Connection refused\nqstat: cannot connect to server pbs1 (errno=15010)\n" {
+		t.Errorf("a dead server answers %d, %q", rc, errs)
+	}
+	if err := os.WriteFile(filepath.Join(s.home, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(s.Dir, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(again.Close)
+	if j := s.wait(id, "F"); j["Exit_status"] != 5.0 {
+		t.Errorf("the job is %v", j)
+	}
+	if j := s.wait(after, "F"); j["Exit_status"] != 0.0 {
+		t.Errorf("the job after it is %v", j)
+	}
+}
+
+func TestLostSubmission(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	if err := s.Happen("fault", `{"on": "qsub", "do": "lost"}`); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, rc := s.sh("qsub -h -N mine -- /bin/true"); out != "" || errs == "" || rc != 183 {
+		t.Errorf("a lost submission answers %d, %q, %q", rc, out, errs)
+	}
+	if id := s.ok("qselect -N mine"); id == "" {
+		t.Error("a lost submission is not in the queue")
+	}
+}
