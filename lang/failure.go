@@ -3,6 +3,7 @@ package lang
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -27,6 +28,7 @@ type Failure struct {
 	ExitCodes []int
 	Class     string // Name if not given
 	Action    string // "retry", "hold", "fail", "" = by class
+	Cause     string
 	Hint      string
 }
 
@@ -41,7 +43,12 @@ func newRerunReader(r *decode.Reader, blocks []*syntax.Block) (*rerunReader, []F
 	var out []Failure
 	for _, b := range blocks {
 		f := Failure{Name: b.Name(), Match: l.Text(b, "match"), Class: l.Text(b, "class"), Action: l.OneOf(b, "action", "retry", "hold", "fail"),
-			Hint: l.Text(b, "hint")}
+			Cause: l.Text(b, "cause"), Hint: l.Text(b, "hint")}
+		if seen := l.Text(b, "seen"); seen != "" {
+			if _, err := time.Parse(time.DateOnly, seen); err != nil {
+				l.Wrong(b.Expr("seen"), "seen", "%q is no day: write \"2026-11-23\".", wording.Clip(seen))
+			}
+		}
 		l.failureClass(b, &f)
 		l.Pattern(b, "match", f.Match, false)
 		f.ExitCodes = l.ExitCodes(b)

@@ -50,6 +50,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 			say(noteTurn(d.queues, w, &w.pp.Placements[i])...)
 		}
 	}
+	say(ps.noted(fs.st)...)
 	runs := ps.anythingRuns()
 	for _, s := range d.spills {
 		say(s.Note())

@@ -33,6 +33,8 @@ func EventAddress(e Event) string {
 		return e.Address
 	case Overrode:
 		return e.Address
+	case Noted:
+		return e.Address
 	case Spent:
 		return e.Address
 	}

@@ -149,6 +149,7 @@ type (
 type (
 	Validated struct{ Validation }
 	Overrode  struct{ Override }
+	Noted     struct{ Note }
 	HoldSet   struct{ Hold }
 	HoldClear struct {
 		Address string    `json:"address,omitempty"`
@@ -192,6 +193,7 @@ func (Reused) event()        {}
 func (OutputsSeen) event()   {}
 func (Validated) event()     {}
 func (Overrode) event()      {}
+func (Noted) event()         {}
 func (HoldSet) event()       {}
 func (HoldClear) event()     {}
 func (BreakerOpened) event() {}
@@ -221,6 +223,7 @@ func (Reused) Kind() string        { return "reused" }
 func (OutputsSeen) Kind() string   { return "outputs_seen" }
 func (Validated) Kind() string     { return "validated" }
 func (Overrode) Kind() string      { return "overrode" }
+func (Noted) Kind() string         { return "noted" }
 func (HoldSet) Kind() string       { return "hold_set" }
 func (HoldClear) Kind() string     { return "hold_clear" }
 func (BreakerOpened) Kind() string { return "breaker_opened" }

@@ -90,6 +90,10 @@ func (s *State) applyCampaign(e Event) {
 		o := e.Override
 		o.At = plain(o.At)
 		s.Overrides = append(s.Overrides, o)
+	case Noted:
+		n := e.Note
+		n.At = plain(n.At)
+		put(&s.Notes, n.Address, append(list(s.Notes[n.Address]), n))
 	case HoldSet:
 		h := e.Hold
 		h.At = plain(h.At)

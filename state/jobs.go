@@ -132,6 +132,7 @@ func (s *State) move(e MovedJob) {
 		j.Phase = phase
 	}
 	j.Moved, j.Updated = was, plain(e.At)
+	s.moveNotes(e.From, e.To)
 	s.Jobs[e.To] = j
 	if e.To != e.From {
 		s.readdress(e.From, e.To, j.Phase)
@@ -150,6 +151,7 @@ func (s *State) forget(e Forgot) {
 	if e.Hard {
 		drop(&s.Earlier, e.Address)
 		drop(&s.Replaced, e.Address)
+		drop(&s.Notes, e.Address)
 	}
 	j := s.Jobs[e.Address]
 	switch {
@@ -159,6 +161,21 @@ func (s *State) forget(e Forgot) {
 	default:
 		j.Status, j.Updated = Forgotten, plain(e.At)
 	}
+}
+
+// moveNotes gives the notes of a job its new address, beside what is noted there.
+func (s *State) moveNotes(from, to string) {
+	moved := list(s.Notes[from])
+	if len(moved) == 0 {
+		return
+	}
+	for i := range moved {
+		moved[i].Address = to
+	}
+	all := append(moved, s.Notes[to]...)
+	slices.SortStableFunc(all, func(a, b Note) int { return a.At.Compare(b.At) })
+	drop(&s.Notes, from)
+	put(&s.Notes, to, all)
 }
 
 // seeOutputs takes over what was found of outputs; those not named stay.

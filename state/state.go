@@ -34,6 +34,7 @@ type State struct {
 	Rentals     map[string]Rental          `json:"rentals,omitempty"`
 	Holds       []Hold                     `json:"holds,omitempty"`
 	Overrides   []Override                 `json:"overrides,omitempty"`
+	Notes       map[string][]Note          `json:"notes,omitempty"`     // by address of a job or a phase, oldest first
 	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
 	Pauses      map[string]Pause           `json:"pauses,omitempty"`    // full volumes by backend, or BACKEND/POOL
 	Away        map[string]Away            `json:"away,omitempty"`      // backends that cannot be asked, or BACKEND/POOL
@@ -392,6 +393,15 @@ type Override struct {
 	Who         string    `json:"who"`
 	Reason      string    `json:"reason"`
 	At          time.Time `json:"at"`
+}
+
+// A Note is what a person learned about a job or a phase. It stays with the address,
+// whatever becomes of the job, and follows a job that moves.
+type Note struct {
+	Address string    `json:"address"`
+	Who     string    `json:"who"`
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
 }
 
 // A Pause keeps launches from a backend, or of one of its hosts, until the

@@ -129,11 +129,17 @@ func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (
 	})
 	var locked *store.LockedError
 	if errors.As(err, &locked) {
-		defer a.slow("Waiting for the running apply to answer…")()
-		answer, err = request.Send(ctx, filepath.Join(a.dataDir(), "requests"), r, answerWithin)
-		if err != nil {
-			return answer, errors.Join(err, locked)
-		}
+		return a.askHolder(ctx, r, locked)
+	}
+	return answer, err
+}
+
+// askHolder hands a request to the muster that holds the lease.
+func (a *app) askHolder(ctx context.Context, r request.Request, locked error) (request.Answer, error) {
+	defer a.slow("Waiting for the running apply to answer…")()
+	answer, err := request.Send(ctx, filepath.Join(a.dataDir(), "requests"), r, answerWithin)
+	if err != nil {
+		err = errors.Join(err, locked)
 	}
 	return answer, err
 }

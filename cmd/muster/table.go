@@ -16,7 +16,7 @@ func (a *app) commands() []*command.Command {
 	return slices.Concat(
 		[]*command.Command{
 			initCommand(a), validateCommand(a), planCommand(a), rehearseCommand(a), applyCommand(a), destroyCommand(a),
-			statusCommand(a), waitCommand(a), logsCommand(a), explainCommand(a), holdCommand(a), resumeCommand(a), cancelCommand(a), overrideCommand(a),
+			statusCommand(a), waitCommand(a), logsCommand(a), explainCommand(a), holdCommand(a), resumeCommand(a), cancelCommand(a), overrideCommand(a), noteCommand(a),
 			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a),
 			backendsCommand(a), showCommand(a),
 		},
@@ -32,7 +32,7 @@ func (a *app) commands() []*command.Command {
 // (a test holds this).
 var groups = []command.Group{
 	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
-	{Title: "While it runs", Names: []string{"status", "wait", "logs", "explain", "hold", "resume", "cancel", "override"}},
+	{Title: "While it runs", Names: []string{"status", "wait", "logs", "explain", "hold", "resume", "cancel", "override", "note"}},
 	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise"}},
 	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }

@@ -130,7 +130,9 @@ var Failure = &Block{
 		{Name: "exit_codes", Type: "list(number)", Default: "[]", Doc: "Exit codes that mean this failure."},
 		{Name: "class", Type: "string", Default: "the block's name", Doc: "Failure class; may stand in `retry.on`."},
 		{Name: "action", Type: "string", Default: "by `retry.on`", Doc: "`retry`, `hold` or `fail`."},
+		{Name: "cause", Type: "string", Doc: "Why it happens, shown with the failure."},
 		{Name: "hint", Type: "string", Doc: "What to do about it, shown with the failure."},
+		{Name: "seen", Type: "string", Doc: "The day on which it was last seen, such as `\"2026-11-23\"`; for people who keep the catalogue."},
 	},
 }
 

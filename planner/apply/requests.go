@@ -49,6 +49,11 @@ func (rq *requests) handle(r request.Request, got chan<- request.Answer) {
 		a.Jobs, a.Text, err = rq.cancelJobs(r)
 	case request.Override:
 		a.Jobs, a.Text, err = rq.override(r)
+	case request.Note:
+		for _, ev := range request.Noted(r) {
+			rq.Emit(ev)
+		}
+		a.Jobs, a.Text = len(r.Addresses), "noted"
 	default:
 		err = fmt.Errorf("this muster does not know %q", r.Verb)
 	}

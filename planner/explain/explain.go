@@ -32,10 +32,11 @@ type Job struct {
 	Priced    place.Known   // in which units the price is known of every candidate
 	Attempts  int           // most launches
 	Waits     []Wait
-	Barred    []string // what else keeps it from starting, as sentences without a period
-	Unlocks   []string // phases that read its outputs
-	Smoke     string   // what the gate of its phase does
-	Held      bool     // with its phase, for what Smoke says
+	Notes     []state.Note // on the job and on its phase
+	Barred    []string     // what else keeps it from starting, as sentences without a period
+	Unlocks   []string     // phases that read its outputs
+	Smoke     string       // what the gate of its phase does
+	Held      bool         // with its phase, for what Smoke says
 	Pilot     bool
 	Protected bool
 }
@@ -85,6 +86,9 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 				x.Unlocks = append(x.Unlocks, other.Phase.Name)
 			}
 		}
+	}
+	if in.State != nil {
+		x.Notes = slices.Concat(in.State.Notes["phase."+phase], in.State.Notes[x.Address])
 	}
 	x.Smoke, x.Held = gateText(pp), x.Kind == planner.HeldKind && pp.Hold != "" && x.Detail.Text == pp.Hold
 	if at := x.Detail.State.Last(); x.Goes || x.Kind == planner.Continue && at != nil && at.Started.IsZero() {

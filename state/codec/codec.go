@@ -101,6 +101,7 @@ var kinds = map[string]reader{
 	"outputs_seen":   plain[state.OutputsSeen],
 	"validated":      plain[state.Validated],
 	"overrode":       plain[state.Overrode],
+	"noted":          plain[state.Noted],
 	"hold_set":       plain[state.HoldSet],
 	"hold_clear":     plain[state.HoldClear],
 	"breaker_opened": plain[state.BreakerOpened],

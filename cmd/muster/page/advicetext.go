@@ -142,7 +142,7 @@ func proposalText(n int, p advice.Proposal, width int) string {
 	for _, s := range p.Saves {
 		b.WriteString(wrapped("     saves: ", "            ", savingText(s), width))
 	}
-	if len(p.Saves) == 0 {
+	if len(p.Saves) == 0 && p.Kind != "failure" {
 		b.WriteString("     saves: nothing that counts, as far as is known\n")
 	}
 	return b.String()
@@ -152,7 +152,13 @@ func proposalText(n int, p advice.Proposal, width int) string {
 func editText(e advice.Edit) string {
 	var b strings.Builder
 	if e.Line == 0 {
-		return ""
+		for line := range strings.Lines(e.After) { // to paste as it is
+			b.WriteString("\n     " + term.CleanLine(strings.TrimSuffix(line, "\n")))
+		}
+		if e.After != "" {
+			b.WriteString("\n")
+		}
+		return b.String()
 	}
 	at := ""
 	if e.Before == "" && e.After != "" {

@@ -33,6 +33,7 @@ type Explanation struct {
 	Guessed       []string         `json:"estimated,omitempty"` // units of the ceiling that stand on a price that is a guess
 	Launches      int              `json:"launches"`            // at most
 	Waits         []explainWaiting `json:"waits"`
+	Notes         []state.Note     `json:"notes,omitempty"`
 	Barred        []string         `json:"barred,omitempty"` // what else keeps it from starting
 	ReadBy        []string         `json:"read_by,omitempty"`
 	Smoke         string           `json:"smoke,omitempty"`
@@ -71,7 +72,7 @@ func ExplanationOf(x explain.Job) Explanation {
 		FormatVersion: FormatVersion, Address: x.Address, Name: x.Label, Action: x.Kind.String(), Reasons: []string{}, Text: strings.TrimSpace(x.Detail.Text),
 		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
-		Ceiling: x.Ceiling, Priced: x.Priced.All(), Guessed: guessedCeiling(x), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, ReadBy: x.Unlocks,
+		Ceiling: x.Ceiling, Priced: x.Priced.All(), Guessed: guessedCeiling(x), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, Notes: x.Notes, ReadBy: x.Unlocks,
 		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
 	}
 	if !x.Goes {

@@ -83,6 +83,9 @@ func ExplanationText(x explain.Job, status string, width int) string {
 		b.WriteString(wayOn(x, width))
 	}
 	b.WriteString(wayToAdopt(x, width))
+	for _, n := range x.Notes {
+		b.WriteString("\n" + wrapped("  note: ", "        ", noteLine(n), width))
+	}
 	explainPlace(&b, x, width)
 	explainWaits(&b, x, width)
 	b.WriteString("\n  What determines its result  (" + x.Result.String() + ")\n")

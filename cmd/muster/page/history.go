@@ -36,6 +36,8 @@ func EventText(e state.Event) string {
 		return e.Address + " failed: " + e.Message
 	case state.Overrode:
 		return fmt.Sprintf("%s by %s: %s", e.Address, e.Who, e.Reason)
+	case state.Noted:
+		return fmt.Sprintf("%s by %s: %s", e.Address, e.Who, e.Text)
 	case state.HoldSet:
 		return fmt.Sprintf("%s by %s%s", orEverything(e.Address), e.Who, because(e.Reason))
 	case state.HoldClear:

@@ -57,6 +57,12 @@ func (r Report) Markdown(style term.Style) string {
 	if rows := troubles(r); len(rows) > 1 {
 		b.WriteString("\n## Failures and retries\n\n" + w.table(rows))
 	}
+	if len(r.Notes) > 0 {
+		b.WriteString("\n## Notes\n\n")
+		for _, n := range r.Notes {
+			fmt.Fprintf(&b, "- %s\n", w.text(n.Address+": "+noteLine(n)))
+		}
+	}
 	if rows := r.unread(); len(rows) > 1 {
 		b.WriteString("\n## Metrics without a value\n\n" + w.table(rows))
 	}

@@ -31,8 +31,9 @@ type Report struct {
 	Unpriced      map[string]int  `json:"unpriced"`          // by unit, as in Cost
 	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
-	Began         time.Time       `json:"began,omitzero"` // the first submission of a job that ended
-	Ended         time.Time       `json:"ended,omitzero"` // the last end of one
+	Notes         []state.Note    `json:"notes,omitempty"` // on these jobs and their phases
+	Began         time.Time       `json:"began,omitzero"`  // the first submission of a job that ended
+	Ended         time.Time       `json:"ended,omitzero"`  // the last end of one
 
 	asked []string // as in Cost
 }
@@ -86,6 +87,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 	r.Planned = plannedOf(c, st)
 	r.asked = asked(c)
 	r.Empty = emptyOutputs(c, s, st)
+	r.Notes = notesOn(c, st, s)
 	for _, e := range st.Ledger {
 		r.Spent.Add(e.Spent.Map())
 		for _, unit := range e.Unpriced {

@@ -26,6 +26,7 @@ const (
 	Resume   Verb = "resume"
 	Cancel   Verb = "cancel"
 	Override Verb = "override"
+	Note     Verb = "note" // its text is the reason
 )
 
 // An Answer is what became of a request.

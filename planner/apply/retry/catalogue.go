@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -13,7 +14,7 @@ import (
 func Rules(c *lang.Campaign) []failure.Rule {
 	var out []failure.Rule
 	for _, f := range c.Failures {
-		out = append(out, failure.Rule{Name: f.Name, Match: f.Match, Exit: f.ExitCodes, Class: orName(f.Class, f.Name), Action: f.Action, Hint: f.Hint})
+		out = append(out, failure.Rule{Name: f.Name, Match: f.Match, Exit: f.ExitCodes, Class: orName(f.Class, f.Name), Action: f.Action, Hint: remedy(f)})
 	}
 	return out
 }
@@ -65,3 +66,6 @@ func Text(o *offer.Observation) string {
 	}
 	return text
 }
+
+// remedy is what a failure block says beside a failure: why it happens, and what to do.
+func remedy(f lang.Failure) string { return term.Join("; ", f.Cause, f.Hint) }

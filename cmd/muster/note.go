@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+
+	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/state/store"
+)
+
+// longestNote bounds the text of a note, bytes: it is a line or two, no log.
+const longestNote = 2000
+
+func noteCommand(a *app) *command.Command {
+	return &command.Command{
+		Name: "note", Args: "ADDR TEXT", Short: "keep what you learned about a job or a phase", MinArgs: 2, MaxArgs: 2,
+		Long: `Keeps a text with a job, with every job that a selection means, or with a phase: what failed, and what fixed it. The state keeps
+it with your name and the time, whatever becomes of the job. report and explain show it, and so does every plan that does something
+with the job. Where the job's failure came twice, advise proposes a failure block that has the text in it.`,
+		Examples: []command.Example{
+			{"muster note seed=42 'node gpu07 lost its licence server; fixed by ada'", "with one job"},
+			{"muster note phase.train 'needs cuda/12.4 since the driver update'", "with a phase"},
+		},
+		Exits: []command.Exit{command.Locked},
+		Setup: func(fs *flag.FlagSet) command.Run {
+			var v varFlags
+			v.register(fs)
+			asJSON := fs.Bool("json", false, "print what was kept as JSON")
+			return func(ctx context.Context, args []string) error {
+				return a.note(ctx, v, *asJSON, args[0], strings.TrimSpace(args[1]))
+			}
+		},
+		Complete: a.jobAddresses,
+	}
+}
+
+func (a *app) note(ctx context.Context, v varFlags, asJSON bool, address, text string) error {
+	if text == "" || len(text) > longestNote {
+		return command.Usagef("a note has 1 to %d bytes of text, not %d", longestNote, len(text))
+	}
+	c, st, err := a.open(ctx, v)
+	if err != nil {
+		return err
+	}
+	who, host := whoami()
+	r := request.Request{Verb: request.Note, Reason: text, Who: who, Host: host, At: a.now()}
+	if r.Addresses, err = a.requestAddresses(c, st, r.Verb, []string{address}); err != nil {
+		return err
+	}
+	err = a.change(ctx, c, "note", func(s store.Session) error { return s.Append(request.Noted(r)...) })
+	var locked *store.LockedError
+	if errors.As(err, &locked) {
+		var answer request.Answer
+		if answer, err = a.askHolder(ctx, r, locked); answer.Error != "" {
+			return command.Usagef("%s", answer.Error)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.encode(map[string]any{"format_version": page.FormatVersion, "notes": page.NotesOf(r)})
+	}
+	on := r.Addresses[0]
+	if len(r.Addresses) > 1 {
+		on = units.Count(len(r.Addresses), "job")
+	}
+	a.printf("%s\n", fmt.Sprintf("Noted on %s.", on))
+	return nil
+}
