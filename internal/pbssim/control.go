@@ -19,14 +19,7 @@ func (c *call) operands(rest []string, history bool, f func(id string, j *job, t
 			continue
 		}
 		full := c.full(id.String())
-		j := c.bySeq[id.seq]
-		var tasks []*task
-		if j != nil && j.Array == id.array {
-			tasks = j.Tasks
-			if id.element != "" {
-				tasks = j.some(id.element)
-			}
-		}
+		j, tasks := c.named(id)
 		switch {
 		case len(tasks) == 0:
 			c.refuse(unknownJob, full)
@@ -38,17 +31,6 @@ func (c *call) operands(rest []string, history bool, f func(id string, j *job, t
 			f(full, j, tasks)
 		}
 	}
-}
-
-// some are the elements that a range names.
-func (j *job) some(element string) (tasks []*task) {
-	list, _ := indices(element)
-	for _, t := range j.Tasks {
-		if slices.Contains(list, t.Index) {
-			tasks = append(tasks, t)
-		}
-	}
-	return tasks
 }
 
 func (c *call) usage(rest []string, bad []string) bool {
@@ -105,9 +87,6 @@ func (c *call) delete(j *job, t *task, force bool) {
 		if t.Index >= 0 {
 			t.A["job_state"], t.A["substate"] = "X", "91"
 			t.A["history_timestamp"] = strconv.FormatInt(c.now().Unix(), 10)
-			if j.A["comment"] == "" {
-				j.A["comment"] = "Subjob finished"
-			}
 			c.closeArray(j)
 			c.keep(j)
 			return
@@ -141,6 +120,7 @@ func (c *call) deleteArray(j *job, force bool) {
 			}
 		}
 		j.refresh()
+		j.A["comment"] = "Subjob finished"
 		c.removed(j)
 		return
 	}
@@ -172,14 +152,14 @@ func (c *call) holds(on bool) {
 				c.refuse(unauthorized, id)
 				return
 			}
-			if on && j.state() == "R" {
-				c.refuse(badState, id)
-				return
-			}
 			c.hold(j, k, on)
 		}
 		now := c.now()
 		j.A["mtime"] = strconv.FormatInt(now.Unix(), 10)
+		if st := j.state(); st == "R" || st == "B" {
+			c.keep(j)
+			return
+		}
 		delete(j.A, "comment")
 		if on {
 			j.A["comment"] = "Job held by " + c.User + " on " + now.Format(time.ANSIC)
@@ -211,11 +191,16 @@ func (c *call) qalter() {
 		if u.failed {
 			return
 		}
+		if u.depend != nil && (j.state() == "R" || j.state() == "B") {
+			c.fail(running%256, errorText[running]+" depend "+id)
+			return
+		}
 		c.alter(j, opts, changed, u.depend)
 	})
 }
 
-// growable reports whether -l changes what a running job may change: walltime.
+// growable reports whether -l changes what a running job may change: its times,
+// for a manager.
 func (c *call) growable(opts []option, id string) bool {
 	for _, o := range opts {
 		if o.letter != 'l' {
@@ -223,7 +208,11 @@ func (c *call) growable(opts []option, id string) bool {
 		}
 		list, _ := pairs(o.value)
 		for _, p := range list {
-			if p[0] != "walltime" && p[0] != "cput" {
+			switch times := p[0] == "walltime" || p[0] == "cput"; {
+			case times && c.User != "root":
+				c.refuse(unauthorized, id)
+				return false
+			case !times:
 				c.fail(running%256, errorText[running]+" Resource_List."+p[0]+" "+id)
 				return false
 			}

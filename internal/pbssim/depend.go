@@ -23,7 +23,7 @@ func dependencies(text string) (list []dependency, ok bool) {
 			return nil, false
 		}
 		for id := range strings.SplitSeq(ids, ":") {
-			if _, ok := parseID(id); !ok {
+			if v, ok := parseID(id); !ok || v.element != "" {
 				return nil, false
 			}
 			list = append(list, dependency{kind, id})
@@ -37,12 +37,10 @@ func dependencies(text string) (list []dependency, ok bool) {
 func (s *Server) bind(j *job, deps []dependency) {
 	var waits []dependency
 	for _, d := range deps {
-		on, t, e := s.find(d.id)
-		if e == 0 && t != nil && t.Index >= 0 {
-			t = nil
-		}
+		id, _ := parseID(d.id)
+		on, tasks := s.named(id)
 		switch {
-		case e != 0:
+		case tasks == nil:
 			s.setDepend(j, deps)
 			s.abort(j)
 			return
@@ -63,7 +61,7 @@ func (s *Server) bind(j *job, deps []dependency) {
 // met reports whether the end of a job is what a dependency waits for.
 func (d dependency) met(on *job) bool {
 	h := on.home()
-	ok := h["substate"] == "92" && h["Exit_status"] == "0"
+	ok := h["substate"] == "92" && h["Exit_status"] != "" // of an array, the status is that of one element
 	switch d.kind {
 	case "afterok":
 		return ok
@@ -170,7 +168,7 @@ func (s *Server) hold(j *job, kind string, on bool) {
 		old = strings.ReplaceAll(old, kind, "")
 	}
 	var sorted string
-	for _, k := range []string{"u", "o", "s"} {
+	for _, k := range []string{"s", "o", "u"} {
 		if strings.Contains(old, k) {
 			sorted += k
 		}
@@ -190,7 +188,7 @@ func (s *Server) settle(j *job) {
 	state, sub := "Q", "10"
 	at := j.A.num("Execution_Time")
 	switch {
-	case j.A["Hold_Types"] == "s" && j.waits() != nil:
+	case strings.Contains(j.A["Hold_Types"], "s") && j.waits() != nil:
 		state, sub = "H", "22"
 	case j.A["Hold_Types"] != "n":
 		state, sub = "H", "20"

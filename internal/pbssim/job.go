@@ -196,26 +196,24 @@ func (id ident) String() string {
 	return fmt.Sprintf("%d[%s]", id.seq, id.element)
 }
 
-// find is a job, and the task for one element; an error of the server otherwise.
-func (s *Server) find(text string) (*job, *task, int) {
-	id, ok := parseID(text)
+// named are the tasks of an identifier, none of a job that the server does not
+// know.
+func (s *Server) named(id ident) (*job, []*task) {
 	j := s.bySeq[id.seq]
-	if !ok || j == nil || j.Array != id.array {
-		return nil, nil, unknownJob
-	}
-	if !j.Array {
-		return j, j.Tasks[0], 0
+	if j == nil || j.Array != id.array {
+		return nil, nil
 	}
 	if id.element == "" {
-		return j, nil, 0
+		return j, j.Tasks
 	}
-	index, err := strconv.Atoi(id.element)
+	list, _ := indices(id.element)
+	var tasks []*task
 	for _, t := range j.Tasks {
-		if err == nil && t.Index == index {
-			return j, t, 0
+		if slices.Contains(list, t.Index) {
+			tasks = append(tasks, t)
 		}
 	}
-	return nil, nil, unknownJob
+	return j, tasks
 }
 
 // indices reads "0-9", "0-19:2" and "1,3,5-7".
@@ -323,9 +321,14 @@ func (s *Server) queuedElement(j *job, t *task, a attrs) attrs {
 		delete(a, name)
 	}
 	maps.DeleteFunc(a, func(name, _ string) bool { return strings.HasPrefix(name, "estimated.") })
-	a["job_state"], a["substate"] = t.state(), "10"
-	if t.over() {
-		a["substate"] = t.A["substate"]
+	a["job_state"] = t.state()
+	switch t.state() {
+	case "Q":
+		a["substate"] = "10"
+	case "X":
+		a["comment"] = "Subjob finished"
+	case "F":
+		a["substate"], a["comment"] = t.A["substate"], "Subjob finished"
 	}
 	return a
 }

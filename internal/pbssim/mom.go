@@ -109,7 +109,7 @@ func (s *Server) environ(j *job, t *task, nodefile string) []string {
 	}
 	home := j.jobdir()
 	env := []string{
-		"PATH=" + s.Bin + ":" + os.Getenv("PATH"), "HOME=" + home, "USER=" + j.owner(), "LOGNAME=" + j.owner(), "SHELL=/bin/bash",
+		"PATH=/bin:/usr/bin", "ENVIRONMENT=BATCH", "HOME=" + home, "USER=" + j.owner(), "LOGNAME=" + j.owner(), "SHELL=/bin/bash",
 		"PBS_JOBID=" + s.full(j.taskID(t)), "PBS_JOBNAME=" + j.A["Job_Name"], "PBS_QUEUE=" + j.A["queue"], "PBS_ENVIRONMENT=PBS_BATCH",
 		"PBS_NODEFILE=" + nodefile, "PBS_JOBDIR=" + home, "PBS_NODENUM=0", "PBS_TASKNUM=1", "PBS_MOMPORT=15003", "PBS_JOBCOOKIE=0",
 		"TMPDIR=" + os.TempDir(), "NCPUS=" + cpus, "OMP_NUM_THREADS=" + cpus, "PBSSIM_USER=" + j.owner(),
@@ -386,13 +386,16 @@ func (s *Server) closeTask(j *job, t *task, sub, status string) {
 		return
 	}
 	a["job_state"] = "X"
+	j.A["Exit_status"] = status
 	s.closeArray(j)
 	s.saveTask(j, t)
 }
 
 // closeArray ends an array whose elements have all ended.
 func (s *Server) closeArray(j *job) {
-	j.A["Stageout_status"], j.A["Exit_status"] = "1", "0"
+	if j.A["Exit_status"] != "" {
+		j.A["Stageout_status"] = "1"
+	}
 	j.refresh()
 	if j.waitingOrRunning() > 0 {
 		return

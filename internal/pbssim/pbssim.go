@@ -345,14 +345,15 @@ func (c *call) event() {
 		}
 		c.power(n, a[0] == "node-up")
 	case "set":
-		j, t, e := c.find(a[1])
-		if e != 0 {
+		id, _ := parseID(a[1])
+		j, tasks := c.named(id)
+		if tasks == nil {
 			c.fail(1, "no job "+a[1])
 			return
 		}
 		where := j.A
-		if t != nil && t.A[a[2]] != "" {
-			where = t.A
+		if (!j.Array || id.element != "") && tasks[0].A[a[2]] != "" {
+			where = tasks[0].A
 		}
 		where[a[2]] = a[3]
 		c.keep(j)

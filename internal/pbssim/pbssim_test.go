@@ -106,7 +106,7 @@ func TestArrayWithCap(t *testing.T) {
 	s.script("e.sh", "echo $PBS_ARRAY_INDEX >>all; [ $PBS_ARRAY_INDEX != 2 ]")
 	id := s.ok("cd $HOME; qsub -J 0-4%2 -o $PWD/ -j oe e.sh")
 	j := s.wait(id, "F")
-	if j["substate"] != 93.0 || j["Exit_status"] != 0.0 || j["array_state_count"] != "Queued:0 Running:0 Exiting:0 Expired:0" {
+	if j["substate"] != 93.0 || j["array_state_count"] != "Queued:0 Running:0 Exiting:0 Expired:0" {
 		t.Errorf("the array is %v", j)
 	}
 	element := strings.Replace(id, "[]", "[2]", 1)
@@ -154,5 +154,38 @@ func TestLostSubmission(t *testing.T) {
 	}
 	if id := s.ok("qselect -N mine"); id == "" {
 		t.Error("a lost submission is not in the queue")
+	}
+}
+
+// Of several ids, JSON has the jobs of the first that the server knows; text has
+// all. Seen on a real server.
+func TestJSONHasTheFirstID(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	a, b := s.ok("qsub -h -- /bin/true"), s.ok("qsub -h -- /bin/true")
+	out, errs, rc := s.sh("qstat -f -F json 99 " + a + " " + b)
+	if rc != 153 || errs != "qstat: Unknown Job Id 99.pbs1\n" || !strings.Contains(out, `"`+a+`"`) || strings.Contains(out, `"`+b+`"`) {
+		t.Errorf("JSON: exit %d, %s%s", rc, errs, out)
+	}
+	if out := s.ok("qstat -f " + a + " " + b); !strings.Contains(out, a) || !strings.Contains(out, b) {
+		t.Errorf("text: %s", out)
+	}
+}
+
+// An array's Exit_status is that of the element that ended last, and its queued
+// elements show it, too.
+func TestQueuedElementsShowAnExitStatus(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("e.sh", "[ $PBS_ARRAY_INDEX = 0 ] && exit 7; until [ -e go ]; do sleep 0.02; done")
+	id := s.ok("qsub -J 0-2%1 -o $HOME/ -j oe e.sh")
+	element := func(i string) string { return strings.Replace(id, "[]", "["+i+"]", 1) }
+	s.wait(element("1"), "R")
+	if e := s.qstat(element("2")); e["job_state"] != "Q" || e["Exit_status"] != 7.0 || e["array_index"] != nil {
+		t.Errorf("a queued element is %v", e)
+	}
+	s.ok("qdel '" + element("2") + "'; touch go")
+	if j := s.wait(id, "F"); j["Exit_status"] != 0.0 || j["substate"] != 93.0 {
+		t.Errorf("the array is %v", j)
 	}
 }

@@ -18,6 +18,7 @@ type asking struct {
 	flags              map[byte]bool
 	format, sep, users string
 	list               []asked
+	first              int // how many of list the first operand gave
 }
 
 func (c *call) qstat() {
@@ -58,10 +59,17 @@ func (c *call) qstatJobs(q asking, rest []string) {
 	}
 	for _, name := range rest {
 		c.operand(&q, name)
+		if q.first == 0 {
+			q.first = len(q.list)
+		}
 	}
 	long := q.flags['a'] || q.flags['s'] || q.flags['n'] || q.flags['H'] || q.flags['T'] || q.flags['i'] || q.flags['r'] || q.users != ""
 	switch {
 	case q.flags['f'] && q.format == "json":
+		// Of several operands OpenPBS shows in JSON only the first that it knows.
+		if q.first > 0 {
+			q.list = q.list[:q.first]
+		}
 		var list []object
 		for _, a := range q.list {
 			list = append(list, c.object(a))
@@ -141,14 +149,18 @@ func (c *call) operand(q *asking, name string) {
 		c.fail(1, "illegally formed job identifier: "+name)
 		return
 	}
-	j, t, e := c.find(name)
+	j, tasks := c.named(id)
 	switch {
-	case e != 0:
+	case tasks == nil:
 		c.refuse(unknownJob, c.full(id.String()))
 	case j.ended() && !q.flags['x'] && !q.flags['H']:
 		c.fail(finished%256, c.full(id.String())+" Job has finished, use -x or -H to obtain historical job information")
+	case id.element == "":
+		c.include(q, j, nil, q.flags['t'])
 	default:
-		c.include(q, j, t, q.flags['t'])
+		for _, t := range tasks {
+			c.include(q, j, t, false)
+		}
 	}
 }
 
@@ -265,7 +277,9 @@ func (c *call) counts(queue string) (text string, total int, by map[string]int) 
 		if queue != "" && j.A["queue"] != queue {
 			continue
 		}
-		total++
+		if queue == "" || !j.ended() {
+			total++
+		}
 		by[j.state()]++
 	}
 	return fmt.Sprintf("Transit:%d Queued:%d Held:%d Waiting:%d Running:%d Exiting:%d Begun:%d ", 0, by["Q"], by["H"], by["W"], by["R"], by["E"], by["B"]), total, by

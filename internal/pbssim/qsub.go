@@ -21,6 +21,14 @@ const qsubUsage = `usage: qsub [-a date_time] [-A account_string] [-c interval]
        qsub --version
 `
 
+const qalterUsage = `usage: qalter [-a date_time] [-A account_string] [-c interval] [-e path]
+	[-h hold_list] [-j y|n] [-k keep] [-l resource_list]
+	[-m mail_options] [-M user_list] [-N jobname] [-o path] [-p priority]
+	[-R o|e|oe] [-r y|n] [-S path] [-u user_list] [-W dependency_list]
+	[-P project_name] job_identifier...
+       qalter --version
+`
+
 // A submission is a qsub while it is read.
 type submission struct {
 	*call
@@ -45,7 +53,7 @@ func (u *submission) fail(rc int, text string) {
 func (u *submission) illegal(letter byte) {
 	if !u.failed {
 		u.fail(2, "illegal -"+string(letter)+" value")
-		u.err.WriteString(qsubUsage)
+		u.err.WriteString(map[string]string{"qsub": qsubUsage, "qalter": qalterUsage}[u.name])
 	}
 }
 
@@ -102,6 +110,9 @@ func (u *submission) read() {
 	case u.dashes && len(u.rest) == 0:
 		u.fail(2, "illegal option -- -")
 	case u.dashes:
+	case len(rest) > 1:
+		u.err.WriteString(qsubUsage)
+		u.rc, u.failed = 2, true
 	case len(rest) > 0:
 		text, err := os.ReadFile(u.abs(rest[0]))
 		if err != nil {
@@ -375,7 +386,7 @@ func (u *submission) variables(list string) {
 			part = name + "=" + value
 		}
 		plain := strings.NewReplacer(`"`, "", "'", "").Replace(part)
-		u.variable(strings.ReplaceAll(plain, `\`, `\\\\`), plain)
+		u.variable(strings.ReplaceAll(plain, `\`, `\\\\`), strings.ReplaceAll(plain, `\`, `\\`))
 	}
 }
 

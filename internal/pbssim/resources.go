@@ -265,7 +265,7 @@ func (u *submission) admit() {
 			}
 		}
 		if to == nil {
-			u.deny(15036, "Job violates queue and/or server resource limits")
+			u.deny(15039, "Job rejected by all possible destinations")
 			return
 		}
 		q = to
