@@ -71,13 +71,15 @@ var walls = []struct {
 	{"lang/functions", []string{"lang/expr", "lang/grid"}},
 	{"lang/disk", []string{"lang"}},
 	// What every batch scheduler needs knows none of them.
-	{"providers/batch", []string{"providers/slurm"}},
+	{"providers/batch", []string{"providers/slurm", "providers/pbs"}},
 	// What every cloud needs knows none of them.
 	{"providers/rental", []string{"providers/vastai"}},
 	// What Slurm's commands answer, the script and what a site offers are known
 	// without what is done with them.
 	{"providers/slurm/cluster", []string{"providers/batch/node", "providers/host", "providers/ssh"}},
 	{"providers/slurm", []string{"providers/batch/node", "providers/batch/arrays", "providers/ssh"}},
+	{"providers/pbs/cluster", []string{"providers/batch/node", "providers/host", "providers/ssh", "providers/slurm"}},
+	{"providers/pbs", []string{"providers/batch/node", "providers/batch/arrays", "providers/ssh", "providers/slurm"}},
 	// Which GPUs a job gets, and what they are used for, is known without jobs.
 	{"providers/host/queue/devices", []string{"providers/host/attempt", "providers/host/journal", "providers/host/spool", "providers/host/wire", "providers/wrapper"}},
 	// What runs closures knows nothing of what they do.

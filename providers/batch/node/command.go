@@ -200,10 +200,20 @@ func (c *command) limit() <-chan time.Time {
 	return time.After(time.Until(c.begin.At.Add(w - reserve)))
 }
 
+// warning is when the command is sent its checkpoint signal, where the scheduler
+// does not send it.
+func (c *command) warning() <-chan time.Time {
+	w, p := c.shape().Walltime, c.job.Checkpoint
+	if !c.allocation.scheduler.Environment().Unwarned || w <= 0 || p.Signal == "" || p.Grace <= 0 {
+		return nil
+	}
+	return time.After(time.Until(c.begin.At.Add(w - p.Grace)))
+}
+
 // wait follows the command to its end, passing signals on. exit is nil if it
 // was killed by a signal.
 func (c *command) wait() (exit *int, sig string) {
-	limit := c.limit()
+	limit, warn := c.limit(), c.warning()
 	var kill, look <-chan time.Time
 	var watcher *attempt.Watcher
 	if !c.job.Watch.None() {
@@ -225,6 +235,9 @@ func (c *command) wait() (exit *int, sig string) {
 			exit, sig = ending(status)
 			c.told = c.told || toldToo(c.signals, sig)
 			return exit, sig
+		case <-warn:
+			c.warned = true
+			c.group().SignalProgram(unix.SignalNum("SIG" + strings.TrimPrefix(c.job.Checkpoint.Signal, "SIG")))
 		case <-limit:
 			c.expired = true
 			c.terminate()

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -61,6 +62,18 @@ func here(schedulers []scheduler.Node) (p allocation) {
 		p.node, _ = os.Hostname()
 	}
 	return p
+}
+
+// restarts is how often the job ran before, for a scheduler that says so only when
+// asked; few starts need it.
+func (p allocation) restarts() (int, error) {
+	counter, ok := p.scheduler.(scheduler.Counter)
+	if !ok {
+		return p.restart, nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), changeTimeout)
+	defer stop()
+	return counter.Restarts(ctx, p.id())
 }
 
 // at names the job in the scheduler's queue. Slurm's variable with an element's own id has

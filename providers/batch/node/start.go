@@ -44,7 +44,14 @@ func (s *start) run() (int, error) {
 	if why, class := s.noRoom(); why != "" {
 		return s.postpone(why, class)
 	}
-	s.first = s.spool.Claimed(s.begin.Token) == ""
+	holder := s.spool.Claimed(s.begin.Token)
+	if s.first = holder == ""; holder == s.begin.ID {
+		n, err := s.allocation.restarts()
+		if err != nil {
+			return exitBroken, fmt.Errorf("the job ran before, and it is not known how often: %w", err)
+		}
+		s.begin.Restart = n
+	}
 	switch got, err := s.spool.take(s.begin); {
 	case err != nil:
 		return exitBroken, err

@@ -54,4 +54,14 @@ type Environment struct {
 	// Cgroup begins the name of the control group that bounds a job's memory:
 	// "job_". Without it only the group that the script is in is looked at.
 	Cgroup string
+	// Unwarned says that the scheduler sends no signal before a job's walltime is
+	// over: the wrapper sends the checkpoint's.
+	Unwarned bool
+}
+
+// A Counter is a Node whose scheduler has no variable for how often a job was put
+// back.
+type Counter interface {
+	// Restarts is how often the job of an id ran before this time.
+	Restarts(ctx context.Context, id string) (int, error)
 }

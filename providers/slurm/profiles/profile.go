@@ -4,21 +4,15 @@ package profiles
 
 import (
 	"embed"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/offer"
 )
 
 //go:embed *.hcl
 var files embed.FS
-
-// template is the commented form for new sites, which is no site itself.
-const template = "TEMPLATE"
 
 // A Profile is what is known of a site: its partitions as pools and its
 // qualities of service. Live answers of the cluster win over it.
@@ -43,56 +37,24 @@ type QoS struct {
 	Note      string
 }
 
+// shipped are the profiles that come with muster.
+var shipped = facts.Shipped{Files: files, Of: "Slurm"}
+
 // Names lists the names of the profiles shipped with muster, sorted.
-func Names() []string {
-	entries, err := files.ReadDir(".")
-	if err != nil {
-		panic("bug: the profiles are not embedded: " + err.Error())
-	}
-	var names []string
-	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), ".hcl"); name != template {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return shipped.Names() }
 
 // Sources are the profiles as HCL, by name.
-func Sources() map[string][]byte {
-	all := map[string][]byte{}
-	for _, name := range Names() {
-		all[name], _ = files.ReadFile(name + ".hcl")
-	}
-	return all
-}
+func Sources() map[string][]byte { return shipped.Sources() }
 
 // Of is the profile that a backend names: the campaign's own, a file whose
 // source it brings, or one that is shipped; nil if it names none.
-func Of(b providers.Backend) (*Profile, error) {
-	if b.Profile == "" {
-		return nil, nil
-	}
-	read := Load
-	if strings.HasSuffix(b.Profile, ".hcl") {
-		read = func(name, backend string) (Profile, error) { return Parse(name, backend, []byte(b.ProfileSource)) }
-	}
-	p, err := read(b.Profile, b.Name)
-	if err != nil {
-		return nil, providers.Errorf(providers.Invalid, "%v", err)
-	}
-	return &p, nil
-}
+func Of(b providers.Backend) (*Profile, error) { return facts.Of(b, Load, Parse) }
 
 // Load reads a shipped profile by name; its pools bear the backend's address.
 func Load(name, backend string) (Profile, error) {
-	src, ok := Sources()[name]
-	if !ok {
-		if near := diag.Suggest(name, Names()); near != "" {
-			return Profile{}, fmt.Errorf("there is no Slurm profile %q; did you mean %q?", name, near)
-		}
-		return Profile{}, fmt.Errorf("there is no Slurm profile %q; there are %s", name, strings.Join(Names(), ", "))
+	src, err := shipped.Source(name)
+	if err != nil {
+		return Profile{}, err
 	}
 	return Parse(name, backend, src)
 }

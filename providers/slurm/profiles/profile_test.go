@@ -92,7 +92,7 @@ func TestBroken(t *testing.T) {
 	if _, err := Load("cu-alpin", "x"); err == nil || !strings.Contains(err.Error(), "cu-alpine") {
 		t.Errorf("a name that is not there: %v", err)
 	}
-	if _, err := Load(template, "x"); err == nil {
+	if _, err := Load("TEMPLATE", "x"); err == nil {
 		t.Error("the template is a site")
 	}
 	if _, err := Load("frontera", "x"); err == nil || !strings.Contains(err.Error(), "there are cu-alpine") {
@@ -164,7 +164,7 @@ qos "q" {
 // TestTemplateHasAll that a profile may say, and says what each is.
 func TestTemplateHasAll(t *testing.T) {
 	t.Parallel()
-	src, err := files.ReadFile(template + ".hcl")
+	src, err := files.ReadFile("TEMPLATE" + ".hcl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/muster-run/muster/providers/batch/scheduler"
+)
+
+// Node is PBS as the script of one of its jobs sees it.
+type Node struct{ Notation }
+
+// here are PBS's commands on a compute node, in the environment of the job.
+func here() *Commands { return New(Here{}, "") }
+
+// Environment is qsub(1B), ENVIRONMENT VARIABLES. The hook for control groups sets
+// CUDA_VISIBLE_DEVICES; where a site has none, nothing says which GPUs are a job's.
+func (Node) Environment() scheduler.Environment {
+	return scheduler.Environment{Job: "PBS_JOBID", Array: "PBS_ARRAY_ID", Index: "PBS_ARRAY_INDEX", Pool: "PBS_QUEUE", GPUs: []string{"CUDA_VISIBLE_DEVICES"}, Cores: "NCPUS",
+		Unwarned: true}
+}
+
+// Requeue is for operators alone. Seen on 23.06.
+func (Node) Requeue(context.Context, string) error { return errors.ErrUnsupported }
+
+// Change follows a requeue only.
+func (Node) Change(context.Context, []scheduler.Jobs, scheduler.Change) error {
+	return errors.ErrUnsupported
+}
+
+// Avoid: PBS cannot be told which nodes a job avoids.
+func (Node) Avoid(context.Context, scheduler.Retry) string { return "" }
+
+// Booted: pbsnodes does not say.
+func (Node) Booted(context.Context, string) time.Time { return time.Time{} }
+
+// CancelWaiting ends those jobs of a name that wait.
+func (Node) CancelWaiting(ctx context.Context, name string, jobs []scheduler.Jobs) error {
+	return here().CancelWaiting(ctx, name, jobs)
+}
+
+// Restarts is how often PBS has run a job before this time: run_count has no
+// variable.
+func (Node) Restarts(ctx context.Context, id string) (int, error) {
+	all, err := here().jobs(ctx, []string{id})
+	if err != nil {
+		return 0, err
+	}
+	j, ok := all[id]
+	if !ok || j.Runs.int() < 1 {
+		return 0, fmt.Errorf("qstat does not say how often %s has run", id)
+	}
+	return j.Runs.int() - 1, nil
+}

@@ -1,0 +1,227 @@
+// Package pbs is PBS Pro and OpenPBS for package batch: what a cluster offers to the
+// planner, by its profile and by its server, and the script for qsub, which is meant
+// to be read by people. Package cluster runs PBS's commands.
+package pbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
+	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/pbs/cluster"
+	"github.com/muster-run/muster/providers/pbs/profiles"
+)
+
+// Type is PBS, for package batch.
+type Type struct {
+	// Runner runs PBS's commands; nil = on this machine.
+	Runner command.Runner
+}
+
+var (
+	_ scheduler.Type     = Type{}
+	_ scheduler.Site     = (*Site)(nil)
+	_ scheduler.Profiled = (*Site)(nil)
+)
+
+// A Site is the cluster of one backend.
+type Site struct {
+	providers.Backend
+	Config  Settings
+	Profile *profiles.Profile // nil = the backend block names none
+	Cluster *cluster.Commands
+	facts   *cachedFacts
+}
+
+// Settings are the backend block.
+type Settings struct {
+	Account     string   `json:"account"`
+	Queues      []string `json:"queues"`
+	Exclude     []string `json:"exclude_queues"`
+	Filesystems string   `json:"filesystems"`
+	Place       string   `json:"place"`
+	InstallDir  string   `json:"install_dir"`
+	Rate        int      `json:"submissions_per_minute"`
+}
+
+// Name is the type of its backends.
+func (Type) Name() string { return "pbs" }
+
+// Schema says what the backend block and a job's options may hold.
+func (Type) Schema() offer.Schema { return Schema() }
+
+// Node is PBS on compute nodes.
+func (Type) Node() scheduler.Node { return cluster.Node{} }
+
+// Terms are what jobs request of the queue.
+func (Type) Terms(_, options json.RawMessage) offer.Terms {
+	o, _ := parseOptions(options)
+	w := cluster.Notation{}.Words()
+	return offer.Terms{Mail: o.Mail, Pool: w.Pool, Submit: w.Submit}
+}
+
+// Open is the cluster of a backend. A cluster that was configured before keeps its
+// commands and cached facts.
+func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
+	s := &Site{Backend: o.Backend, facts: &cachedFacts{}}
+	if len(o.Config) > 0 {
+		if err := json.Unmarshal(o.Config, &s.Config); err != nil {
+			return nil, providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", o.Name, err)
+		}
+	}
+	var err error
+	if s.Profile, err = profiles.Of(o.Backend); err != nil {
+		return nil, err
+	}
+	if old, ok := o.Before.(*Site); ok {
+		s.Cluster, s.facts = old.Cluster, old.facts
+		return s, nil
+	}
+	runner := t.Runner
+	if runner == nil {
+		runner = cluster.Here{Environ: o.Environ}
+	}
+	s.Cluster = cluster.New(runner, userName())
+	return s, nil
+}
+
+// userName is who submits jobs, by name.
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}
+
+// cachedFacts are the last facts about a cluster.
+type cachedFacts struct {
+	mu   sync.Mutex
+	at   time.Time
+	site *cluster.Facts
+	err  error
+}
+
+// Facts about a cluster are reused for factsLast, and for submissions, whose limits
+// change seldom, for limitsLast.
+const (
+	factsLast  = 2 * time.Minute
+	limitsLast = time.Hour
+)
+
+// Facts are those of the cluster, of at most an age.
+func (b *Site) Facts(ctx context.Context, age time.Duration) (*cluster.Facts, error) {
+	f := b.facts
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if since := time.Since(f.at); since < factsLast || f.err == nil && f.site != nil && since < age {
+		return f.site, f.err
+	}
+	f.site, f.err = b.Cluster.Facts(ctx)
+	if ctx.Err() == nil {
+		f.at = time.Now()
+	}
+	return f.site, f.err
+}
+
+// last are the last facts; nil = the cluster was not asked, or has not answered.
+func (b *Site) last() *cluster.Facts {
+	b.facts.mu.Lock()
+	defer b.facts.mu.Unlock()
+	return b.facts.site
+}
+
+// Scheduler is the cluster's commands.
+func (b *Site) Scheduler() scheduler.Scheduler { return b.Cluster }
+
+// Settings are the part of the backend block that package batch uses.
+func (b *Site) Settings() scheduler.Settings {
+	return scheduler.Settings{InstallDir: b.Config.InstallDir, Rate: b.Config.Rate}
+}
+
+// Check refuses a job that qsub cannot be given.
+func (b *Site) Check(j *providers.Job) *providers.Error {
+	o, err := parseOptions(j.Options)
+	if err == nil {
+		err = o.wrong()
+	}
+	if err != nil {
+		return providers.Errorf(providers.Invalid, "options of %s: %v", j.Address, err)
+	}
+	return nil
+}
+
+// standardArray is max_array_size as PBS ships.
+const standardArray = 10_000
+
+// arrayFact is the fact of a pool that a script depends on.
+const arrayFact = "jobs of an array"
+
+// Recall takes a plan's facts about a pool for the cluster's answer.
+func (b *Site) Recall(p offer.Pool) {
+	f := &cluster.Facts{Queues: []cluster.Queue{{Name: p.Name, Enabled: true, Yours: true}}}
+	if i := slices.IndexFunc(p.Facts, func(f offer.Fact) bool { return f.Name == arrayFact }); i >= 0 {
+		fmt.Sscan(p.Facts[i].Value, &f.MaxArray)
+	}
+	b.facts.mu.Lock()
+	defer b.facts.mu.Unlock()
+	b.facts.site = f
+}
+
+// LongestArray is how many elements one array may have.
+func (b *Site) LongestArray() int {
+	if f := b.last(); f != nil && f.MaxArray > 0 {
+		return f.MaxArray
+	}
+	return standardArray
+}
+
+// Bounds are the maxima of a retry in a queue.
+func (b *Site) Bounds(pool string, _ *providers.Job) scheduler.Bounds {
+	p := b.known(pool)
+	if q := b.last().Queue(pool); q != nil {
+		p = b.merged(b.last(), *q)
+	}
+	return scheduler.Bounds{Memory: p.Memory, Walltime: p.MaxTime}
+}
+
+// Limits are the limits on submitted jobs that apply to a queue.
+func (b *Site) Limits(ctx context.Context, pool string, _ *providers.Job) ([]scheduler.Limit, error) {
+	f, err := b.Facts(ctx, limitsLast)
+	if err != nil {
+		return nil, err
+	}
+	q := f.Queue(pool)
+	if q == nil {
+		return nil, nil
+	}
+	p := b.merged(f, *q)
+	if p.MaxSubmit == 0 {
+		return nil, nil
+	}
+	l := scheduler.Limit{Who: p.SubmitBy, Most: p.MaxSubmit}
+	if strings.HasPrefix(p.SubmitBy, "queue ") && len(q.Routes) == 0 {
+		l.Pool = pool
+	}
+	return []scheduler.Limit{l}, nil
+}
+
+// Refused is why PBS takes no more jobs.
+func (b *Site) Refused(_ string, _ *providers.Job, why *providers.Error) string {
+	if why.Detail == "" {
+		return why.Summary
+	}
+	return why.Summary + " (" + why.Detail + ")"
+}
+
+// Processors: pbsnodes says "linux" of all.
+func (b *Site) Processors(string) []string { return nil }
