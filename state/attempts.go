@@ -277,6 +277,7 @@ func (a *Attempt) merge(b Attempt) {
 	or(&a.Signal, b.Signal)
 	or(&a.Class, b.Class)
 	or(&a.Why, b.Why)
+	or(&a.Planned, b.Planned)
 	or(&a.Replaces, b.Replaces)
 	or(&a.Exit, b.Exit)
 	or(&a.Usage, b.Usage)

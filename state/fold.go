@@ -166,6 +166,9 @@ func (s *State) began(e Began) {
 // first began.
 func (s *State) approve(a Approval) {
 	a.Begun, a.Finished, a.Ceiling = plain(a.Begun), plain(a.Finished), some(a.Ceiling)
+	if a.Programs = maps.Clone(a.Programs); len(a.Programs) == 0 {
+		a.Programs = nil
+	}
 	if i := s.approval(a.Plan); i >= 0 {
 		if old := s.Approvals[i]; !old.Begun.IsZero() {
 			a.Begun = old.Begun

@@ -175,6 +175,8 @@ type Attempt struct {
 	Usage    *Usage    `json:"usage,omitempty"`
 	Expected time.Time `json:"expected,omitzero"` // start the backend expects
 	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
+	// Planned is how long the job was expected to run when it was launched, in seconds; 0 = unknown.
+	Planned float64 `json:"planned_seconds,omitempty"`
 	// Adopter is who had files adopted that muster did not make: no job ran, and Ended
 	// is when they were adopted.
 	Adopter string `json:"adopter,omitempty"`
@@ -272,10 +274,27 @@ type Approval struct {
 	Outcome  string    `json:"outcome,omitempty"` // "done", "held", "stopped by budget"
 	Saved    bool      `json:"saved,omitempty"`   // a saved plan file rather than a prompt
 	// Forecast is what the plan was expected to take; nil = it was not recorded.
-	Forecast *Forecast `json:"forecast,omitempty"`
+	Forecast *Forecast          `json:"forecast,omitempty"`
+	Muster   string             `json:"muster,omitempty"` // version that began it
+	Revision                    // of the campaign's folder
+	Programs map[string]Program `json:"programs,omitempty"` // what the jobs of each phase run
 	// Reruns are the completed jobs that the plan runs again, by address;
 	// "phase.NAME" means all that were completed when it began.
 	Reruns []string `json:"reruns,omitempty"`
+}
+
+// A Revision is where a folder is in git.
+type Revision struct {
+	Commit string `json:"commit,omitempty"` // "" = in no repository
+	Dirty  bool   `json:"dirty,omitempty"`  // with changes that are not committed
+}
+
+// A Program is what identifies the code and the environment of a phase's jobs.
+type Program struct {
+	Source string `json:"source,omitempty"` // digest
+	Revision
+	Images []string          `json:"images,omitempty"` // digests of images that are files
+	Locks  map[string]string `json:"locks,omitempty"`  // digests of the files of the source that pin packages, by path
 }
 
 // A Forecast is what a plan was expected to take of what it starts and of what was

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/state"
@@ -259,7 +260,7 @@ func (ap *applying) drive(ctx context.Context, w *work, session store.Session) e
 	}
 	out, err := run(ctx, apply.Config{
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: ap.f.mode(),
-		Who: who, Host: host, Muster: version, Saved: ap.f.saved != "", Away: told(w.plan, ap.f),
+		Who: who, Host: host, Muster: version, At: revision(ctx, w.campaign.Dir), Saved: ap.f.saved != "", Away: told(w.plan, ap.f),
 		AllowRerun: ap.f.allowRerun, AllowCancel: ap.f.allowCancel,
 		Progress: sink.Show, Event: sink.Event, Cache: ap.cacheDir(), Reads: ap.guard.Reads, Requests: filepath.Join(ap.dataDir(), "requests"),
 	})
@@ -320,4 +321,10 @@ func (f applyFlags) mode() apply.Mode {
 		return apply.Once
 	}
 	return apply.Drive
+}
+
+// revision is where the campaign's folder is in git.
+func revision(ctx context.Context, dir string) (out state.Revision) {
+	out.Commit, out.Dirty = source.Commit(ctx, dir)
+	return out
 }

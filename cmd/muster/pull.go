@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/contact"
+	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/term"
 )
 
@@ -15,6 +21,8 @@ func pullCommand(a *app) *command.Command {
 		Long: `Copies the outputs of completed jobs into -to, resumes broken transfers, and compares every digest with the recorded one.
 It does not copy files again that are there already with the right digest.
 Every minute it reports its progress: the share, the rate and the time left.
+It writes muster-run.json beside them: what each job ran (commit, source, image, packages), from which inputs, where and when, and the
+digest of every file; -crate also writes it as RO-Crate metadata.
 If a backend bills for files that leave it (usd_per_gb_out), it shows that cost, which enters neither ledger nor budgets.`,
 		Examples: []command.Example{{"muster pull -to=results", "everything"}, {"muster pull -to=results phase.figure", "only the figure"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
@@ -22,15 +30,16 @@ If a backend bills for files that leave it (usd_per_gb_out), it shows that cost,
 			v.register(fs)
 			to := fs.String("to", "outputs", "`DIR` to copy into; the paths below the workdir are kept")
 			asJSON := fs.Bool("json", false, "print as JSON")
+			crate := fs.Bool("crate", false, "write ro-crate-metadata.json, too, for an archive that takes RO-Crates")
 			return func(ctx context.Context, args []string) error {
-				return a.pull(ctx, v, absolute(*to), *asJSON, args)
+				return a.pull(ctx, v, absolute(*to), *asJSON, *crate, args)
 			}
 		},
 		Complete: a.jobAddresses,
 	}
 }
 
-func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON bool, args []string) error {
+func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON, crate bool, args []string) error {
 	c, st, err := a.open(ctx, v)
 	if err != nil {
 		return err
@@ -42,10 +51,40 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON bool, args
 	w := &work{launcher: a.launcher()}
 	defer w.close()
 	r := contact.Of(c, st, w.provider(ctx)).Copy(ctx, s.List(c), to, func(text string) { a.notef("%s\n", term.CleanLine(text)) })
+	if err := a.keepRecord(page.RecordOf(c, st, r, a.now()), to, crate); err != nil {
+		return err
+	}
 	if !asJSON {
 		a.printf("%s", r.Text())
 	} else if err := a.encode(r); err != nil {
 		return err
 	}
 	return a.report(r.Diagnostics())
+}
+
+// keepRecord writes what was run beside what was copied, together with what earlier
+// copies there recorded.
+func (a *app) keepRecord(r page.Record, to string, crate bool) error {
+	if len(r.Jobs) == 0 {
+		return nil
+	}
+	path := filepath.Join(to, page.RecordName)
+	var earlier page.Record
+	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &earlier) == nil {
+		r = r.With(earlier)
+	}
+	documents := map[string]any{path: r}
+	if crate {
+		documents[filepath.Join(to, page.CrateName)] = r.Crate()
+	}
+	for path, v := range documents {
+		b, err := json.MarshalIndent(v, "", "  ")
+		if err == nil {
+			err = atomicfile.Write(path, append(b, '\n'), 0o644)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	return nil
 }

@@ -31,6 +31,7 @@ func (e *engine) approve() error {
 		e.Emit(state.Finished{Plan: plan, Outcome: state.Superseded, At: e.Clock()})
 	}
 	e.Emit(state.Approved{Approval: state.Approval{Plan: e.Plan.ID, Digest: e.Plan.Digest, Ceiling: e.Plan.Ceiling, Forecast: approvedForecast(&e.Plan.Forecast),
+		Muster: e.Muster, Revision: e.At, Programs: programs(e.Plan),
 		Who: e.Who, Host: e.Host, Begun: e.Clock(), Saved: e.Saved, Reruns: rerunAddresses(e.Plan, e.st)}})
 	return e.err
 }

@@ -36,8 +36,9 @@ type Config struct {
 	Mode   Mode
 	Who    string // for approvals and holds
 	Host   string
-	Muster string // version, recorded in the state
-	Saved  bool   // the plan was read from a file
+	Muster string         // version, recorded in the state
+	At     state.Revision // of the campaign's folder, recorded with the approval
+	Saved  bool           // the plan was read from a file
 	// Away is why backends cannot be asked, as the plan that was just shown says.
 	Away map[string]string
 	// Variables are recorded as what the campaign was applied with; nil

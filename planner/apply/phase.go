@@ -29,6 +29,7 @@ type phase struct {
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
 	length   func(cell int32) time.Duration // how long each is expected to take; nil = all alike
+	expects  func(cell int32) time.Duration // what each is expected to take; 0 = unknown
 	unplaced bool
 	again    bool             // cells of queues that were looked at already became ready
 	inflight int              // runs and smokes submitted
@@ -57,8 +58,10 @@ func (e *engine) loadPhases() {
 	var fits fit.Budget
 	for _, pp := range e.Plan.Phases {
 		p := &phase{Phase: pp.Phase, plan: pp, places: placesOf(pp), Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
-		if length := history.PastOf(pp.Phase, pp.RecordsIn(e.st), e.st.Definitions).Lengths(&fits); length != nil {
-			p.length = func(cell int32) time.Duration { return length(int(cell)) }
+		length, differ := history.PastOf(pp.Phase, pp.RecordsIn(e.st), e.st.Definitions).Lengths(&fits)
+		p.expects = func(cell int32) time.Duration { return length(int(cell)) }
+		if differ {
+			p.length = p.expects
 		}
 		e.phases = append(e.phases, p)
 		e.nodes = append(e.nodes, &p.Node)

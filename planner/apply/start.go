@@ -259,9 +259,13 @@ func (s *starter) launch(p *phase, cell int32, smoke bool, d *place.Decision, b 
 		return full
 	}
 	rec.Status = ""
+	var expected float64
+	if !smoke {
+		expected = p.expects(cell).Seconds()
+	}
 	s.Emit(state.Intended{Job: rec, Fresh: fresh, At: s.Clock(), Attempt: state.Attempt{
 		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Host: site.Host(b.Conf), Queue: b.Pools[d.Pool].Queue, Plan: f.plan, Fence: s.Session.Fence(),
-		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: retry.Changes(d.Shape, *f.asked), Replaces: job.MoveAside,
+		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: retry.Changes(d.Shape, *f.asked), Replaces: job.MoveAside, Planned: expected,
 	}})
 	if s.err != nil {
 		return full

@@ -7,20 +7,17 @@ import (
 	"github.com/muster-run/muster/planner/fit"
 )
 
-// Lengths tells how long each cell of a phase is expected to take, so that the
-// longest start first; nil where nothing tells one from another.
-func (h *Past) Lengths(b *fit.Budget) func(cell int) time.Duration {
+// Lengths tells how long each cell of a phase is expected to take, 0 where nothing tells,
+// and whether that differs, so that the longest may start first.
+func (h *Past) Lengths(b *fit.Budget) (length func(cell int) time.Duration, differ bool) {
 	p := h.phase
 	model, fits := h.Fit(b)
 	reqs := p.Requests(lang.Run)
 	ev := h.Measurements(nil)
-	each, differ := make([]time.Duration, len(reqs)), false
+	each := make([]time.Duration, len(reqs))
 	for r := range reqs {
 		each[r] = ev.Runtime(reqs[r].Shape.Walltime).Expected
 		differ = differ || each[r] != each[0]
-	}
-	if !fits && !differ {
-		return nil
 	}
 	return func(cell int) time.Duration {
 		r := p.RequestOf(cell, lang.Run)
@@ -30,5 +27,5 @@ func (h *Past) Lengths(b *fit.Budget) func(cell int) time.Duration {
 			}
 		}
 		return each[r]
-	}
+	}, fits || differ
 }

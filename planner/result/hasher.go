@@ -28,6 +28,7 @@ type Source struct {
 	Dirty  bool
 	Files  int
 	Bytes  int64
+	Locks  map[string]string // digests of the files that pin packages, by path; in no hash of their own
 }
 
 // A Hasher computes result hashes under one scheme, a column at a time: 16

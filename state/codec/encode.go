@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 27 && fields[state.Attempt]() == 31 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 27 && fields[state.Attempt]() == 32 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -96,6 +96,10 @@ func (w *text) attempt(a *state.Attempt) {
 	}
 	w.at(`,"expected":`, a.Expected)
 	w.field(`,"why":`, a.Why)
+	if a.Planned != 0 {
+		w.lit(`,"planned_seconds":`)
+		w.float(a.Planned)
+	}
 	w.field(`,"adopter":`, a.Adopter)
 	w.dict(`,"scaled":`, a.Scaled)
 	w.field(`,"replaces":`, a.Replaces)

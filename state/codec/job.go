@@ -143,6 +143,8 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 		a.Expected = p.time()
 	case "why":
 		a.Why = p.str()
+	case "planned_seconds":
+		a.Planned = p.float()
 	case "adopter":
 		a.Adopter = p.str()
 	case "scaled":

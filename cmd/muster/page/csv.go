@@ -29,7 +29,7 @@ func (r Report) CSV(to io.Writer) error {
 		for _, k := range axisNames {
 			row = append(row, j.Axes[k])
 		}
-		row = append(row, j.Status, j.Class, strconv.Itoa(j.Attempts), j.Backend, number(j.Seconds), number(j.CPU), number(float64(j.MaxRSS)), number(float64(j.GPUMax)), stamp(j.Started), stamp(j.Ended))
+		row = append(row, j.Status, j.Class, strconv.Itoa(j.Attempts), j.Backend, number(j.Seconds), number(j.Planned), number(j.CPU), number(float64(j.MaxRSS)), number(float64(j.GPUMax)), stamp(j.Started), stamp(j.Ended))
 		for _, k := range metricNames {
 			row = append(row, plainJSON(j.Metrics[k]))
 		}
@@ -42,7 +42,7 @@ func (r Report) CSV(to io.Writer) error {
 // csvColumns names each column once: an axis or a metric that has the name of
 // a column before it is written with what it is.
 func csvColumns(axes, metrics []string) []string {
-	own := []string{"status", "class", "attempts", "backend", "seconds", "cpu_seconds", "max_rss", "gpu_max_mem", "started", "ended"}
+	own := []string{"status", "class", "attempts", "backend", "seconds", "planned_seconds", "cpu_seconds", "max_rss", "gpu_max_mem", "started", "ended"}
 	out := []string{"address", "phase"}
 	for _, k := range axes {
 		if slices.Contains(out[:2], k) || slices.Contains(own, k) {

@@ -50,6 +50,12 @@ func (r Report) Markdown(style term.Style) string {
 	}
 	b.WriteString("\n" + w.table(rows))
 	b.WriteString(r.Planned.markdown(w))
+	if rows := r.expectedRows(); len(rows) > 1 {
+		b.WriteString("\n## Expected and took\n\nThe median time of a completed job, and what was expected at its launch.\n\n" + w.table(rows))
+	}
+	if rows := r.ranRows(); len(rows) > 1 {
+		b.WriteString("\n## What ran\n\n" + w.table(rows))
+	}
 	if len(r.History) > 0 {
 		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + w.table(timeRows(r.History)))
 		b.WriteString("\n## Asked for and used\n\n" + w.table(useRows(r.History)))

@@ -31,6 +31,7 @@ type Report struct {
 	Unpriced      map[string]int  `json:"unpriced"`          // by unit, as in Cost
 	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
+	Runs          []Run           `json:"runs"`            // the plans that launched these jobs
 	Notes         []state.Note    `json:"notes,omitempty"` // on these jobs and their phases
 	Began         time.Time       `json:"began,omitzero"`  // the first submission of a job that ended
 	Ended         time.Time       `json:"ended,omitzero"`  // the last end of one
@@ -59,6 +60,13 @@ type jobReport struct {
 	Class    string                     `json:"class,omitempty"`
 	Attempts int                        `json:"attempts"`
 	Backend  string                     `json:"backend,omitempty"`
+	Pool     string                     `json:"pool,omitempty"`
+	Node     string                     `json:"node,omitempty"`
+	GPUs     []string                   `json:"gpus,omitempty"`
+	Plan     string                     `json:"plan,omitempty"`            // that launched it last, in Runs
+	Why      string                     `json:"why,omitempty"`             // why it went there
+	Planned  float64                    `json:"planned_seconds,omitempty"` // expected at its launch
+	Ratio    float64                    `json:"ratio,omitempty"`           // of Seconds to that, of a completed job
 	Seconds  float64                    `json:"seconds"`
 	CPU      float64                    `json:"cpu_seconds"` // -1 = unknown
 	MaxRSS   int64                      `json:"max_rss"`     // bytes; -1 = unknown
@@ -125,6 +133,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 		}
 		r.Phases = append(r.Phases, ph)
 	}
+	r.Runs = runsOf(st, r.Jobs)
 	return r
 }
 
@@ -199,8 +208,12 @@ func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
 	}
 	if last := j.Last(); last != nil {
 		r.Backend, r.Started, r.Ended = last.Backend, last.Started, last.Ended
+		r.Pool, r.Node, r.GPUs, r.Plan, r.Why, r.Planned = last.Pool, last.Node, last.GPUs, last.Plan, last.Why, last.Planned
 		if !last.Ended.IsZero() && !last.Started.IsZero() {
 			r.Seconds = last.Ended.Sub(last.Started).Seconds() + history.Before(p, j).Seconds()
+		}
+		if j.Status == state.Completed && r.Planned > 0 && r.Seconds > 0 {
+			r.Ratio = r.Seconds / r.Planned
 		}
 		if last.Usage != nil {
 			r.CPU, r.MaxRSS, r.GPUMax = last.Usage.CPU, last.Usage.MaxRSS, last.Usage.GPUMaxMem

@@ -50,7 +50,7 @@ func (ss *sources) read(ctx context.Context) {
 			ss.answers.tell(diag.Diagnostic{Summary: "the source cannot be read", Detail: err.Error(), Subject: s.Range.Ptr()})
 			continue
 		}
-		d := planner.SourceDigest{Digest: t.Digest, Files: len(t.Files), Bytes: t.Bytes}
+		d := planner.SourceDigest{Digest: t.Digest, Files: len(t.Files), Bytes: t.Bytes, Locks: t.Locks()}
 		d.Commit, d.Dirty = source.Commit(ctx, s.Dir)
 		ss.answers.Lock()
 		ss.answers.Observed.Sources[key], ss.trees[key] = d, t
