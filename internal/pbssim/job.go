@@ -48,6 +48,15 @@ var runKeys = []string{
 	"resources_used.cpupercent", "resources_used.cput", "resources_used.mem", "resources_used.ncpus", "resources_used.vmem", "resources_used.walltime",
 }
 
+// clear forgets a run, save when it ended.
+func (t *task) clear() {
+	for _, k := range runKeys {
+		if k != "obittime" {
+			delete(t.A, k)
+		}
+	}
+}
+
 func (t *task) state() string { return t.A["job_state"] }
 
 func (t *task) over() bool { return t.state() == "F" || t.state() == "X" }
@@ -279,6 +288,9 @@ func (j *job) refresh() {
 		step, _ = strconv.Atoi(text)
 	}
 	j.A["array_indices_remaining"] = spans(waiting, max(step, 1))
+	if len(waiting) == len(j.Tasks) {
+		j.A["array_indices_remaining"] = j.A["array_indices_submitted"]
+	}
 	j.A["array_state_count"] = fmt.Sprintf("Queued:%d Running:%d Exiting:%d Expired:%d", j.count("Q"), j.count("R"), j.count("E"), j.count("X"))
 }
 

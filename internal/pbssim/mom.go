@@ -228,10 +228,10 @@ func (s *Server) watch(j *job, t *task) {
 		}
 		limit, limited = seconds(j.A["Resource_List.walltime"])
 		now := s.now()
-		if limited && t.Cause == "" && now.Sub(began) > time.Duration(limit)*time.Second {
+		if limited && !s.lenient && t.Cause == "" && now.Sub(began) > time.Duration(limit)*time.Second {
 			s.end(j, t, "walltime")
 		}
-		if capped && t.Cause == "" && now.Sub(seen) > 200*time.Millisecond {
+		if capped && !s.lenient && t.Cause == "" && now.Sub(seen) > 200*time.Millisecond {
 			seen = now
 			if resident(t.Pid) > memory {
 				s.end(j, t, "mem")
@@ -353,17 +353,17 @@ func (s *Server) ended(j *job, t *task, e exit) {
 	case e.killed:
 		status = 256 + 9
 	}
-	t.A["comment"] += said
-	s.stage(j, t, sub, strconv.Itoa(status), s.now().Add(s.cfg.Copy))
+	t.A["Exit_status"] = strconv.Itoa(status)
+	s.stage(j, t, sub, said, s.now())
 }
 
 // stage copies output, for so long in state E, and closes the task.
-func (s *Server) stage(j *job, t *task, sub, status string, until time.Time) {
+func (s *Server) stage(j *job, t *task, sub, said string, since time.Time) {
 	ok := s.deliver(j, t)
-	if !ok && s.now().Before(until) {
+	if !ok && s.now().Sub(since) < s.cfg.Copy {
 		t.A["job_state"], t.A["substate"] = "E", "51"
 		j.refresh()
-		s.later(100*time.Millisecond, func() { s.stage(j, t, sub, status, until); s.schedule() })
+		s.later(100*time.Millisecond, func() { s.stage(j, t, sub, said, since); s.schedule() })
 		return
 	}
 	t.A["Stageout_status"] = "1"
@@ -371,7 +371,8 @@ func (s *Server) stage(j *job, t *task, sub, status string, until time.Time) {
 		t.A["Stageout_status"] = "0"
 		s.undelivered(j, t)
 	}
-	s.closeTask(j, t, sub, status)
+	t.A["comment"] += said
+	s.closeTask(j, t, sub, t.A["Exit_status"])
 }
 
 // closeTask puts a task into the history, and its array when it was the last.

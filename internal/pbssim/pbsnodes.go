@@ -115,7 +115,6 @@ func (c *call) offline(list []*node, flags map[byte]bool, comment string, commen
 		}
 		if flags['r'] {
 			delete(n.a, "offline")
-			delete(n.a, "comment")
 		}
 		if commented {
 			n.a["comment"] = comment

@@ -80,6 +80,7 @@ type Server struct {
 	bySeq   map[int]*job
 	log     *os.File
 	timers  map[*time.Timer]bool
+	lenient bool // limits of time and memory are not enforced yet
 }
 
 // Start serves until the test ends, with its commands in place. Then it kills the

@@ -20,20 +20,29 @@ func TestMain(m *testing.M) {
 type site struct {
 	*Server
 	t    testing.TB
-	home string
+	home string // of the user
+	dir  string // where commands run
 }
 
 func start(t testing.TB, c Config) *site {
 	t.Helper()
-	return &site{Start(t, c), t, t.TempDir()}
+	home := t.TempDir()
+	return &site{Start(t, c), t, home, home}
 }
 
 // sh runs a line of shell as the user alice.
 func (s *site) sh(line string) (out, errs string, rc int) {
 	s.t.Helper()
+	return s.as("alice", line)
+}
+
+// as runs a line of shell as a user.
+func (s *site) as(user, line string) (out, errs string, rc int) {
+	s.t.Helper()
 	cmd := exec.Command("/bin/bash", "-c", line)
-	cmd.Dir = s.home
-	cmd.Env = append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "HOME="+s.home, "PBSSIM_USER=alice", "TZ=UTC")
+	cmd.Args[0] = "bash"
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "HOME="+s.home, "PBSSIM_USER="+user, "TZ=UTC", "LANG=C.UTF-8", "SHELL=/bin/bash", "MAIL=")
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()
@@ -78,7 +87,7 @@ func (s *site) wait(id, state string) map[string]any {
 
 func (s *site) script(name, text string) string {
 	s.t.Helper()
-	path := filepath.Join(s.home, name)
+	path := filepath.Join(s.dir, name)
 	if err := os.WriteFile(path, []byte("#!/bin/bash\n"+text+"\n"), 0o755); err != nil {
 		s.t.Fatal(err)
 	}

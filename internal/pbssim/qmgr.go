@@ -99,7 +99,7 @@ func (s *Server) qmgrLine(line string) string {
 func (s *Server) tidy(kind, name string, a attrs) {
 	switch kind[0] {
 	case 'r':
-		s.kinds[name], s.flags[name] = or(a["type"], s.kinds[name]), or(a["flag"], s.flags[name])
+		s.kinds[name], s.flags[name] = or(or(a["type"], s.kinds[name]), "string"), or(a["flag"], s.flags[name])
 	case 'q':
 		for _, k := range []string{"enabled", "started"} {
 			a[k] = or(a[k], "False")

@@ -1,10 +1,13 @@
 package pbssim
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An asked is a job or an element that qstat shows.
@@ -222,7 +225,7 @@ func (c *call) alternate(q asking) {
 			"------------------------------ --------------- --------------- --------------- -------- ---- ----- ------ ----- - -----\n")
 	case q.flags['T']:
 		c.out.WriteString(strings.Repeat(" ", 75) + "Est\n" + strings.Repeat(" ", 60) + "Req'd  Req'd   Start\n")
-		slices.SortStableFunc(q.list, func(a, b asked) int { return place(a) - place(b) })
+		slices.SortStableFunc(q.list, func(a, b asked) int { return cmp.Compare(place(a), place(b)) })
 	default:
 		c.out.WriteString(strings.Repeat(" ", 60) + "Req'd  Req'd   Elap\n")
 	}
@@ -235,12 +238,27 @@ func (c *call) alternate(q asking) {
 	}
 }
 
-// place is where -T sorts a job: what has started first.
+// place is where -T sorts a job: what has started first, then by the estimate.
 func place(a asked) int {
-	if slices.Contains([]string{"R", "B", "E"}, a.j.state()) {
+	switch at := a.j.A.num("estimated.start_time"); {
+	case slices.Contains([]string{"R", "B", "E"}, a.j.state()):
 		return 0
+	case at != 0:
+		return at
 	}
-	return 1
+	return math.MaxInt
+}
+
+// starts is when a job is expected to start, as -T shows it.
+func (c *call) starts(a attrs) string {
+	at := time.Unix(int64(a.num("estimated.start_time")), 0).In(c.zone())
+	switch now := c.now(); {
+	case a["estimated.start_time"] == "":
+		return "--"
+	case at.After(now.AddDate(5, 0, 0)):
+		return ">5yrs"
+	}
+	return fmt.Sprintf("%02d:%02d", at.Hour(), at.Minute())
 }
 
 func (c *call) alternateRow(q asking, a asked, w []int) {
@@ -254,7 +272,7 @@ func (c *call) alternateRow(q asking, a asked, w []int) {
 		elapsed = hhmm(u)
 	}
 	if q.flags['T'] {
-		elapsed = "--"
+		elapsed = c.starts(v)
 	}
 	fmt.Fprintf(&c.out, "%-*s %-*s %-*s %-*s %*s %*s %*s %*s %5s %s %5s", w[0], cut(c.full(id), w[0]), w[1], cut(a.j.owner(), w[1]), w[2], cut(v["queue"], w[2]),
 		w[3], cut(v["Job_Name"], w[3]), w[4], or(v["session_id"], "-- "), w[5], or(v["Resource_List.nodect"], "--"), w[6], or(v["Resource_List.ncpus"], "--"),
@@ -325,7 +343,7 @@ func (c *call) qstatServer(q asking) {
 	if !q.flags['f'] {
 		fmt.Fprintf(&c.out, "Server             Max   Tot   Que   Run   Hld   Wat   Trn   Ext Status\n"+
 			"---------------- ----- ----- ----- ----- ----- ----- ----- ----- -----------\n")
-		fmt.Fprintf(&c.out, "%-16s %5d %5d %5d %5d %5d %5d %5d %5d %-11s\n", c.host, 0, total, by["Q"], by["R"], by["H"], by["W"], 0, by["E"], "Active")
+		fmt.Fprintf(&c.out, "%-16s %5d %5d %5d %5d %5d %5d %5d %5d %-10s\n", c.host, 0, total, by["Q"], by["R"], by["H"], by["W"], 0, by["E"], "Active")
 		return
 	}
 	a["server_state"], a["server_host"], a["pbs_version"] = "Active", c.host, c.version

@@ -198,13 +198,24 @@ func flat(list []field) (out []field) {
 	return out
 }
 
-// asDSV is one job on a line. The separator is not escaped in values.
+// asDSV is one job on a line.
 func asDSV(head string, o object, sep string) string {
 	parts := []string{head + o.name}
+	escape := strings.NewReplacer(`\`, `\\`, sep, `\`+sep)
 	for _, f := range flat(o.fields) {
-		parts = append(parts, f.name+"="+f.value)
+		parts = append(parts, f.name+"="+dsvValue(f, escape))
 	}
 	return strings.Join(parts, sep) + "\n"
+}
+
+// dsvValue escapes a value; the commas of Variable_List are already.
+func dsvValue(f field, escape *strings.Replacer) string {
+	const comma = "\x00"
+	v := f.value
+	if f.name == "Variable_List" {
+		v = strings.ReplaceAll(v, `\,`, comma)
+	}
+	return strings.ReplaceAll(escape.Replace(v), comma, `\,`)
 }
 
 // asText is qstat -f: lines of 79 columns, unless they are to be wide.
@@ -225,14 +236,18 @@ func asText(head string, o object, wide bool) string {
 	return b.String()
 }
 
-// wrap breaks a value behind a comma where it can, and anywhere where it must.
+// wrap breaks a value behind a comma where it can, and anywhere where it must. As
+// OpenPBS it counts the tab only in lines that it breaks anywhere.
 func wrap(b *strings.Builder, v string, column int) {
 	const limit = 79
 	first := true
 	for part := range strings.SplitAfterSeq(v, ",") {
-		if !first && column+len(part) >= limit {
+		if !first && column+len(part) > limit {
 			b.WriteString("\n\t")
-			column = 9
+			column = 0
+			if len(part) > limit {
+				column = 9
+			}
 		}
 		for len(part) > 0 {
 			n := min(len(part), limit-column)

@@ -310,9 +310,7 @@ func minute(t time.Time) string {
 func (s *Server) begin(j *job, t *task, host, vnode string) {
 	now := s.now()
 	unix := strconv.FormatInt(now.Unix(), 10)
-	for _, k := range runKeys {
-		delete(t.A, k)
-	}
+	t.clear()
 	a := t.A
 	a["exec_host"], a["exec_vnode"] = host, vnode
 	a["job_state"], a["substate"], a["stime"], a["mtime"] = "R", "42", unix, unix
@@ -387,9 +385,8 @@ func (s *Server) lost(j *job, t *task) {
 // requeue puts a task that ran back into the queue.
 func (s *Server) requeue(j *job, t *task) {
 	t.Lost, t.Cause = 0, ""
-	for _, k := range runKeys {
-		delete(t.A, k)
-	}
+	t.clear()
+	t.A["obittime"] = strconv.FormatInt(s.now().Unix(), 10)
 	t.Pid = 0
 	t.A["job_state"], t.A["substate"] = "Q", "10"
 	delete(t.A, "comment")
