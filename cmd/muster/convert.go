@@ -21,14 +21,18 @@ import (
 
 func convertCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "convert", Args: "FILE|-", Short: "convert ARIS experiment-queue manifests and grid specs to a campaign", MinArgs: 1, MaxArgs: 1,
+		Name: "convert", Args: "FILE|DIR|-", Short: "convert ARIS experiment-queue manifests, grid specs and queue lines to a campaign", MinArgs: 1, MaxArgs: 1,
 		Long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the equivalent
-campaign. It lists everything that it cannot carry over, or reads differently from the queue, with its line, and repeats the list
+campaign; so it does with lines of CONFIG TASK [EPOCHS], as queues of ablations have them. Of a folder of a run it reads manifest.json and
+queue_state.json: jobs that the queue completed are adopted by import blocks, once muster has opened their outputs, and do not run again.
+
+It lists everything that it cannot carry over, or reads differently from the queue, with its line, and repeats the list
 in the campaign's first comment.
 
 -out writes a file. It never overwrites a campaign that was edited since.`,
 		Examples: []command.Example{
 			{"muster convert grid_spec.yaml", "print the campaign"},
+			{"muster convert -backend=ssh ~/.aris_queue/runs/20261122T180000Z", "a run folder, with what it finished"},
 			{"muster convert -out=campaign.muster.hcl -backend=ssh manifest.json", "write it, for a host reached over ssh"},
 		},
 		Setup: func(fs *flag.FlagSet) command.Run {
@@ -50,18 +54,21 @@ in the campaign's first comment.
 
 func (a *app) convert(from, to, backend string, asJSON bool) error {
 	name := filepath.ToSlash(from)
+	options := aris.Options{Backend: backend}
 	var src []byte
 	var err error
-	if from == "-" {
+	if info, statErr := os.Stat(absolute(from)); from == "-" {
 		name = "stdin"
 		src, err = io.ReadAll(io.LimitReader(a.stdin, aris.MaxBytes+1))
+	} else if statErr == nil && info.IsDir() {
+		name, src, options.Manifest, err = runFolder(absolute(from))
 	} else {
 		src, err = os.ReadFile(absolute(from))
 	}
 	if err != nil {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
-	campaign, diags := aris.Convert(name, src, aris.Options{Backend: backend})
+	campaign, diags := aris.Convert(name, src, options)
 	a.sources = func(file string) []byte {
 		if file == name {
 			return src
@@ -79,6 +86,23 @@ func (a *app) convert(from, to, backend string, asJSON bool) error {
 		return err
 	}
 	return a.keepCampaign(absolute(to), campaign)
+}
+
+// runFolder reads the folder of a queue's run: its state, which knows what is done, with the
+// manifest beside it; the manifest alone where it has not begun.
+func runFolder(dir string) (name string, src, manifest []byte, err error) {
+	manifest, err = os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil, err
+	}
+	src, stateErr := os.ReadFile(filepath.Join(dir, "queue_state.json"))
+	switch {
+	case stateErr == nil:
+		return "queue_state.json", src, manifest, nil
+	case errors.Is(stateErr, fs.ErrNotExist) && err == nil:
+		return "manifest.json", manifest, nil, nil
+	}
+	return "", nil, nil, stateErr
 }
 
 // keepCampaign writes a new file, and leaves one alone that is there.

@@ -19,6 +19,9 @@ type Options struct {
 	// Backend is "ssh" or "local". Without it the jobs go to the manifest's
 	// host over ssh, or to this machine when it names none.
 	Backend string
+	// Manifest is that of a queue state, which says what the state does not: the folder,
+	// the environment and the host; nil = unknown.
+	Manifest []byte
 }
 
 // MaxBytes bounds a manifest. The largest seen in use has some 100 KB.
@@ -37,8 +40,12 @@ func Convert(name string, src []byte, o Options) ([]byte, diag.List) {
 	if ds.HasErrors() {
 		return nil, ds
 	}
-	r := &reader{name: name, ds: &ds}
+	r := &reader{name: name, ds: &ds, whole: o.Manifest != nil}
+	_, r.lines = readLines(name, src)
 	m := r.manifest(root)
+	if r.whole && m.state != nil {
+		r.completeFrom(m, o.Manifest)
+	}
 	c := &converter{m: m, r: r, o: o}
 	c.convert()
 	slices.SortStableFunc(ds, func(a, b diag.Diagnostic) int { return cmp.Compare(line(a), line(b)) })

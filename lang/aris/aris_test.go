@@ -51,11 +51,11 @@ func said(ds diag.List) string {
 // TestExamples converts the published examples, and some beyond them, into
 // campaigns that load without a word.
 func TestExamples(t *testing.T) {
-	// Requirement: GRD-02, GRD-03
+	// Requirement: GRD-02, GRD-03, GRD-07
 	t.Parallel()
 	jobs := map[string]int{
 		"manifest.yaml": 2, "grid.yaml": 36, "grid_in_manifest.yaml": 36, "phases.yaml": 8, "grid_spec.yaml": 36, "builder.yaml": 26, "built.json": 6,
-		"queue_state.json": 6, "edge.yaml": 20,
+		"queue_state.json": 6, "edge.yaml": 20, "queue.txt": 4,
 	}
 	for name, want := range jobs {
 		for _, backend := range []string{"", "ssh", "local"} {

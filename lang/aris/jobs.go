@@ -129,6 +129,11 @@ func missingID(j *job, i int) string {
 // fill makes one template of several jobs.
 func (c *converter) fill(t *target, jobs []*listed) {
 	first := jobs[0]
+	for _, j := range jobs {
+		if j.job.done {
+			t.done = append(t.done, j.key)
+		}
+	}
 	if len(jobs) == 1 {
 		t.cells = []map[string]string{{}}
 		t.command, t.name = first.command, literal(unsafeID.ReplaceAllString(first.key, "_"))

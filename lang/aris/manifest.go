@@ -61,6 +61,7 @@ type job struct {
 	cmd     *node
 	args    *node
 	outputs []*node
+	done    bool // by the word of a queue state
 }
 
 // A reader checks a manifest and collects what must be said about it.
@@ -68,6 +69,8 @@ type reader struct {
 	name  string
 	ds    *diag.List
 	notes []string // for the campaign's comment
+	lines bool     // it is queue lines
+	whole bool     // a queue state has its manifest beside it
 }
 
 // note puts a remark into the campaign's comment only.
@@ -118,6 +121,13 @@ func (r *reader) manifest(root *node) *manifest {
 	if isState(root) {
 		return r.queueState(root)
 	}
+	m := r.header(root)
+	r.phases(m, root)
+	return m
+}
+
+// header reads what a manifest says of all its jobs.
+func (r *reader) header(root *node) *manifest {
 	r.keys(root, "A manifest", "project", "cwd", "conda", "conda_hook", "ssh", "gpus", "max_parallel", "gpu_free_threshold_mib", "oom_retry",
 		"default_cmd", "preconditions", "jobs", "grid", "template", "phases", "analyze_on_complete")
 	m := &manifest{
@@ -135,7 +145,6 @@ func (r *reader) manifest(root *node) *manifest {
 			m.attempts = max(1, n)
 		}
 	}
-	r.phases(m, root)
 	return m
 }
 

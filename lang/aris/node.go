@@ -45,6 +45,9 @@ func read(name string, src []byte) (*node, diag.List) {
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
 	var root *node
 	var ds diag.List
+	if root, ok := readLines(name, src); ok {
+		return root, ds
+	}
 	if looksLikeJSON(name, src) {
 		root, ds = readJSON(name, src)
 	} else {

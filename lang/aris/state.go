@@ -22,10 +22,14 @@ func isState(root *node) bool {
 	return slices.ContainsFunc(jobs.items, func(n *node) bool { return n.get("status") != nil }) || len(jobs.items) == 0
 }
 
+// adopted are completed jobs whose outputs are declared.
+const adopted = "completed, with outputs"
+
 // outcomes say what becomes of each status. A job is done when its outputs
 // are verified, never because another program says so.
 var outcomes = []struct{ status, what string }{
-	{"completed", "is not taken on trust: muster starts without a record of it and would run it again; leave it out of the list to keep what it made"},
+	{adopted, "is adopted by an import block, once muster has opened its outputs: the first plan shows which"},
+	{"completed", "names no output that muster could open, so it runs again; leave it out of the list to keep what it made"},
 	{"running", "cannot be adopted, since a screen session says neither how it ends nor what it wrote: let it end, or quit it, before the first apply"},
 	{"pending", "has not started: it runs as any other"},
 	{"failed_oom", "starts again, with all its attempts"},
@@ -40,9 +44,16 @@ func (r *reader) queueState(root *node) *manifest {
 	m := &manifest{delay: defaultDelay, attempts: defaultAttempts, state: &queueState{byStatus: map[string][]string{}}}
 	if meta := root.get("meta"); meta != nil && r.keys(meta, "meta", "project", "started", "host", "manifest_path") {
 		m.project = r.word(meta.get("project"))
+		if r.whole {
+			return r.stateJobs(m, root)
+		}
 		r.warn(root.at, "A state without its manifest", "A queue_state.json does not hold cwd, conda, gpus, ssh and oom_retry. Convert the manifest itself where there is one (%s).",
 			or(clip(r.word(meta.get("manifest_path"))), "its path is not recorded"))
 	}
+	return r.stateJobs(m, root)
+}
+
+func (r *reader) stateJobs(m *manifest, root *node) *manifest {
 	for _, it := range root.get("phases").elements() {
 		if !r.keys(it, "A phase", "name", "depends_on", "status") {
 			continue
@@ -77,10 +88,14 @@ func (r *reader) stateJob(m *manifest, it *node) {
 			kept.keys = append(kept.keys, mb)
 		}
 	}
-	if j := r.job(kept, "A job"); j != nil {
-		m.phases[i].jobs = append(m.phases[i].jobs, j)
-	}
 	status := or(r.word(it.get("status")), "pending")
+	if j := r.job(kept, "A job"); j != nil {
+		j.done = status == "completed" && len(j.outputs) > 0
+		m.phases[i].jobs = append(m.phases[i].jobs, j)
+		if j.done {
+			status = adopted
+		}
+	}
 	m.state.byStatus[status] = append(m.state.byStatus[status], or(r.word(it.get("id")), "a job without an id"))
 }
 
@@ -98,7 +113,7 @@ func (r *reader) statuses(m *manifest, at hcl.Range) {
 			names += fmt.Sprintf(" and %d more", len(ids)-shown)
 		}
 		text := fmt.Sprintf("%s %s: each %s (%s)", units.Count(len(ids), "job"), status, what, oneLine(names))
-		if r.note("%s", text); status != "pending" {
+		if r.note("%s", text); status != "pending" && status != adopted {
 			r.ds.Warnat(at, "What the queue did is not taken over", "%s.", text)
 		}
 	}
@@ -114,4 +129,16 @@ func (r *reader) statuses(m *manifest, at hcl.Range) {
 	for _, s := range others {
 		tell(s, "has a status that the queue does not document, and runs as any other")
 	}
+}
+
+// completeFrom takes over from the manifest of a queue state what the state does not say.
+func (r *reader) completeFrom(m *manifest, src []byte) {
+	root, ds := read("manifest.json", src)
+	r.ds.Append(ds...)
+	if ds.HasErrors() {
+		return
+	}
+	h := r.header(root)
+	h.project, h.state, h.phases = or(h.project, m.project), m.state, m.phases
+	*m = *h
 }

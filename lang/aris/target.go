@@ -28,6 +28,7 @@ type target struct {
 	after   []string
 	cells   []map[string]string // by reference; nil when there are too many
 	idle    bool                // asks for no GPU
+	done    []string            // keys of rows whose results are there
 }
 
 type column struct {

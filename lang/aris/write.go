@@ -25,6 +25,18 @@ func (c *converter) write(b *bytes.Buffer) {
 			b.WriteString("\n")
 		}
 		c.writePhase(b, t)
+		t.writeImports(b)
+	}
+}
+
+// writeImports adopts the results that the queue left: of a whole phase, or job by job.
+func (t *target) writeImports(b *bytes.Buffer) {
+	if len(t.done) == max(len(t.rows), 1) {
+		fmt.Fprintf(b, "\nimport {\n  to = phase.%s\n}\n", t.id)
+		return
+	}
+	for _, key := range t.done {
+		fmt.Fprintf(b, "\nimport {\n  to = phase.%s[%s]\n}\n", t.id, quote("job="+key))
 	}
 }
 
@@ -58,7 +70,7 @@ func (c *converter) description() string {
 // comment tells where the campaign came from and what became of what could
 // not be carried over.
 func (c *converter) comment(b *bytes.Buffer) {
-	fmt.Fprintf(b, "# Converted from %s, a manifest of ARIS's experiment-queue.\n", clip(oneLine(path.Base(c.r.name))))
+	fmt.Fprintf(b, "# Converted from %s, %s.\n", clip(oneLine(path.Base(c.r.name))), map[bool]string{false: "a manifest of ARIS's experiment-queue", true: "queue lines of config, task and epochs"}[c.r.lines])
 	c.r.note("the code is untracked: add a source block, so that a change of the programs is seen")
 	b.WriteString("#\n# What to know:\n")
 	for _, n := range c.r.notes {
