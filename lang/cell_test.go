@@ -24,7 +24,7 @@ phase "train" {
   params = { steps = cell.N * 10, unread = 5, big = param.steps > 4000 }
   job {
     name    = "t${cell.N}-${cell.lr}-${cell.rep}"
-    command = "train --lr ${shellquote(cell.lr)} --steps ${param.steps} ${param.big ? "--big" : ""} --key ${var.token} --out ${output.model} $${HOME}"
+    command = "train --lr ${shellquote(cell.lr)} --steps ${param.steps} ${param.big ? "--big" : ""} --key ${var.token} --out ${shellquote(output.model)} $${HOME}"
     env     = { B = "2", A = cell.N, DIR = path.workdir }
     setup   = "cd ${path.source}"
     image   = "img:${cell.N}"
@@ -47,7 +47,7 @@ func TestFields(t *testing.T) {
 		t.Fatal("no such cell")
 	}
 	want := []Field{
-		{Name: "command", Text: "train --lr 0.011 --steps 3840  --key ${var.token} --out ${output.model} $${HOME}"},
+		{Name: "command", Text: "train --lr 0.011 --steps 3840  --key ${var.token} --out ${shellquote(output.model)} $${HOME}"},
 		{Name: "env.A", Text: "384"}, {Name: "env.B", Text: "2"}, {Name: "env.DIR", Text: "${path.workdir}"},
 		{Name: "image", Text: "img:384"}, {Name: "setup", Text: "cd ${path.source}"},
 		{Name: "param.big", Text: "false"}, {Name: "param.steps", Text: "3840"}, {Name: "axis.rep", Text: "2"},
@@ -87,7 +87,7 @@ func TestRender(t *testing.T) {
 	}
 	// Without a source block the current directory is the workdir, also where
 	// somebody hands over a copy.
-	if want := `train --lr 'x y' --steps 5120 --big --key s3cret --out /w/m/N=512,lr="x y",rep=1/model.pt ${HOME}`; r.Shell != want {
+	if want := `train --lr 'x y' --steps 5120 --big --key s3cret --out '/w/m/N=512,lr="x y",rep=1/model.pt' ${HOME}`; r.Shell != want {
 		t.Errorf("command\n%s, want\n%s", r.Shell, want)
 	}
 	if r.Label != "t512-x y-1" || r.Dir != "/w" || r.Setup != "cd /src" || r.Image != "img:512" || r.Checkpoint != "/w/ck/512" {

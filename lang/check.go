@@ -203,18 +203,26 @@ func (ck *checker) listBytes(from *phaseBuild, in *Input, members []int) int {
 }
 
 // workdirOf is the workdir of a phase's first candidate.
-func (ck *checker) workdirOf(p *phaseBuild) string {
-	for _, b := range ck.backends {
-		if len(p.Candidates) > 0 && b.Address() == p.Candidates[0] || len(p.Candidates) == 0 && b.Address() == backends.Local {
-			return ck.workdir(b)
+func (ck *checker) workdirOf(p *phaseBuild) string { return ck.workdirs(p)[0] }
+
+// workdirs are the workdirs of a phase's candidates.
+func (ck *checker) workdirs(p *phaseBuild) []string {
+	candidates := p.Candidates
+	if len(candidates) == 0 {
+		candidates = []string{backends.Local}
+	}
+	var dirs []string
+	for _, address := range candidates {
+		for _, b := range ck.backends {
+			if b.Address() == address {
+				dirs = append(dirs, ck.workdir(b))
+			}
 		}
 	}
-	return ck.dir
+	if len(dirs) == 0 {
+		return []string{ck.dir}
+	}
+	return dirs
 }
 
-func (ck *checker) workdir(b *Backend) string {
-	if b.Workdir != "" {
-		return strings.TrimRight(b.Workdir, "/")
-	}
-	return ck.dir
-}
+func (ck *checker) workdir(b *Backend) string { return strings.TrimRight(b.WorkdirOf(ck.dir), "/") }

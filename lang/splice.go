@@ -2,8 +2,10 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -55,7 +57,7 @@ func (ck *checker) splice(p *phaseBuild, part hclsyntax.Expression, q shell.Quot
 		}
 	}
 	for _, s := range t.Symbols() {
-		if ck.splicePath(p, part, s, bad) {
+		if ck.splicePath(p, part, s, q) {
 			return
 		}
 	}
@@ -79,44 +81,84 @@ func (ck *checker) spliceAxis(p *phaseBuild, part hclsyntax.Expression, t *expr.
 	return false
 }
 
-// splicePath warns when the path behind a symbol has special bytes.
-func (ck *checker) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Symbol, bad string) bool {
-	of, t, kind := p, (*expr.Template)(nil), File
+// splicePath reports a symbol whose path has special bytes. Where the shell
+// would split the path it is an error: the job would write another file.
+func (ck *checker) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.Symbol, q shell.Quoting) bool {
+	if !slices.Contains([]string{"output", "checkpoint", "input", "input_file", "path"}, s.Root) {
+		return false
+	}
+	severity := diag.Error
+	address, what, text := ck.pathWith(p, s, q.Splitting())
+	if text == "" || !wholePath(part) {
+		severity = diag.Warning
+		if address, what, text = ck.pathWith(p, s, q.Special()); text == "" {
+			return false
+		}
+	}
+	ck.Perhaps.Append(diag.Diagnostic{Severity: severity, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
+		Detail: fmt.Sprintf("In %s, %s (%q) goes into a command that a shell reads, which would take it apart. Write ${shellquote(%s)}, or the command as a list.", address, what, wording.Clip(text), s)})
+	return true
+}
+
+// wholePath is whether the text of an expression has the paths in it whole:
+// what a function such as basename makes of a path is not known here.
+func wholePath(part hclsyntax.Expression) bool {
+	whole := true
+	_ = hclsyntax.VisitAll(part, func(n hclsyntax.Node) hcl.Diagnostics {
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && call.Name != "join" {
+			whole = false
+		}
+		return nil
+	})
+	return whole
+}
+
+// pathWith is the first path behind a symbol that has one of the bytes.
+func (ck *checker) pathWith(p *phaseBuild, s expr.Symbol, bytes string) (address, what, text string) {
+	of, t, kind := ck.declaredPath(p, s)
+	if t != nil && of.ok && !of.failed {
+		if cell, text, found := specialPath(of, t, kind, bytes); found {
+			return of.Address(cell), "the path of " + s.String(), text
+		}
+	}
+	if p.Len() == 0 || t != nil && of.Len() > 0 && below("/", plain(t, 0)) == plain(t, 0) {
+		return "", "", "" // no jobs, or a path that no workdir is in
+	}
+	for _, dir := range ck.workdirs(p) {
+		if strings.ContainsAny(dir, bytes) {
+			return p.Address(0), "the workdir of " + s.String(), dir
+		}
+	}
+	return "", "", ""
+}
+
+// declaredPath is the expression of the path behind a symbol, and the phase
+// whose cells it reads; nil where only the workdir is known.
+func (ck *checker) declaredPath(p *phaseBuild, s expr.Symbol) (of *phaseBuild, t *expr.Template, kind OutputKind) {
 	switch s.Root {
 	case "output":
-		t = outputTemplate(p, s.Name)
 		if o := p.output(s.Name); o != nil {
 			kind = o.Kind
 		}
+		return p, outputTemplate(p, s.Name), kind
 	case "checkpoint":
-		t = p.Phase.job.form[Run].checkpoint
+		return p, p.Phase.job.form[Run].checkpoint, File
 	case "input":
 		for _, in := range p.Inputs {
 			if in.Name == s.Name {
-				of = ck.byName[in.From.Name]
-				t = outputTemplate(of, in.Output)
+				of := ck.byName[in.From.Name]
+				return of, outputTemplate(of, in.Output), File
 			}
 		}
-	case "path", "input_file":
-	default:
-		return false
-	}
-	warn := func(address, text, what string) bool {
-		ck.Perhaps.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A path is spliced unquoted", Subject: part.Range().Ptr(), Address: address,
-			Detail: fmt.Sprintf("In %s, %s (%q) goes into a command that a shell reads, which would take it apart. Write ${shellquote(%s)}, or the command as a list.", address, what, wording.Clip(text), s)})
-		return true
-	}
-	if t != nil && of.ok && !of.failed {
-		if cell, text, found := specialPath(of, t, kind, bad); found {
-			return warn(of.Address(cell), text, "the path of "+s.String())
+		for _, in := range p.Raw {
+			if in.Name == s.Name && in.list {
+				return p, in.path, Glob
+			} else if in.Name == s.Name {
+				return p, in.path, File
+			}
 		}
 	}
-	if bad == shell.Bare.Special() || bad == shell.Double.Special() {
-		if dir := ck.workdirOf(p); strings.ContainsAny(dir, bad) && p.Len() > 0 {
-			return warn(p.Address(0), dir, "the workdir of "+s.String())
-		}
-	}
-	return false
+	return p, nil, File
 }
 
 func outputTemplate(p *phaseBuild, name string) *expr.Template {

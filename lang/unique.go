@@ -197,7 +197,7 @@ func (ck *checker) filesystem(b *Backend) string {
 	_ = json.Unmarshal(b.Config, &c)
 	switch {
 	case b.Type == "local":
-		return "local\x00" + below(ck.dir, ck.workdir(b))
+		return "local\x00" + ck.workdir(b)
 	case c.SharedFS != "":
 		return "shared\x00" + c.SharedFS + "\x00" + ck.workdir(b)
 	}

@@ -24,6 +24,14 @@ var special = map[Quoting]string{
 // Special are the bytes that a shell does not take as they are there.
 func (q Quoting) Special() string { return special[q] }
 
+// Splitting are the special bytes at which a shell ends a word there.
+func (q Quoting) Splitting() string {
+	if q == Bare {
+		return " \t\n|&;<>()"
+	}
+	return ""
+}
+
 // After is the quoting behind a piece of shell text.
 func (q Quoting) After(text string) Quoting {
 	for i := 0; i < len(text); i++ {

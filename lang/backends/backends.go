@@ -6,6 +6,7 @@ package backends
 import (
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -42,6 +43,19 @@ type Backend struct {
 	Rented        []Machine
 	Implied       bool // local.local without a block
 	Range         hcl.Range
+}
+
+// WorkdirOf is where jobs of the backend leave their outputs, for a campaign in
+// a folder: absolute, or beginning with ~/. Without a workdir it is the folder,
+// and a relative one of this machine is below it.
+func (b *Backend) WorkdirOf(campaign string) string {
+	switch {
+	case b.Workdir == "":
+		return campaign
+	case b.Type == "local" && !filepath.IsAbs(b.Workdir) && !strings.HasPrefix(b.Workdir, "~"):
+		return filepath.Join(campaign, b.Workdir)
+	}
+	return b.Workdir
 }
 
 // Address is "slurm.alpine".

@@ -31,7 +31,7 @@ phase "a" {
   }
   params = { lr = "0.1" }
   job {
-    command = "train --seed ${cell.seed} --name ${shellquote(cell.name)} --lr ${param.lr} --out ${output.out}"
+    command = "train --seed ${cell.seed} --name ${shellquote(cell.name)} --lr ${param.lr} --out ${shellquote(output.out)}"
     env     = { TOKEN = var.token }
     output "out" {
       path = "out/${cell.key}.txt"

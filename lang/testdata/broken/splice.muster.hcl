@@ -19,7 +19,7 @@ phase "list" {
 phase "path" {
   grid = grid.g
   job {
-    command = "make ${output.o}" # WARNING: the path of output.o ("o/a b")
+    command = "make ${output.o}" # ERROR: the path of output.o ("o/a b")
     output "o" { path = "o/${cell.who}" }
   }
 }

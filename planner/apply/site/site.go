@@ -5,7 +5,6 @@ package site
 import (
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,19 +20,12 @@ func Backend(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backen
 	}
 }
 
-// Workdir is where jobs of a backend leave their outputs: absolute, or
-// beginning with ~/. Without one it is the campaign's directory, and what is
-// relative is below that.
+// Workdir is where jobs of a backend leave their outputs; of none, the campaign's folder.
 func Workdir(c *lang.Campaign, b *lang.Backend) string {
-	switch {
-	case b == nil || b.Workdir == "":
+	if b == nil {
 		return c.Dir
-	case filepath.IsAbs(b.Workdir) || strings.HasPrefix(b.Workdir, "~"):
-		return b.Workdir
-	case b.Type == "local":
-		return filepath.Join(c.Dir, b.Workdir)
 	}
-	return b.Workdir
+	return b.WorkdirOf(c.Dir)
 }
 
 // Setup is the backend's setup, then the job's; empty ones are left out.
