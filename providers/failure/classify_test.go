@@ -267,11 +267,17 @@ func TestLineOfTheShell(t *testing.T) {
 	t.Parallel()
 	const spool, token = "/home/me/my spool/queue/h-34e37c21", "a512b02d45791f996f42e7a3f40dc12b"
 	for line, want := range map[string]string{
-		spool + "/wrapper-ef1f6e03.sh: 1: " + spool + "/jobs/" + token + ".0/cmd: train: not found": "line 1: train: not found",
-		spool + "/jobs/" + token + ".0/cmd: 3: train: not found":                                    "line 3: train: not found",
-		spool + "/run/" + token + ".2/cmd: line 3: train: command not found":                        "line 3: train: command not found",
-		"/home/me/run/mine/cmd: line 3: train: command not found":                                   "/home/me/run/mine/cmd: line 3: train: command not found",
-		"/bin/sh: 3: nvcc: not found":                                                               "/bin/sh: 3: nvcc: not found",
+		spool + "/wrapper-ef1f6e03.sh: 1: " + spool + "/jobs/" + token + ".0/cmd: train: not found":      "line 1: train: not found",
+		spool + "/wrapper-ef1f6e03.sh: 58: exec: train: not found":                                       "train: not found",
+		spool + "/wrapper-ef1f6e03.sh: line 58: exec: train: not found":                                  "train: not found",
+		spool + "/wrapper-ef1f6e03.sh: 2: cd: can't cd to /nowhere":                                      "cd: can't cd to /nowhere",
+		spool + "/wrapper-ef1f6e03.sh: 14: " + spool + "/jobs/" + token + ".0/before: module: not found": "setup: module: not found",
+		spool + "/jobs/" + token + ".0/before: line 14: module: command not found":                       "setup: module: command not found",
+		"line 3: train: not found":                                           "line 3: train: not found",
+		spool + "/jobs/" + token + ".0/cmd: 3: train: not found":             "line 3: train: not found",
+		spool + "/run/" + token + ".2/cmd: line 3: train: command not found": "line 3: train: command not found",
+		"/home/me/run/mine/cmd: line 3: train: command not found":            "/home/me/run/mine/cmd: line 3: train: command not found",
+		"/bin/sh: 3: nvcc: not found":                                        "/bin/sh: 3: nvcc: not found",
 	} {
 		if v := Classify(ended(127, line+"\n"), nil); v.Line != want || v.Class != MissingFile {
 			t.Errorf("%s: %s, %q, want %q", line, v.Class, v.Line, want)

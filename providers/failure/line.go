@@ -59,9 +59,33 @@ func lower(b []byte) []byte {
 // escapes are the terminal's: CSI, OSC and two-character sequences.
 var escapes = regexp.MustCompile(`\x1b(\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
 
-// ofWrapper is how a shell begins a message about a line of a job's command: with the
-// wrapper's script, the copy of the command in the job's folder, or both.
-var ofWrapper = regexp.MustCompile(`^(?:/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?(\d+): /.*/cmd: |/.*/[0-9a-f]{32}\.\d+/cmd: (?:line )?(\d+): )`)
+// ofWrapper is how a shell begins a message about a job's command or setup: with the
+// wrapper's script, the copy of the text in the job's folder, or both. ofExec is how it
+// does about a command given as a list.
+var (
+	ofExec    = regexp.MustCompile(`^/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?\d+: exec: `)
+	ofWrapper = regexp.MustCompile(`^(?:/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?(\d+): (?:/.*/[0-9a-f]{32}\.\d+/(cmd|before|image): )?|/.*/[0-9a-f]{32}\.\d+/(cmd|before|image): (?:line )?(\d+): )`)
+)
+
+// InTheUsersWords is a line of a job's log with the line of the job's command, or its
+// setup, in place of files that the wrapper runs them from.
+func InTheUsersWords(line string) string {
+	if at := ofExec.FindString(line); at != "" {
+		return line[len(at):]
+	}
+	m := ofWrapper.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	rest := line[len(m[0]):]
+	switch m[2] + m[3] {
+	case "cmd":
+		return "line " + m[1] + m[4] + ": " + rest
+	case "before":
+		return "setup: " + rest
+	}
+	return rest // the number may be of either text, or of the wrapper
+}
 
 // cleanLine makes foreign text fit for a screen: valid UTF-8 without control
 // characters or files of the wrapper, at most maxLine characters.
@@ -80,7 +104,7 @@ func cleanLine(b []byte) string {
 		}
 		return r
 	}, s)
-	s = ofWrapper.ReplaceAllString(strings.TrimSpace(s), "line $1$2: ")
+	s = InTheUsersWords(strings.TrimSpace(s))
 	if utf8.RuneCountInString(s) > maxLine {
 		s = string([]rune(s)[:maxLine-1]) + "…"
 	}

@@ -66,7 +66,7 @@ var patterns = []pattern{
 	},
 	{class: Unknown, name: "line endings", hint: endingsHint, any: []string{"\\r''", "\\r': not a valid identifier", "\\r': invalid option"}},
 	{class: MissingFile, name: "command", hint: commandHint, any: []string{"not found"},
-		re: regexp.MustCompile(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$)`)},
+		re: regexp.MustCompile(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$|^(line \d+|setup): [^:]+: not found$)`)},
 	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
 		"filenotfounderror", "no such file or directory", "can't open file", "cannot find the path"},
 	},

@@ -55,7 +55,8 @@ func readTail(path string, n int64) []byte {
 // lineBytes bounds a line that goes with an event.
 const lineBytes = 400
 
-// LastLines are the last n lines of a text, cut to a length that can be shown.
+// LastLines are the last n lines of a log, without files of the wrapper and cut to a length
+// that can be shown.
 func LastLines(b []byte, n int) []string {
 	lines := strings.Split(strings.TrimRight(string(b), "\n\r \t"), "\n")
 	if len(lines) > n {
@@ -65,6 +66,7 @@ func LastLines(b []byte, n int) []string {
 		return nil
 	}
 	for i, l := range lines {
+		l = failure.InTheUsersWords(l)
 		if len(l) > lineBytes {
 			l = l[:lineBytes] + "…"
 		}
