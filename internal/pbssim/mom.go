@@ -201,7 +201,7 @@ func (s *Server) adopt() {
 	s.active(func(j *job, t *task) {
 		switch {
 		case t.Lost != 0:
-			s.later(0, func() { s.lost(j, t) })
+			s.mourn(j, t, s.now())
 		case t.Pid != 0:
 			s.watch(j, t)
 		}

@@ -65,10 +65,10 @@ func (s *site) ok(line string) string {
 // qstat is what the server has of a job or an element.
 func (s *site) qstat(id string) map[string]any {
 	s.t.Helper()
-	out, _, _ := s.sh("qstat -x -f -F json '" + id + "'")
+	r := s.Run("qstat", request{Args: []string{"-x", "-f", "-F", "json", id}, Env: []string{"TZ=UTC"}})
 	var v struct{ Jobs map[string]map[string]any }
-	if err := json.Unmarshal([]byte(out), &v); err != nil {
-		s.t.Fatalf("%v in %s", err, out)
+	if err := json.Unmarshal([]byte(r.Out), &v); err != nil {
+		s.t.Fatalf("%v in %s", err, r.Out)
 	}
 	return v.Jobs[id]
 }
@@ -144,6 +144,7 @@ func TestServerRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(again.Close)
+	s.Server = again
 	if j := s.wait(id, "F"); j["Exit_status"] != 5.0 {
 		t.Errorf("the job is %v", j)
 	}

@@ -358,9 +358,17 @@ func (c *call) power(n *node, up bool) {
 		if t.Pid != 0 {
 			killSession(t.Pid, 9)
 		}
-		wait := c.server.num("node_fail_requeue")
-		c.later(time.Duration(wait)*time.Second, func() { c.lost(j, t) })
+		c.mourn(j, t, c.now())
 	})
+}
+
+// mourn waits for the node of a task for node_fail_requeue seconds.
+func (s *Server) mourn(j *job, t *task, since time.Time) {
+	if s.now().Sub(since) >= time.Duration(s.server.num("node_fail_requeue"))*time.Second {
+		s.lost(j, t)
+		return
+	}
+	s.later(50*time.Millisecond, func() { s.mourn(j, t, since) })
 }
 
 // lost is what becomes of a task whose node did not come back in time.
