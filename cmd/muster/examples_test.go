@@ -113,7 +113,11 @@ func (e *sample) muster(code int, args ...string) string {
 	e.t.Helper()
 	cmd := exec.Command("muster", args...)
 	cmd.Dir, cmd.Env = e.dir, append(os.Environ(), e.env...)
-	out, err := cmd.CombinedOutput()
+	run := cmd.CombinedOutput
+	if slices.Contains(args, "-json") {
+		run = cmd.Output // on stderr a slow machine says what it waits for
+	}
+	out, err := run()
 	if cmd.ProcessState == nil {
 		e.t.Fatalf("muster %s: %v", strings.Join(args, " "), err)
 	}

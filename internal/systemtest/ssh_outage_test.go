@@ -29,7 +29,8 @@ func TestSystemSSHOutageIsSaid(t *testing.T) {
 		r.onceEach(6)
 	})
 	t.Run("jobs are being submitted", func(t *testing.T) {
-		r := newRemote(t, []*lab.Host{h}, gated(6, 6))
+		r := newRemote(t, []*lab.Host{h}, gated(6, 0))
+		h.Exec("mkfifo -m 666 " + r.folder + "/gate") // a fast submission does not end the run before the cut
 		f := r.follow("apply", "-auto-approve")
 		r.until("the run to begin", func() bool { return strings.Contains(f.said(), "6 to run") })
 		h.Cut()
@@ -39,6 +40,7 @@ func TestSystemSSHOutageIsSaid(t *testing.T) {
 			t.Errorf("it says that they were not submitted, which nobody knows: %s", f.said())
 		}
 		h.Heal()
+		r.open()
 		r.done(f, 6)
 		r.onceEach(6)
 	})

@@ -114,6 +114,11 @@ func (w *world) follow(args ...string) *follower {
 	if err := f.Start(); err != nil {
 		w.t.Fatal(err)
 	}
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("muster %s printed:\n%s", strings.Join(args, " "), f.text())
+		}
+	})
 	return f
 }
 
