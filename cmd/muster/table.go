@@ -17,7 +17,7 @@ func (a *app) commands() []*command.Command {
 		[]*command.Command{
 			initCommand(a), validateCommand(a), planCommand(a), rehearseCommand(a), applyCommand(a), destroyCommand(a),
 			statusCommand(a), waitCommand(a), logsCommand(a), explainCommand(a), holdCommand(a), resumeCommand(a), cancelCommand(a), overrideCommand(a), noteCommand(a),
-			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a),
+			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a), cleanCommand(a),
 			backendsCommand(a), showCommand(a),
 		},
 		stateCommands(a),
@@ -33,6 +33,6 @@ func (a *app) commands() []*command.Command {
 var groups = []command.Group{
 	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
 	{Title: "While it runs", Names: []string{"status", "wait", "logs", "explain", "hold", "resume", "cancel", "override", "note"}},
-	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise"}},
+	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise", "clean"}},
 	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }
