@@ -180,6 +180,10 @@ type Backend struct {
 	Campaign      string          `json:"campaign"`
 	Lineage       string          `json:"lineage"`
 	Dir           string          `json:"dir"` // the campaign's directory on muster's machine
+	// Hold is how long a rented machine is kept after its last job, and OnHold what
+	// happens then: "stop", "release" or "keep"; "" where nothing is rented.
+	Hold   time.Duration `json:"hold,omitempty"`
+	OnHold string        `json:"on_hold,omitempty"`
 	// Environ is what jobs on muster's own machine start from: of the
 	// environment of the command that submits them what JobEnviron lets pass.
 	Environ []EnvVar `json:"environ,omitempty"`

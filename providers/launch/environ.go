@@ -15,16 +15,19 @@ import (
 // MUSTER_HOST_BINARIES the folder of programs for hosts.
 var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "SLURM_CONF", "MUSTER_LOG", "MUSTER_SPOOL", "MUSTER_QUEUE_IDLE", "MUSTER_HOST_BINARIES"}
 
-func passes(name string) bool {
-	return slices.Contains(passed, name) || strings.HasPrefix(name, "XDG_") ||
+// typeOwn are variables for providers of one type alone: keys, and where a service is.
+var typeOwn = map[string][]string{"vastai": {"VAST_API_KEY", "VAST_URL"}}
+
+func passes(name, typ string) bool {
+	return slices.Contains(passed, name) || slices.Contains(typeOwn[typ], name) || strings.HasPrefix(name, "XDG_") ||
 		strings.HasSuffix(strings.ToLower(name), "_proxy")
 }
 
-// environment is what a provider started by a process sees.
-func environment(host []string, parent kernel.ID) []string {
+// environment is what a provider of a type sees that is started by a process.
+func environment(host []string, typ string, parent kernel.ID) []string {
 	out := []string{protocol.ParentVar + "=" + parent.String()}
 	for _, v := range host {
-		if name, _, ok := strings.Cut(v, "="); ok && passes(name) {
+		if name, _, ok := strings.Cut(v, "="); ok && passes(name, typ) {
 			out = append(out, v)
 		}
 	}

@@ -58,7 +58,7 @@ func (l *Launcher) launch(prog Program) (*instance, error) {
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
 			cmd := exec.Command(prog.Path, prog.Args...)
 			cmd.Args[0] = prog.name()
-			cmd.Env = append(environment(l.opts.Environ, kernel.Identify(os.Getpid())), spec.Env...)
+			cmd.Env = append(environment(l.opts.Environ, prog.Type, kernel.Identify(os.Getpid())), spec.Env...)
 			inst.process = newProcess(l.ctx, cmd)
 			return inst.process, nil
 		},

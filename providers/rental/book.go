@@ -22,12 +22,17 @@ type book struct {
 const suffix = ".json"
 
 func openBook(dir string) (*book, error) {
-	b := &book{dir: dir, all: map[string]*Rental{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	return readBook(dir)
+}
+
+// readBook reads the rentals of a folder; one that is not there has none.
+func readBook(dir string) (*book, error) {
+	b := &book{dir: dir, all: map[string]*Rental{}}
 	files, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, f := range files {

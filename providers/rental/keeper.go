@@ -41,8 +41,11 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{cloud: c.Cloud, book: b, tag: "muster-" + c.Lineage + "-", check: c.Check, now: c.Now}, nil
+	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, now: c.Now}, nil
 }
+
+// tagOf begins the labels of a campaign's machines.
+func tagOf(lineage string) string { return "muster-" + lineage + "-" }
 
 // Rent records that a machine is wanted; Turn rents it.
 func (k *Keeper) Rent(w Want) (token string, err error) {
@@ -204,13 +207,17 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 		return Offer{}, err
 	}
 	for _, o := range offers {
-		fits := o.GPUs == r.Want.GPUs && o.GPUMemory >= r.Want.GPUMemory && (len(r.Want.Models) == 0 || slices.Contains(r.Want.Models, o.GPU)) &&
-			o.Reliability >= r.Want.Reliability && !o.USDPerHour.GreaterThan(r.Want.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(k.now().Add(r.Want.Lasts)))
-		if fits && !k.avoided(o.Machine) {
+		if r.Want.fits(o, k.now()) && !k.avoided(o.Machine) {
 			return o, nil
 		}
 	}
 	return Offer{}, fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
+}
+
+// fits reports whether an offer is what is wanted.
+func (w Want) fits(o Offer, now time.Time) bool {
+	return o.GPUs == w.GPUs && o.GPUMemory >= w.GPUMemory && (len(w.Models) == 0 || slices.Contains(w.Models, o.GPU)) &&
+		o.Reliability >= w.Reliability && !o.USDPerHour.GreaterThan(w.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(now.Add(w.Lasts)))
 }
 
 func (k *Keeper) avoided(machine string) bool {

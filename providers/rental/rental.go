@@ -73,6 +73,12 @@ type Offer struct {
 	USDPerHour  decimal.Decimal `json:"usd_per_hour"`
 	Reliability float64         `json:"reliability"`
 	Until       time.Time       `json:"until,omitzero"` // when its host takes it back
+	CPUs        int             `json:"cpus,omitempty"`
+	Memory      int64           `json:"memory,omitempty"` // bytes
+	Place       string          `json:"place,omitempty"`  // "Sweden, SE"
+	// What else is billed: the disk of a machine that is stopped, and what leaves it.
+	StoppedUSDPerHour decimal.Decimal `json:"stopped_usd_per_hour,omitzero"`
+	USDPerGBOut       decimal.Decimal `json:"usd_per_gb_out,omitzero"`
 }
 
 // An Order is how an offer is accepted.

@@ -15,6 +15,7 @@ import (
 	sim "github.com/muster-run/muster/internal/cloudsim"
 	simvast "github.com/muster-run/muster/internal/cloudsim/vastai"
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/rental"
 	"github.com/muster-run/muster/providers/vastai"
 )
@@ -23,6 +24,9 @@ import (
 const speed = 120
 
 func TestMain(m *testing.M) {
+	if os.Getenv(beQueue) != "" {
+		os.Exit(host.Main(context.Background(), os.Args[1:]))
+	}
 	if at := strings.Fields(os.Getenv("RENTAL_TEST_CHILD")); len(at) == 3 {
 		began, err := strconv.ParseInt(at[2], 10, 64)
 		if err != nil {

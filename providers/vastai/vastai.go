@@ -243,6 +243,24 @@ type ask struct {
 	MinBid      decimal.Decimal `json:"min_bid"`
 	Reliability float64         `json:"reliability2"`
 	Until       float64         `json:"end_date"`
+	CPUs        float64         `json:"cpu_cores_effective"`
+	RAMMB       int64           `json:"cpu_ram"`
+	Storage     decimal.Decimal `json:"storage_cost"` // dollars a GB and month
+	Up          decimal.Decimal `json:"inet_up_cost"` // dollars a GB
+	Place       string          `json:"geolocation"`
+}
+
+// monthHours is how many hours a month of storage has.
+const monthHours = 730
+
+// offer is an ask as muster sees it.
+func (o *ask) offer(w rental.Want) rental.Offer {
+	price := o.USDPerHour
+	if w.Spot {
+		price = price.Sub(o.USDBase).Add(w.Bid)
+	}
+	return rental.Offer{ID: strconv.Itoa(o.ID), Machine: strconv.Itoa(o.Machine), GPU: o.GPU, GPUs: o.GPUs, GPUMemory: o.GPUMB * mb, USDPerHour: price, Reliability: o.Reliability, Until: when(o.Until),
+		CPUs: int(o.CPUs), Memory: o.RAMMB * mb, Place: o.Place, USDPerGBOut: o.Up, StoppedUSDPerHour: o.Storage.Mul(decimal.NewFromInt(disk(w.Disk))).DivRound(decimal.NewFromInt(monthHours), 6)}
 }
 
 // Offers are those that fit, cheapest first. The price of a bid is the bid.
@@ -278,11 +296,7 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 	}
 	var out []rental.Offer
 	for _, o := range a.Offers {
-		price := o.USDPerHour
-		if w.Spot {
-			price = price.Sub(o.USDBase).Add(w.Bid)
-		}
-		out = append(out, rental.Offer{ID: strconv.Itoa(o.ID), Machine: strconv.Itoa(o.Machine), GPU: o.GPU, GPUs: o.GPUs, GPUMemory: o.GPUMB * mb, USDPerHour: price, Reliability: o.Reliability, Until: when(o.Until)})
+		out = append(out, o.offer(w))
 	}
 	slices.SortStableFunc(out, func(a, b rental.Offer) int { return a.USDPerHour.Cmp(b.USDPerHour) }) // the service orders bids by what it would take
 	return out, nil

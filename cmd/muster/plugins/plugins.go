@@ -29,6 +29,7 @@ import (
 	"github.com/muster-run/muster/providers/sdk"
 	"github.com/muster-run/muster/providers/sim"
 	"github.com/muster-run/muster/providers/ssh"
+	"github.com/muster-run/muster/providers/vastai"
 )
 
 // A Builtin is a provider that is part of this binary. One without New has
@@ -43,6 +44,8 @@ var Builtins = map[string]Builtin{
 	"local": {local.Schema, func() providers.Provider { return local.New() }},
 	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
+
+	"vastai": {vastai.Schema, func() providers.Provider { return vastai.NewProvider() }},
 }
 
 // init adds the types of batch schedulers.

@@ -16,7 +16,7 @@ import (
 func Backend(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backend {
 	return providers.Backend{
 		Name: b.Address(), Type: b.Type, Workdir: Workdir(c, b), Setup: b.Setup, Env: b.Env, MaxParallel: b.MaxParallel,
-		Profile: b.Profile, ProfileSource: b.ProfileSource, Price: b.Price, Config: b.Config, Campaign: c.Name, Lineage: lineage, Dir: c.Dir,
+		Profile: b.Profile, ProfileSource: b.ProfileSource, Price: b.Price, Config: b.Config, Campaign: c.Name, Lineage: lineage, Dir: c.Dir, Hold: b.Hold, OnHold: b.OnHold,
 	}
 }
 

@@ -663,6 +663,8 @@ type Backend struct {
 	Dir           []byte                 `protobuf:"bytes,12,opt,name=dir,proto3" json:"dir,omitempty"`
 	Environ       []*EnvVar              `protobuf:"bytes,13,rep,name=environ,proto3" json:"environ,omitempty"`
 	ProfileSource []byte                 `protobuf:"bytes,14,opt,name=profile_source,json=profileSource,proto3" json:"profile_source,omitempty"` // of a profile that is a file of the campaign's
+	Hold          int64                  `protobuf:"varint,15,opt,name=hold,proto3" json:"hold,omitempty"`                                       // of rented machines, nanoseconds
+	OnHold        string                 `protobuf:"bytes,16,opt,name=on_hold,json=onHold,proto3" json:"on_hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -793,6 +795,20 @@ func (x *Backend) GetProfileSource() []byte {
 		return x.ProfileSource
 	}
 	return nil
+}
+
+func (x *Backend) GetHold() int64 {
+	if x != nil {
+		return x.Hold
+	}
+	return 0
+}
+
+func (x *Backend) GetOnHold() string {
+	if x != nil {
+		return x.OnHold
+	}
+	return ""
 }
 
 type ConfigureRequest struct {
@@ -6317,7 +6333,7 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"feed_slots\x18\v \x01(\x03R\tfeedSlots\x12\x14\n" +
 	"\x05holds\x187 \x01(\bR\x05holds\x12\x15\n" +
-	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xfc\x03\n" +
+	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xa9\x04\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
@@ -6333,7 +6349,9 @@ const file_provider_proto_rawDesc = "" +
 	"\alineage\x18\v \x01(\tR\alineage\x12\x10\n" +
 	"\x03dir\x18\f \x01(\fR\x03dir\x124\n" +
 	"\aenviron\x18\r \x03(\v2\x1a.muster.provider.v1.EnvVarR\aenviron\x12%\n" +
-	"\x0eprofile_source\x18\x0e \x01(\fR\rprofileSource\x1a6\n" +
+	"\x0eprofile_source\x18\x0e \x01(\fR\rprofileSource\x12\x12\n" +
+	"\x04hold\x18\x0f \x01(\x03R\x04hold\x12\x17\n" +
+	"\aon_hold\x18\x10 \x01(\tR\x06onHold\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +

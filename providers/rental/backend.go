@@ -1,0 +1,324 @@
+package rental
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A backend is one configured place. The process that leads it has the lock of its
+// records; others read them.
+type backend struct {
+	providers.Backend
+	settings
+	account  Account
+	platform Platform
+	dialer   Dialer
+	now      func() time.Time
+	beat     time.Duration
+	dir      string
+	depot    depot
+
+	kick chan struct{} // the leader is to look at once
+
+	mu      sync.Mutex
+	lock    *os.File // nil while this process does not lead
+	end     context.CancelFunc
+	ended   chan struct{}
+	jobs    *jobs
+	rentals []Rental // as of the last turn
+	boxes   map[string]*box
+	release map[string]string // tokens that are to be given up, and why
+	prices  map[string]Offer  // the cheapest offer of each pool when it was last shown
+	held    bool
+	trouble string        // why the last turn did not do all
+	looked  time.Time     // when the cloud last answered
+	changed chan struct{} // closed with the next change of a job or a rental
+}
+
+// lead makes this process the one that leads the backend's machines.
+func (b *backend) lead() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lock != nil {
+		return nil
+	}
+	l, busy, err := lock(b.dir)
+	if err != nil {
+		return providers.Errorf(providers.Internal, "The records of backend.%s cannot be used: %v", b.Name, err)
+	}
+	if busy {
+		return busyError(b.Name, b.dir)
+	}
+	k, err := Open(Config{Cloud: b.account, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now})
+	if err == nil {
+		b.jobs, err = readJobs(filepath.Join(b.dir, "jobs"))
+	}
+	if err == nil {
+		err = readJSON(b.heldFile(), &b.held)
+	}
+	if err != nil {
+		l.Close()
+		return providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	b.lock, b.end, b.ended, b.release = l, end, make(chan struct{}), map[string]string{}
+	go b.loop(ctx, k)
+	return nil
+}
+
+func (b *backend) heldFile() string { return filepath.Join(b.dir, "held.json") }
+
+func (b *backend) close() error {
+	b.mu.Lock()
+	l, end, ended := b.lock, b.end, b.ended
+	b.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	end()
+	<-ended
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, x := range b.boxes {
+		errs = append(errs, x.close())
+	}
+	b.lock = nil
+	return errors.Join(append(errs, l.Close())...)
+}
+
+// loop looks at the cloud and leads machines and jobs, until ctx ends.
+func (b *backend) loop(ctx context.Context, k *Keeper) {
+	defer close(b.ended)
+	tick := time.NewTicker(b.beat)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		b.turn(ctx, k)
+		select {
+		case <-b.kick:
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// now wakes the leader.
+func (b *backend) wake() {
+	select {
+	case b.kick <- struct{}{}:
+	default:
+	}
+}
+
+// turn is one look at the cloud, and what follows from it.
+func (b *backend) turn(ctx context.Context, k *Keeper) {
+	err := b.ask(ctx, k)
+	if err == nil {
+		var t Turned
+		t, err = k.Turn(ctx)
+		err = errors.Join(append(t.Errs, err)...)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.trouble = ""; err != nil {
+		b.trouble = providers.Reason(err)
+	}
+	b.rentals = k.Rentals()
+	b.looked = b.now()
+	b.settleLost()
+	b.serve()
+	b.assign()
+	b.tell()
+}
+
+// ask records with the keeper which machines are wanted, and which are not.
+func (b *backend) ask(ctx context.Context, k *Keeper) error {
+	b.mu.Lock()
+	release, wants := b.release, b.wants(k.Rentals())
+	b.release = map[string]string{}
+	idle := b.idle(k.Rentals())
+	b.mu.Unlock()
+	for token, why := range release {
+		if err := k.Release(token, why); err != nil {
+			return err
+		}
+	}
+	for _, token := range idle {
+		if err := k.Release(token, "its jobs are done"); err != nil {
+			return err
+		}
+	}
+	if len(wants) == 0 {
+		return nil
+	}
+	key, err := b.dialer.Key(b.dir)
+	if err != nil {
+		return err
+	}
+	if err := b.account.AddKey(ctx, key); err != nil {
+		return fmt.Errorf("add muster's ssh key to the account: %w", err)
+	}
+	for _, w := range wants {
+		if _, err := k.Rent(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wants are the machines that the waiting jobs lack.
+func (b *backend) wants(rentals []Rental) (out []Want) {
+	have := map[string]int{}
+	for _, r := range rentals {
+		if !r.Over() && r.Step != Releasing {
+			have[poolOf(r.Want)]++
+			have[""]++
+		}
+	}
+	if b.held {
+		return nil
+	}
+	need := map[string]int{} // slots
+	for _, j := range b.jobs.sorted() {
+		if !j.ended() && !j.Held && (j.Box == "" || j.Handed) {
+			need[j.Spec.Pool] += max(1, j.Spec.Shape.GPUs)
+		}
+	}
+	for pool, devices := range need {
+		w, err := b.wantFor(pool)
+		if err != nil {
+			continue
+		}
+		boxes := (devices + b.GPUs - 1) / b.GPUs
+		for have[pool] < boxes && have[""] < b.MaxBoxes {
+			out = append(out, w)
+			have[pool]++
+			have[""]++
+		}
+	}
+	return out
+}
+
+// idle are ready machines without work that have been kept long enough.
+func (b *backend) idle(rentals []Rental) (out []string) {
+	for _, r := range rentals {
+		x := b.boxes[r.Token]
+		if r.Step != Ready || x == nil {
+			continue
+		}
+		if len(b.jobs.on(r.Token)) > 0 || b.waiting(poolOf(r.Want)) {
+			x.idle = time.Time{}
+			continue
+		}
+		if x.idle.IsZero() {
+			x.idle = b.now()
+		}
+		if b.OnHold == "release" && b.now().Sub(x.idle) >= b.Hold && b.unsafe(r.Token) == nil {
+			out = append(out, r.Token)
+		}
+	}
+	return out
+}
+
+// waiting reports whether jobs of a pool wait for a machine.
+func (b *backend) waiting(pool string) bool {
+	return slices.ContainsFunc(b.jobs.sorted(), func(j *job) bool { return !j.ended() && j.Box == "" && !j.Held && j.Spec.Pool == pool })
+}
+
+// unsafe are the jobs whose results are on a machine only, or would be.
+func (b *backend) unsafe(box string) (out []*job) {
+	for _, j := range b.jobs.sorted() {
+		if j.Box == box && (!j.ended() || j.Seen.Status == offer.Completed && !j.Safe) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// settleLost ends the jobs of machines that are gone. They did not fail: a machine
+// was taken away.
+func (b *backend) settleLost() {
+	for _, r := range b.rentals {
+		if r.Step != Gone && r.Step != Failed && r.Step != Releasing {
+			continue
+		}
+		for _, j := range b.jobs.on(r.Token) {
+			if !j.Handed { // it never ran there
+				j.Box = ""
+				b.note(b.jobs.put(j))
+				continue
+			}
+			o := j.Seen
+			o.Status, o.Ended, o.Class = offer.Failed, b.now(), "node_failure"
+			o.Reason = "its machine " + r.ID + " is gone: " + r.Why
+			if r.Want.Spot {
+				o.Class = "preempted"
+			}
+			b.saw(j, o)
+		}
+	}
+}
+
+// saw records what was seen of a job.
+func (b *backend) saw(j *job, o offer.Observation) {
+	o.Pool, o.Presence = j.Spec.Pool, offer.Found
+	o.Token, o.Attempt = j.Spec.Token, max(o.Attempt, 1)
+	j.Seen = o
+	b.note(b.jobs.put(j))
+	b.tell()
+}
+
+// note keeps an error of the records for whoever asks.
+func (b *backend) note(err error) {
+	if err != nil {
+		b.trouble = err.Error()
+	}
+}
+
+// tell wakes those who wait for a change. The lock is held.
+func (b *backend) tell() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// rental is a machine by the token of its rental.
+func (b *backend) rental(token string) *Rental {
+	for i := range b.rentals {
+		if b.rentals[i].Token == token {
+			return &b.rentals[i]
+		}
+	}
+	return nil
+}
+
+// poolName is a pool as people name it: "1x RTX 4090".
+func poolName(gpus int, model string) string { return strconv.Itoa(gpus) + "x " + model }
+
+func poolOf(w Want) string {
+	if len(w.Models) != 1 {
+		return ""
+	}
+	return poolName(w.GPUs, w.Models[0])
+}
+
+// wantFor is what is rented for the jobs of a pool.
+func (b *backend) wantFor(pool string) (Want, error) {
+	_, model, ok := strings.Cut(pool, "x ")
+	w := b.settings.want([]string{model})
+	if !ok || poolOf(w) != pool || len(b.GPU) > 0 && !slices.Contains(b.GPU, model) {
+		return w, providers.Errorf(providers.Invalid, "backend.%s rents no %q", b.Name, pool)
+	}
+	w.MostUSDPerHour = b.most(pool)
+	return w, nil
+}

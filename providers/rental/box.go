@@ -1,0 +1,420 @@
+package rental
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A box is a machine that runs jobs, while this process leads it.
+type box struct {
+	*backend
+	token string
+	host  Host
+	dir   string
+	end   context.CancelFunc
+	work  sync.WaitGroup
+	kick  chan struct{}
+	idle  time.Time // since when it has no work
+	has   map[string]bool
+}
+
+// boxFolder keeps what is to be remembered of a machine.
+func (b *backend) boxFolder(token string) string { return filepath.Join(b.dir, "boxes", token) }
+
+// check looks at a machine before work goes there.
+func (b *backend) check(ctx context.Context, m Machine, o Offer) error {
+	folder := b.boxFolder("check-" + m.ID)
+	h, err := b.dialer.Dial(b.Backend, m, folder)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	defer h.Close()
+	ctx, stop := context.WithTimeout(ctx, checkTime)
+	defer stop()
+	return Devices(func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) })(ctx, m, o)
+}
+
+// checkTime is how long a machine may take to answer the check.
+const checkTime = 30 * time.Second
+
+// serve begins to serve machines that became ready, and ends with those that are not.
+func (b *backend) serve() {
+	ready := map[string]bool{}
+	for _, r := range b.rentals {
+		if r.Step != Ready || r.Machine.Host == "" {
+			continue
+		}
+		ready[r.Token] = true
+		if b.boxes[r.Token] != nil {
+			continue
+		}
+		folder := b.boxFolder(r.Token)
+		h, err := b.dialer.Dial(b.Backend, r.Machine, folder)
+		if err != nil {
+			b.note(err)
+			continue
+		}
+		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}}
+		b.note(readJSON(x.hasFile(), &x.has))
+		ctx, end := context.WithCancel(context.Background())
+		x.end = end
+		x.work.Go(func() { x.hand(ctx) })
+		x.work.Go(func() { x.follow(ctx) })
+		b.boxes[r.Token] = x
+	}
+	for token, x := range b.boxes {
+		if r := b.rental(token); !ready[token] && (r == nil || r.Step != Ready) {
+			delete(b.boxes, token)
+			go x.close()
+		}
+	}
+}
+
+func (x *box) close() error {
+	x.end()
+	err := x.host.Close()
+	x.work.Wait()
+	return err
+}
+
+func (x *box) hasFile() string { return filepath.Join(x.dir, "has.json") }
+
+// assign gives waiting jobs to machines with room. The record names the machine
+// before the machine hears of the job.
+func (b *backend) assign() {
+	if b.held {
+		return
+	}
+	busy := map[string]int{}
+	for token := range b.boxes {
+		for _, j := range b.jobs.on(token) {
+			busy[token] += max(1, j.Spec.Shape.GPUs)
+		}
+	}
+	for _, j := range b.jobs.sorted() {
+		if j.ended() || j.Box != "" || j.Held {
+			continue
+		}
+		for token, x := range b.boxes {
+			r := b.rental(token)
+			if r == nil || poolOf(r.Want) != j.Spec.Pool || busy[token]+max(1, j.Spec.Shape.GPUs) > b.GPUs {
+				continue
+			}
+			j.Box = token
+			if err := b.jobs.put(j); err != nil {
+				j.Box = ""
+				b.note(err)
+				return
+			}
+			busy[token] += max(1, j.Spec.Shape.GPUs)
+			x.wake()
+			break
+		}
+	}
+}
+
+func (x *box) wake() {
+	select {
+	case x.kick <- struct{}{}:
+	default:
+	}
+}
+
+// pause is between two tries to reach a machine.
+const pause = 3 * time.Second
+
+// hand gives the machine's queue the jobs that are assigned to it.
+func (x *box) hand(ctx context.Context) {
+	for ctx.Err() == nil {
+		x.mu.Lock()
+		var next *job
+		for _, j := range x.jobs.on(x.token) {
+			if !j.Handed {
+				next = j
+				break
+			}
+		}
+		x.mu.Unlock()
+		wait := time.Duration(0)
+		if next != nil {
+			err := x.give(ctx, next)
+			if err == nil {
+				continue
+			}
+			wait = pause
+			x.mu.Lock()
+			next.Seen.Reason = "its machine cannot be reached: " + providers.Reason(err)
+			x.mu.Unlock()
+		}
+		if wait == 0 {
+			wait = time.Hour // until it is woken
+		}
+		select {
+		case <-x.kick:
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// give hands one job over, with its files.
+func (x *box) give(ctx context.Context, j *job) error {
+	if err := x.sync(ctx, j); err != nil {
+		return err
+	}
+	spec := j.Spec
+	spec.Pool, spec.Secrets = "", j.Secrets
+	spec.Image = "" // the machine is the image
+	out, err := x.host.Submit(ctx, providers.SubmitRequest{Backend: x.Name, Fence: j.Fence, Holder: j.Holder, Batch: spec.Token, Jobs: []providers.Job{spec}})
+	if err == nil && len(out) == 1 && out[0].Err != nil {
+		err = out[0].Err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var said *providers.Error
+	if errors.As(err, &said) && said.Class != providers.Unreachable && said.Class != providers.Auth && said.Class != providers.Internal {
+		o := j.Seen
+		o.Status, o.Ended, o.Class, o.Reason = offer.Failed, x.now(), "refused", said.Error()
+		x.saw(j, o)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	j.Handed, j.Secrets = true, nil
+	o := j.Seen
+	o.Handle, o.Stage, o.Reason = out[0].Handle, offer.Released, ""
+	x.saw(j, o)
+	return nil
+}
+
+// sync brings the files of a job to the machine that it lacks.
+func (x *box) sync(ctx context.Context, j *job) error {
+	all, err := x.depot.pushes()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
+		if err := x.bring(ctx, p); err != nil {
+			return err
+		}
+	}
+	var more []string
+	for _, in := range j.Spec.Inputs {
+		more = append(more, in.Paths...)
+	}
+	if c := j.Spec.Checkpoint.Path; c != "" {
+		more = append(more, c)
+	}
+	for _, path := range more {
+		found, err := x.depot.list([]string{path})
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if err := x.bring(ctx, pushed{Path: f.Path, Size: f.Size}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bring pushes one file of the depot, unless the machine has it.
+func (x *box) bring(ctx context.Context, p pushed) error {
+	here := x.depot.here(p.Path)
+	fi, err := os.Stat(here)
+	if err != nil {
+		return err
+	}
+	mark := fmt.Sprintf("%s %d %d %s", x.depot.there(p.Path), fi.Size(), fi.ModTime().UnixNano(), p.Digest)
+	x.mu.Lock()
+	has := x.has[mark]
+	x.mu.Unlock()
+	if has {
+		return nil
+	}
+	f, err := os.Open(here)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := x.host.Push(ctx, x.Name, x.depot.there(p.Path), fi.Size(), p.Digest, f); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.has[mark] = true
+	return writeJSON(x.hasFile(), x.has)
+}
+
+// follow records what happens to the machine's jobs.
+func (x *box) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := x.host.Watch(ctx, providers.WatchRequest{Backend: x.Name}, func(batch providers.Batch) error {
+			for i := range batch.Events {
+				if err := x.happened(ctx, batch.Events[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && ctx.Err() == nil {
+			x.mu.Lock()
+			x.note(fmt.Errorf("machine %s: %w", x.token[:8], err))
+			x.mu.Unlock()
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// happened is an event of the machine's queue. A job is completed when its outputs
+// are here.
+func (x *box) happened(ctx context.Context, o offer.Observation) error {
+	x.mu.Lock()
+	j := x.jobs.all[o.Token]
+	known := j != nil && j.Box == x.token && !j.ended()
+	x.mu.Unlock()
+	if !known {
+		return nil
+	}
+	o.Node = x.machineID()
+	if ended(o.Status) {
+		x.keepLog(ctx, j)
+	}
+	safe := false
+	if o.Status == offer.Completed {
+		outputs, err := x.collect(ctx, j, o)
+		if err != nil {
+			return err
+		}
+		o.Outputs, safe = outputs, true
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	j.Safe = safe
+	if len(o.GPUs) == 0 {
+		o.GPUs = j.Seen.GPUs
+	}
+	x.saw(j, o)
+	if ended(o.Status) {
+		x.backend.wake()
+	}
+	return nil
+}
+
+func (x *box) machineID() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r := x.rental(x.token); r != nil {
+		return r.ID
+	}
+	return ""
+}
+
+// collect copies the outputs of a completed job here, and opens them here.
+func (x *box) collect(ctx context.Context, j *job, o offer.Observation) ([]offer.Output, error) {
+	var out []offer.Output
+	for _, spec := range j.Spec.Outputs {
+		path := spec.Path
+		if !filepath.IsAbs(path) && path != "" && path[0] != '~' {
+			path = filepath.Join(x.depot.there(j.Spec.Workdir), path)
+		}
+		files, err := x.host.List(ctx, x.Name, []string{path})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if f.Dir {
+				continue
+			}
+			if err := x.fetch(ctx, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	here, err := x.depot.verify(ctx, providers.VerifyRequest{Backend: x.Name, Workdir: j.Spec.Workdir, Outputs: j.Spec.Outputs, Open: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, there := range o.Outputs {
+		for _, h := range here {
+			if h.Name != there.Name {
+				continue
+			}
+			if h.Digest != there.Digest || !h.OK {
+				return nil, providers.Errorf(providers.Unreachable, "output %q of %s did not arrive whole: %s", h.Name, j.Spec.Address, h.Verdict)
+			}
+			h.Metrics = there.Metrics
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// fetch copies a file of the machine into the depot.
+func (x *box) fetch(ctx context.Context, f providers.FileInfo) error {
+	here := x.depot.here(f.Path)
+	if err := os.MkdirAll(filepath.Dir(here), 0o777); err != nil {
+		return err
+	}
+	part := here + ".muster-part"
+	w, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if err := x.host.Pull(ctx, x.Name, f.Path, 0, w); err != nil {
+		return err
+	}
+	n, err := w.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if n != f.Size {
+		return providers.Errorf(providers.Unreachable, "%s ended after %s of %s", f.Path, units.FormatSize(n), units.FormatSize(f.Size))
+	}
+	if err := errors.Join(w.Sync(), os.Chtimes(part, time.Time{}, time.Unix(0, f.MTime))); err != nil {
+		return err
+	}
+	return os.Rename(part, here)
+}
+
+// logFile keeps a job's log, so that it outlives the machine.
+func (b *backend) logFile(token string, stderr bool) string {
+	name := token + ".out"
+	if stderr {
+		name = token + ".err"
+	}
+	return filepath.Join(b.dir, "logs", name)
+}
+
+// keepLog copies a job's log here. One that cannot be copied is not waited for.
+func (x *box) keepLog(ctx context.Context, j *job) {
+	for _, stderr := range []bool{false, true} {
+		path := x.logFile(j.Spec.Token, stderr)
+		if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+			return
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return
+		}
+		_ = x.host.Logs(ctx, providers.LogRequest{Backend: x.Name, Token: j.Spec.Token, Handle: j.Seen.Handle, Stderr: stderr}, f)
+		f.Close()
+	}
+}

@@ -1,0 +1,143 @@
+package rental
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper/guard"
+)
+
+// A depot keeps on muster's machine the files that machines have in common: what was
+// pushed for jobs before there was a machine, and outputs, which outlive it. A path
+// of a machine is the same path below the depot.
+type depot struct {
+	dir, home, workdir string
+}
+
+func (d depot) files() string { return filepath.Join(d.dir, "files") }
+
+// there is a path as machines see it, absolute.
+func (d depot) there(path string) string {
+	switch {
+	case path == "~":
+		return d.home
+	case strings.HasPrefix(path, "~/"):
+		return filepath.Join(d.home, path[2:])
+	case filepath.IsAbs(path):
+		return filepath.Clean(path)
+	}
+	return filepath.Join(d.there(d.workdir), path)
+}
+
+// here is where the depot keeps the file of a path.
+func (d depot) here(path string) string { return filepath.Join(d.files(), d.there(path)) }
+
+// back is the path on machines of a file of the depot.
+func (d depot) back(path string) string {
+	return "/" + strings.TrimPrefix(strings.TrimPrefix(path, d.files()), "/")
+}
+
+// A pushed file goes to each machine before its first job.
+type pushed struct {
+	Path   string `json:"path"` // as machines see it
+	Size   int64  `json:"size"`
+	Digest string `json:"digest"`
+}
+
+// push keeps a file, and that machines want it.
+func (d depot) push(path string, size int64, digest string, r io.ReadSeeker) error {
+	if err := machine.Push(d.here(path), size, digest, r); err != nil {
+		return err
+	}
+	all, err := d.pushes()
+	if err != nil {
+		return err
+	}
+	all[d.there(path)] = pushed{Path: d.there(path), Size: size, Digest: digest}
+	return writeJSON(filepath.Join(d.dir, "pushed.json"), all)
+}
+
+func (d depot) pushes() (map[string]pushed, error) {
+	all := map[string]pushed{}
+	return all, readJSON(filepath.Join(d.dir, "pushed.json"), &all)
+}
+
+// verify looks at outputs in the depot. Its paths are those of machines.
+func (d depot) verify(ctx context.Context, r providers.VerifyRequest) ([]offer.Output, error) {
+	r.Workdir = d.here(r.Workdir)
+	for i, o := range r.Outputs {
+		if filepath.IsAbs(o.Path) || strings.HasPrefix(o.Path, "~") {
+			r.Outputs[i].Path = d.here(o.Path)
+		}
+	}
+	out, err := machine.Files{}.Verify(ctx, r)
+	for i := range out {
+		if strings.HasPrefix(out[i].Path, d.files()) {
+			out[i].Path = d.back(out[i].Path)
+		}
+	}
+	return out, err
+}
+
+// list resolves patterns to files of the depot, with the paths of machines.
+func (d depot) list(patterns []string) ([]providers.FileInfo, error) {
+	here := make([]string, len(patterns))
+	for i, p := range patterns {
+		here[i] = d.here(p)
+	}
+	out, err := machine.List(here)
+	for i := range out {
+		out[i].Path = d.back(out[i].Path)
+	}
+	return out, err
+}
+
+// remove moves files of the depot aside, or deletes them, and then renames.
+func (d depot) remove(r providers.RemoveRequest) error {
+	for _, p := range r.Paths {
+		var err error
+		if r.To == "" {
+			err = os.RemoveAll(d.here(p))
+		} else {
+			err = guard.Move(d.here(d.workdir), d.here(r.To), d.here(p))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, n := range r.Renames {
+		if err := guard.Rename(d.here(n.From), d.here(n.To)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readJSON(path string, into any) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func writeJSON(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, text, 0o600)
+}

@@ -1,0 +1,242 @@
+package rental
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// quoteLife is how long a price is good for: a marketplace moves by the minute, and
+// the price is looked up again before a machine is rented.
+const quoteLife = 15 * time.Minute
+
+// tolerance is by how much a machine may cost more than the plan showed.
+var tolerance = decimal.RequireFromString("1.10")
+
+// Pools are models of GPU with the offers of now.
+func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
+	b, err := p.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	by, err := b.offers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []offer.Pool
+	for _, pool := range sortedKeys(by) {
+		out = append(out, b.pool(pool, by[pool]))
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	if note := b.balance(ctx); note != "" {
+		out[0].Notes = append(out[0].Notes, note)
+	}
+	return out, nil
+}
+
+// offers are those within the limits, by pool, cheapest first.
+func (b *backend) offers(ctx context.Context) (map[string][]Offer, error) {
+	w := b.want(nil)
+	all, err := b.account.Offers(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]Offer{}
+	for _, o := range all {
+		if w.fits(o, b.now()) {
+			by[poolName(o.GPUs, o.GPU)] = append(by[poolName(o.GPUs, o.GPU)], o)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.prices = map[string]Offer{}
+	for pool, offers := range by {
+		slices.SortStableFunc(offers, func(x, y Offer) int { return x.USDPerHour.Cmp(y.USDPerHour) })
+		b.prices[pool] = offers[min(b.MaxBoxes, len(offers))-1]
+	}
+	return by, nil
+}
+
+// most is the dearest hour of a pool that may be rented: that of the plan and a
+// little, never more than the backend's limit. The lock is held.
+func (b *backend) most(pool string) decimal.Decimal {
+	if shown, ok := b.prices[pool]; ok {
+		return decimal.Min(b.MostUSD, shown.USDPerHour.Mul(tolerance))
+	}
+	return b.MostUSD
+}
+
+func (b *backend) pool(name string, offers []Offer) offer.Pool {
+	f := b.platform.Facts()
+	best := offers[0]
+	pool := offer.Pool{
+		Backend: b.Name, Name: name, Kind: offer.RentalPool, Word: "offer", GPUs: best.GPUs, GPUModel: best.GPU, GPUClass: best.GPU, GPUMem: best.GPUMemory,
+		CPUs: best.CPUs, Memory: best.Memory, MaxNodes: 1, MaxJobs: b.MaxBoxes * b.GPUs, Idle: min(len(offers), b.MaxBoxes) * b.GPUs, Total: b.MaxBoxes * b.GPUs, Wait: 0,
+		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.Name, Clocks: f.Clocks, Facts: nil,
+	}
+	for _, o := range offers {
+		pool.GPUMem = min(pool.GPUMem, o.GPUMemory)
+		pool.CPUs, pool.Memory = min(pool.CPUs, o.CPUs), min(pool.Memory, o.Memory)
+		if o.MaxTime(b.now()) > pool.MaxTime {
+			pool.MaxTime = o.MaxTime(b.now()).Truncate(time.Hour)
+		}
+	}
+	for i, o := range offers[:min(3, len(offers))] {
+		pool.Notes = append(pool.Notes, fmt.Sprintf("offer %d: %s", i+1, o.describe(i == 0)))
+	}
+	pool.Notes = append(pool.Notes, f.Notes...)
+	return pool
+}
+
+// price is what a pool's plan counts with: the dearest of the offers that would be
+// rented for it.
+func (b *backend) price(pool string) offer.Price {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o, ok := b.prices[pool]
+	if !ok {
+		return offer.Price{}
+	}
+	return offer.Price{Known: true, USDPerHour: o.USDPerHour.String(), USDPerGBOut: o.USDPerGBOut.String(), Granularity: b.platform.Facts().Granularity}
+}
+
+// describe says what an offer is and costs, for the person who pays.
+func (o Offer) describe(best bool) string {
+	parts := []string{"$" + o.USDPerHour.StringFixed(3) + "/h with its disk", "reliability " + strconv.FormatFloat(o.Reliability*100, 'f', 1, 64) + "%"}
+	if !o.USDPerGBOut.IsZero() {
+		parts = append(parts, "$"+o.USDPerGBOut.String()+" a GB out")
+	}
+	if !o.StoppedUSDPerHour.IsZero() {
+		parts = append(parts, "$"+o.StoppedUSDPerHour.StringFixed(4)+"/h when stopped")
+	}
+	if o.Place != "" {
+		parts = append(parts, o.Place)
+	}
+	if !o.Until.IsZero() {
+		parts = append(parts, "until "+units.FormatTime(o.Until.UTC()))
+	}
+	if best {
+		parts = append(parts, "the cheapest that fits")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// MaxTime is how long an offer lasts; 0 = no end is stated.
+func (o Offer) MaxTime(now time.Time) time.Duration {
+	if o.Until.IsZero() {
+		return 0
+	}
+	return o.Until.Sub(now)
+}
+
+// balance says what the account has left, "" where that is not known or enough.
+func (b *backend) balance(ctx context.Context) string {
+	credit, err := b.account.Credit(ctx)
+	if err != nil {
+		return ""
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var rate decimal.Decimal
+	for _, o := range b.prices {
+		rate = decimal.Max(rate, o.USDPerHour.Mul(decimal.NewFromInt(int64(b.MaxBoxes))))
+	}
+	if rate.IsZero() {
+		return ""
+	}
+	hours := credit.Div(rate)
+	ends := b.now().Add(time.Duration(hours.InexactFloat64() * float64(time.Hour)))
+	return fmt.Sprintf("the account has $%s: at $%s/h it runs out on %s", credit.StringFixed(2), rate.StringFixed(3), units.FormatTime(ends.UTC()))
+}
+
+// Quote says which shapes the pools can run, and what they cost.
+func (p *Provider) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
+	b, err := p.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	by, err := b.offers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []offer.Quote
+	for _, pool := range sortedKeys(by) {
+		for i, s := range shapes {
+			q := offer.Quote{Backend: b.Name, Pool: pool, Shape: i, Price: b.price(pool), Expires: b.now().Add(quoteLife), Boot: b.platform.Facts().Boot}
+			q.Why, q.Would = b.lacks(s, b.pool(pool, by[pool]))
+			q.Fits = q.Why == ""
+			out = append(out, q)
+		}
+	}
+	return out, nil
+}
+
+// lacks says why a shape does not fit a pool, "" if it does.
+func (b *backend) lacks(s offer.Shape, pool offer.Pool) (why, would string) {
+	switch {
+	case s.Nodes > 1:
+		return fmt.Sprintf("a rented machine is one node, and the job asks for %d", s.Nodes), "choose a scheduler"
+	case s.GPUs > pool.GPUs:
+		return fmt.Sprintf("the machine has %s, and the job asks for %d", units.Count(pool.GPUs, "GPU"), s.GPUs), fmt.Sprintf("gpus = %d in backend.%s", s.GPUs, b.Name)
+	case len(s.GPU.Models) > 0 && !slices.ContainsFunc(s.GPU.Models, func(m string) bool { return named(m, pool.GPUModel) }):
+		return fmt.Sprintf("its GPU is %s, and the job asks for %s", pool.GPUModel, strings.Join(s.GPU.Models, " or ")), ""
+	case s.GPU.Memory > pool.GPUMem:
+		return fmt.Sprintf("its GPU has %s, and the job asks for %s", units.FormatSize(pool.GPUMem), units.FormatSize(s.GPU.Memory)), ""
+	case s.CPUs > pool.CPUs && pool.CPUs > 0:
+		return fmt.Sprintf("the machine has %s, and the job asks for %d", units.Count(pool.CPUs, "core"), s.CPUs), fmt.Sprintf("cpus = %d", pool.CPUs)
+	case s.Memory > pool.Memory && pool.Memory > 0:
+		return fmt.Sprintf("the machine has %s of memory, and the job asks for %s", units.FormatSize(pool.Memory), units.FormatSize(s.Memory)), ""
+	case s.Disk > b.Disk:
+		return fmt.Sprintf("the machine's disk has %s, and the job asks for %s", units.FormatSize(b.Disk), units.FormatSize(s.Disk)), "a larger disk in backend." + b.Name
+	case pool.MaxTime > 0 && s.Walltime > pool.MaxTime:
+		return fmt.Sprintf("its host takes the machine back after %s, and the job may take %s", units.FormatDuration(pool.MaxTime), units.FormatDuration(s.Walltime)), ""
+	}
+	return "", ""
+}
+
+// Preflight checks what can be known without a machine.
+func (p *Provider) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
+	b, err := p.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	credit, err := b.account.Credit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []providers.Finding
+	if !credit.IsPositive() {
+		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("The account of backend.%s has $%s left", b.Name, credit.StringFixed(2)), Detail: "Nothing can be rented. Add credit first."})
+	}
+	for i, c := range checks {
+		if c.Image != "" && c.Image != b.Image {
+			out = append(out, providers.Finding{Check: i, Summary: fmt.Sprintf("Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, c.Image),
+				Detail: "A rented machine is a container itself and starts no other. Use one image, or a backend for each."})
+		}
+		if c.Keep > b.Disk || c.Disk > b.Disk {
+			out = append(out, providers.Finding{Check: i, Summary: fmt.Sprintf("The jobs leave up to %s, and a machine of backend.%s has %s of disk", units.FormatSize(max(c.Keep, c.Disk)), b.Name, units.FormatSize(b.Disk)),
+				Detail: "The disk of a machine cannot grow. Set disk to more."})
+		}
+	}
+	return out, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,129 @@
+package rental
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A Platform is one cloud as a type of backend: a client of its API, the settings that
+// it alone has, and facts.
+type Platform interface {
+	// Type is the type of its backends: "vastai".
+	Type() string
+	Facts() Facts
+	// Attrs are settings beside those of every cloud, which say where the key is found.
+	Attrs() []offer.Attr
+	// Open makes a client from the settings of a backend. It asks nothing.
+	Open(b providers.Backend) (Account, error)
+}
+
+// An Account is a cloud with what muster asks of it beside machines.
+type Account interface {
+	Cloud
+	// AddKey lets the owner of an ssh key into machines that are rented from now on.
+	AddKey(ctx context.Context, public string) error
+	// Credit is what the account has left, USD.
+	Credit(ctx context.Context) (decimal.Decimal, error)
+}
+
+// Facts are what is known of a platform without asking it.
+type Facts struct {
+	Name        string // "Vast.ai"
+	Verified    string // month: "2026-08"
+	Granularity time.Duration
+	Boot        time.Duration // from the order to the first login, typically
+	Home        string        // of the user whom a machine lets in
+	Clocks      []offer.Clock
+	Notes       []string // what a person who pays should know, for the pools
+}
+
+// settings are the backend block. Sizes arrive as bytes, durations as seconds.
+type settings struct {
+	GPU         []string        `json:"gpu"`
+	GPUs        int             `json:"gpus"`
+	Disk        int64           `json:"disk"`
+	Image       string          `json:"image"`
+	MostUSD     decimal.Decimal `json:"max_usd_per_hour"`
+	Reliability float64         `json:"reliability"`
+	MaxBoxes    int             `json:"max_boxes"`
+	Lasts       int64           `json:"lasts"`
+	Spot        bool            `json:"spot"`
+	Bid         decimal.Decimal `json:"bid"`
+}
+
+// Schema describes `backend "TYPE"` of a platform.
+func Schema(p Platform) offer.Schema {
+	return offer.Schema{
+		Type:    p.Type(),
+		Version: "1",
+		Config: offer.Block{Attrs: append([]offer.Attr{
+			{Name: "image", Type: offer.String, Required: true, Doc: "Container image that the machines run, and the jobs with them."},
+			{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Dearest machine that may be rented, USD an hour with its disk; more than 0."},
+			{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
+			{Name: "gpus", Type: offer.Number, Default: "1", Doc: "GPUs of one machine, at least 1."},
+			{Name: "disk", Type: offer.Size, Default: `"50GB"`, Doc: "Disk of one machine, at least 8 GB. It is fixed for the machine's life, and billed."},
+			{Name: "reliability", Type: offer.Number, Default: "0.99", Doc: "Least reliability of a machine's host, by the cloud's count; 0.95 to 1."},
+			{Name: "max_boxes", Type: offer.Number, Default: "1", Doc: "Most machines at once, at least 1."},
+			{Name: "lasts", Type: offer.Duration, Default: `"1d"`, Doc: "Least time for which a host offers its machine."},
+			{Name: "spot", Type: offer.Bool, Default: "false", Doc: "Rent machines that a higher bid may take away."},
+			{Name: "bid", Type: offer.Number, Doc: "With `spot`: what to bid, USD an hour; more than 0."},
+		}, p.Attrs()...)},
+		Can: offer.Capabilities{GPUs: true, Rents: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true},
+	}
+}
+
+// Least values of settings.
+const (
+	leastReliability = 0.95
+	leastDisk        = 8e9
+)
+
+// readSettings reads and checks a backend block.
+func readSettings(b providers.Backend) (s settings, err error) {
+	s = settings{GPUs: 1, Disk: 50e9, Reliability: 0.99, MaxBoxes: 1, Lasts: 24 * 3600}
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &s); err != nil {
+			return s, providers.Errorf(providers.Invalid, "Settings of backend.%s cannot be read: %v", b.Name, err)
+		}
+	}
+	wrong := func(format string, args ...any) (settings, error) {
+		return s, providers.Errorf(providers.Invalid, "backend."+b.Name+": %s", fmt.Sprintf(format, args...))
+	}
+	switch {
+	case s.Image == "":
+		return wrong("image is empty: name the container image that machines run")
+	case !s.MostUSD.IsPositive():
+		return wrong("max_usd_per_hour is %s: write the dearest hour that you would pay", s.MostUSD)
+	case s.GPUs < 1:
+		return wrong("gpus is %d: at least 1", s.GPUs)
+	case s.MaxBoxes < 1:
+		return wrong("max_boxes is %d: at least 1", s.MaxBoxes)
+	case s.Disk < leastDisk:
+		return wrong("disk is %d bytes: at least 8GB", s.Disk)
+	case s.Reliability < leastReliability || s.Reliability > 1:
+		return wrong("reliability is %g: between 0.95 and 1", s.Reliability)
+	case s.Spot && !s.Bid.IsPositive():
+		return wrong("spot needs a bid: write bid = USD an hour")
+	case !s.Spot && s.Bid.IsPositive():
+		return wrong("bid is set without spot = true")
+	case s.Bid.GreaterThan(s.MostUSD):
+		return wrong("bid is $%s/h and max_usd_per_hour is $%s/h", s.Bid, s.MostUSD)
+	}
+	return s, nil
+}
+
+// want is what a backend rents; models empty = any that it allows.
+func (s settings) want(models []string) Want {
+	if len(models) == 0 {
+		models = s.GPU
+	}
+	return Want{GPUs: s.GPUs, Models: models, Disk: s.Disk, Lasts: time.Duration(s.Lasts) * time.Second, MostUSDPerHour: s.MostUSD,
+		Reliability: s.Reliability, Spot: s.Spot, Bid: s.Bid, Image: s.Image}
+}

@@ -1,0 +1,201 @@
+package rental
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// seen is a rental as others see it.
+func seen(r Rental) *offer.Rental {
+	o := &offer.Rental{ID: r.ID, Kind: poolOf(r.Want), Since: r.Since, Rate: r.Offer.USDPerHour.String(), Status: offer.RentalRunning}
+	if r.ID == "" {
+		o.ID = r.Token
+	}
+	if r.Since.IsZero() {
+		o.Since = r.Asked
+	}
+	switch r.Step {
+	case Preempted:
+		o.Status, o.Rate = offer.RentalStopped, r.Offer.StoppedUSDPerHour.String()
+	case Releasing:
+		o.Status = offer.RentalDeleting
+	case Gone, Failed:
+		o.Status = offer.RentalReleased
+	}
+	return o
+}
+
+// gone is how long a release is waited for: a cloud lists a machine for a minute or
+// more after it promised to end it.
+const gone = 3 * time.Minute
+
+// Release gives machines up, and waits until the cloud does not list them any more.
+// A machine with results that are nowhere else is not given up.
+func (p *Provider) Release(ctx context.Context, name string, ids []string) ([]providers.Outcome, error) {
+	b, err := p.led(name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, gone)
+	defer stop()
+	out := make([]providers.Outcome, len(ids))
+	tokens := make([]string, len(ids))
+	if err := b.aTurn(ctx); err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		out[i].ID = id
+		tokens[i], out[i].Err = b.giveUp(id)
+	}
+	b.wake()
+	for i, token := range tokens {
+		switch {
+		case out[i].Err != nil:
+		case token == "":
+			out[i].Err = b.releaseOrphan(ctx, ids[i])
+		default:
+			out[i].Err = b.awaitGone(ctx, token)
+		}
+		if out[i].Err == nil {
+			out[i].What = "released"
+		}
+	}
+	return out, nil
+}
+
+// aTurn waits until the leader has looked at the cloud.
+func (b *backend) aTurn(ctx context.Context) error {
+	for {
+		b.mu.Lock()
+		looked, changed := !b.looked.IsZero(), b.changed
+		b.mu.Unlock()
+		if looked {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return providers.Errorf(providers.Unreachable, "%s did not answer", b.platform.Facts().Name)
+		}
+	}
+}
+
+// giveUp marks a machine to be released; token "" is one that no record knows.
+func (b *backend) giveUp(id string) (token string, fault *providers.Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.rentals {
+		if r.ID != id && r.Token != id || id == "" {
+			continue
+		}
+		if left := b.unsafe(r.Token); len(left) > 0 && !r.Over() {
+			return r.Token, &providers.Error{Class: providers.Conflict, Summary: fmt.Sprintf("Machine %s is kept: %s has no result here yet", id, left[0].Spec.Address),
+				Detail: units.Count(len(left), "job") + " of it would lose all that they did.", Hint: "Cancel them first, or wait until they are done."}
+		}
+		b.release[r.Token] = "released by request"
+		return r.Token, nil
+	}
+	return "", nil
+}
+
+// awaitGone waits until a rental is over.
+func (b *backend) awaitGone(ctx context.Context, token string) *providers.Error {
+	for {
+		b.mu.Lock()
+		r := b.rental(token)
+		over, changed, trouble := r == nil || r.Over(), b.changed, b.trouble
+		b.mu.Unlock()
+		if over {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			e := providers.Errorf(providers.Unreachable, "Machine %s is still there, and billed $%s/h", r.ID, r.Offer.USDPerHour)
+			e.Detail = trouble
+			return e
+		}
+	}
+}
+
+// releaseOrphan gives up a machine with this campaign's label that no record knows,
+// by a person's word.
+func (b *backend) releaseOrphan(ctx context.Context, id string) *providers.Error {
+	ours := func() (bool, *providers.Error) {
+		list, err := b.account.Machines(ctx)
+		if err != nil {
+			return false, providers.Errorf(providers.Unreachable, "%v", err)
+		}
+		return slices.ContainsFunc(list, func(m Machine) bool { return m.ID == id && strings.HasPrefix(m.Label, tagOf(b.Lineage)) }), nil
+	}
+	there, fault := ours()
+	if fault != nil || !there {
+		return fault
+	}
+	if err := b.account.Release(ctx, id); err != nil {
+		return providers.Errorf(providers.Unreachable, "release machine %s: %v", id, err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return providers.Errorf(providers.Unreachable, "Machine %s is still there, and billed", id)
+		case <-time.After(b.beat):
+		}
+		if there, fault = ours(); fault == nil && !there {
+			return nil
+		}
+	}
+}
+
+// Rentals are the machines of the campaign that may be billed, those that ended, and
+// those that no record knows. It asks the cloud and changes nothing.
+func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, error) {
+	b, err := p.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.account.Machines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	rentals, leads := slices.Clone(b.rentals), b.lock != nil && !b.looked.IsZero()
+	b.mu.Unlock()
+	if !leads {
+		k, err := readBook(filepath.Join(b.dir, "machines"))
+		if err != nil {
+			return nil, providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
+		}
+		for _, r := range k.sorted() {
+			rentals = append(rentals, *r)
+		}
+	}
+	var out []offer.Rental
+	known := map[string]bool{}
+	for _, r := range rentals {
+		known[r.ID] = true
+		if r.Step != Planned && (r.Step != Failed || r.ID != "") {
+			out = append(out, *seen(r))
+		}
+	}
+	for _, m := range list {
+		maybe := slices.ContainsFunc(rentals, func(r Rental) bool { return r.ID == "" && strings.HasPrefix(m.Label, tagOf(b.Lineage)+r.Token) })
+		if strings.HasPrefix(m.Label, tagOf(b.Lineage)) && !known[m.ID] && !maybe {
+			out = append(out, orphan(m))
+		}
+	}
+	return out, nil
+}
+
+// orphan is a machine with the campaign's label that no record knows.
+func orphan(m Machine) offer.Rental {
+	return offer.Rental{ID: m.ID, Kind: "machine that no record knows", Since: m.Since, Rate: m.USDPerHour.String(), Status: offer.RentalRunning}
+}

@@ -1,0 +1,336 @@
+package rental
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Submit records jobs; they wait for a machine. A job that it acknowledges is on the
+// disk.
+func (p *Provider) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	b, err := p.led(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.fenced(r.Fence); err != nil {
+		return nil, err
+	}
+	out := make([]providers.Submitted, len(r.Jobs))
+	for i := range r.Jobs {
+		out[i] = b.accept(r, r.Jobs[i])
+	}
+	b.wake()
+	return out, nil
+}
+
+// accept records one job.
+func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) providers.Submitted {
+	out := providers.Submitted{Token: spec.Token, Queue: b.identity()}
+	if old := b.jobs.all[spec.Token]; old != nil {
+		if !sameSpec(old.Spec, spec) {
+			out.Err = providers.Errorf(providers.Conflict, "Token %s belongs to another job, %s", spec.Token, old.Spec.Address)
+			return out
+		}
+		out.Handle, out.Stage = old.Seen.Handle, old.Seen.Stage
+		return out
+	}
+	if _, err := b.wantFor(spec.Pool); err != nil {
+		errors.As(err, &out.Err)
+		return out
+	}
+	if spec.Image != "" && spec.Image != b.Image {
+		out.Err = providers.Errorf(providers.Invalid, "Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, spec.Image)
+		return out
+	}
+	j := &job{Spec: spec, Secrets: spec.Secrets, Fence: r.Fence, Holder: r.Holder}
+	j.Seen = offer.Observation{Token: spec.Token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Pool: spec.Pool, Stage: offer.Accepted}
+	if err := b.jobs.put(j); err != nil {
+		out.Err = providers.Errorf(providers.Internal, "%v", err)
+		return out
+	}
+	out.Stage = offer.Accepted
+	return out
+}
+
+// identity is the name of the backend's queue: its folder of records.
+func (b *backend) identity() string { return "rental:" + b.dir }
+
+// fenced refuses the fence of a muster that another has replaced.
+func (b *backend) fenced(fence uint64) error {
+	var last uint64
+	if err := readJSON(filepath.Join(b.dir, "fence.json"), &last); err != nil {
+		return err
+	}
+	switch {
+	case fence < last:
+		return providers.Errorf(providers.StaleFence, "Another muster has taken over backend.%s", b.Name)
+	case fence == last:
+		return nil
+	}
+	return writeJSON(filepath.Join(b.dir, "fence.json"), fence)
+}
+
+// led is a backend that this process leads.
+func (p *Provider) led(name string) (*backend, error) {
+	b, err := p.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.lead()
+}
+
+// records are a backend's jobs: those of this process where it leads, else those on
+// the disk.
+func (b *backend) records() (*jobs, error) {
+	if b.lock != nil {
+		return b.jobs, nil
+	}
+	return readJobs(filepath.Join(b.dir, "jobs"))
+}
+
+// Find says what is recorded of tokens.
+func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offer.Observation, error) {
+	b, err := p.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	js, err := b.records()
+	if err != nil {
+		return nil, providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
+	}
+	out := make([]offer.Observation, len(tokens))
+	for i, token := range tokens {
+		if j := js.all[token]; j != nil {
+			out[i] = b.shown(j)
+			continue
+		}
+		out[i] = offer.Observation{Token: token, Presence: offer.Absent, Reason: "no job of this token was submitted to backend." + b.Name, Queues: []string{b.identity()}}
+	}
+	return out, nil
+}
+
+// shown is a job as others see it, with its machine.
+func (b *backend) shown(j *job) offer.Observation {
+	o := j.Seen
+	o.Queues = []string{b.identity()}
+	if r := b.rental(j.Box); r != nil {
+		o.Rental = seen(*r)
+	}
+	if o.Status == offer.Queued && j.Box == "" {
+		o.Reason = b.why(j)
+	}
+	if r := b.rental(j.Box); r != nil && r.Step == Preempted && !ended(o.Status) {
+		o.Reason = "its machine was taken away: " + r.Why
+	}
+	return o
+}
+
+// why says what a job waits for.
+func (b *backend) why(j *job) string {
+	switch {
+	case b.held:
+		return "held"
+	case j.Held:
+		return "held"
+	}
+	for _, r := range b.rentals {
+		if r.Over() || r.Step == Releasing || poolOf(r.Want) != j.Spec.Pool {
+			continue
+		}
+		if r.Step == Ready {
+			return "waits for room on machine " + r.ID
+		}
+		text := "a machine is " + string(r.Step)
+		if r.Step == Planned {
+			text = "a machine is wanted"
+		}
+		if r.ID != "" {
+			text = "machine " + r.ID + " is " + string(r.Step)
+		}
+		if b.trouble != "" && r.Step == Planned {
+			text += ": " + b.trouble
+		}
+		return text
+	}
+	if b.trouble != "" {
+		return "waits for a machine: " + b.trouble
+	}
+	return "waits for a machine"
+}
+
+// Watch tells every change of jobs. A cursor is the number of a change.
+func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	b, err := p.led(r.Backend)
+	if err != nil {
+		return err
+	}
+	cursor, _ := strconv.Atoi(r.Cursor) // "" is from the beginning
+	told := ""
+	reasons := map[string]string{}
+	for {
+		b.mu.Lock()
+		var batch providers.Batch
+		for _, j := range b.jobs.sorted() {
+			o := b.shown(j)
+			if j.Seq <= cursor && reasons[j.Spec.Token] == o.Reason || len(r.Handles) > 0 && !slices.Contains(r.Handles, o.Handle) {
+				continue
+			}
+			if j.Seq <= cursor && (ended(o.Status) || o.Reason == "") {
+				continue
+			}
+			reasons[j.Spec.Token] = o.Reason
+			batch.Events = append(batch.Events, o)
+		}
+		if b.trouble != told {
+			if told = b.trouble; told != "" {
+				batch.Notes = append(batch.Notes, providers.Note{Kind: "info", Text: told})
+			}
+		}
+		cursor = max(cursor, b.jobs.seq)
+		batch.Cursor = strconv.Itoa(cursor)
+		changed := b.changed
+		b.mu.Unlock()
+		if len(batch.Events)+len(batch.Notes) > 0 {
+			if err := fn(batch); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Cancel ends jobs: those that wait here, and those on machines by their queues.
+func (p *Provider) Cancel(ctx context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
+	b, err := p.led(r.Backend)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]providers.Outcome, len(r.Tokens))
+	for i, token := range r.Tokens {
+		out[i] = b.cancel(ctx, r, token)
+	}
+	return out, nil
+}
+
+func (b *backend) cancel(ctx context.Context, r providers.CancelRequest, token string) providers.Outcome {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := b.jobs.all[token]
+	switch {
+	case j == nil:
+		return providers.Outcome{ID: token, What: "not found"}
+	case j.ended():
+		return providers.Outcome{ID: token, What: "ended already"}
+	case j.Box == "":
+		o := j.Seen
+		o.Status, o.Ended = offer.Cancelled, b.now()
+		b.saw(j, o)
+		return providers.Outcome{ID: token, What: "cancelled"}
+	}
+	x := b.boxes[j.Box]
+	if x == nil {
+		return providers.Outcome{ID: token, Err: providers.Errorf(providers.Unreachable, "The machine of %s cannot be asked", j.Spec.Address)}
+	}
+	b.mu.Unlock()
+	got, err := x.host.Cancel(ctx, providers.CancelRequest{Backend: b.Name, Fence: r.Fence, Holder: r.Holder, Tokens: []string{token}, Grace: r.Grace})
+	b.mu.Lock()
+	if err != nil {
+		e := providers.Errorf(providers.Unreachable, "%v", err)
+		errors.As(err, &e)
+		return providers.Outcome{ID: token, Err: e}
+	}
+	if len(got) == 1 && got[0].What == "not found" { // it was not handed over yet
+		o := j.Seen
+		o.Status, o.Ended = offer.Cancelled, b.now()
+		b.saw(j, o)
+		return providers.Outcome{ID: token, What: "cancelled"}
+	}
+	return got[0]
+}
+
+// Control holds jobs, and lets them start.
+func (p *Provider) Control(ctx context.Context, r providers.ControlRequest) error {
+	b, err := p.led(r.Backend)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	if err := b.fenced(r.Fence); err != nil {
+		b.mu.Unlock()
+		return err
+	}
+	if r.Hold != nil && len(r.Tokens) == 0 {
+		b.held = *r.Hold
+		err = writeJSON(b.heldFile(), b.held)
+	}
+	for _, token := range r.Tokens {
+		if j := b.jobs.all[token]; j != nil && r.Hold != nil && !j.ended() && j.Held != *r.Hold {
+			j.Held = *r.Hold
+			err = errors.Join(err, b.jobs.put(j))
+		}
+	}
+	boxes := b.reached()
+	b.mu.Unlock()
+	for _, x := range boxes {
+		err = errors.Join(err, x.host.Control(ctx, r))
+	}
+	b.wake()
+	return err
+}
+
+// reached are the machines that run jobs now. The lock is held.
+func (b *backend) reached() (out []*box) {
+	for _, token := range sortedKeys(b.boxes) {
+		out = append(out, b.boxes[token])
+	}
+	return out
+}
+
+// Logs writes a job's log: the machine's while it is there, else the copy here.
+func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) error {
+	b, err := p.backend(r.Backend)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	js, err := b.records()
+	if err != nil {
+		b.mu.Unlock()
+		return err
+	}
+	j := js.all[r.Token]
+	var x *box
+	over := j != nil && j.ended()
+	if j != nil {
+		x = b.boxes[j.Box]
+	}
+	b.mu.Unlock()
+	if j == nil {
+		return providers.Errorf(providers.NotFound, "backend.%s knows no job %s", b.Name, r.Token)
+	}
+	if x != nil && !over {
+		return x.host.Logs(ctx, r, w)
+	}
+	f, err := os.Open(b.logFile(r.Token, r.Stderr))
+	if err != nil {
+		return providers.Errorf(providers.NotFound, "There is no log of %s yet", j.Spec.Address)
+	}
+	defer f.Close()
+	return copyLog(w, f, r)
+}
