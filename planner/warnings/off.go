@@ -285,7 +285,7 @@ func (o Off) capped(works []Work) (why []string) {
 		backend, pool string
 		own           offer.Limits // on submitted jobs
 	}
-	starting, load, used := map[quota]int{}, map[string]int{}, map[string]bool{}
+	starting, load, used, split := map[quota]int{}, map[string]int{}, map[queue]bool{}, map[string]bool{}
 	total, kept := 0, true
 	for _, w := range works {
 		queues := map[queue]int{}
@@ -297,18 +297,22 @@ func (o Off) capped(works []Work) (why []string) {
 			starting[quota{d.Backend, d.Pool, offer.Limits{MaxSubmit: d.Limits.MaxSubmit, SubmitBy: d.Limits.SubmitBy}}] += n
 			queues[o.queueOf(d)] += n
 		}
-		jobs, keeps := 0, true
+		jobs, keeps, at := 0, true, map[string]int{}
 		for q, n := range queues {
 			can := o.can(q.backend)
 			keeps = keeps && (can.Arrays || can.HostQueue)
-			kept, used[q.backend] = kept && can.HostQueue, true
+			kept, used[q], split[q.backend] = kept && can.HostQueue, true, split[q.backend] || q.pool != ""
 			jobs += n
-			if w.MaxParallel > 0 && (can.Arrays || can.HostQueue) {
-				n = min(n, w.MaxParallel)
-			}
-			load[q.backend] += n
-			total += n
+			at[q.backend] += n
 		}
+		most := jobs
+		if keeps && w.MaxParallel > 0 {
+			most = min(jobs, w.MaxParallel) // also where muster keeps it, for several queues
+		}
+		for backend, n := range at {
+			load[backend] += min(n, most)
+		}
+		total += most
 		if (unattended.Cap{Most: w.MaxParallel, Jobs: jobs, ByQueue: keeps, OneQueue: len(queues) < 2}).Exceeded() {
 			why = append(why, unattended.PhaseCapReached(w.MaxParallel, w.Name))
 		}
@@ -317,7 +321,7 @@ func (o Off) capped(works []Work) (why []string) {
 		why = append(why, unattended.CampaignCapReached(o.MaxParallel))
 	}
 	for _, b := range o.Backends {
-		if can := o.Can[b.Type]; (unattended.Cap{Most: b.MaxParallel, Jobs: load[b.Address()], ByQueue: can.HostQueue, OneQueue: true}).Exceeded() {
+		if can := o.Can[b.Type]; (unattended.Cap{Most: b.MaxParallel, Jobs: load[b.Address()], ByQueue: can.HostQueue, OneQueue: !split[b.Address()]}).Exceeded() {
 			why = append(why, fmt.Sprintf("max_parallel = %d of backend.%s is reached", b.MaxParallel, b.Address()))
 		}
 	}
