@@ -285,7 +285,7 @@ func recordedFiles(st *state.State) map[string]string {
 func (ad *adopter) adoptCell(w *draft, i int, a *adoption) {
 	backend := filesystemBackend(a.at)
 	d := Detail{State: w.record(i), At: a.at, Text: "on " + backend + ", not run by muster"}
-	if ad.madeAtExit0(w, i, a.outputs) {
+	if d.Ran = ad.madeAtExit0(w, i, a.outputs); d.Ran {
 		d.Text = "on " + backend + ", made by the job's last launch"
 	}
 	if others := ad.in.Observed.Ground[a.at].Campaigns; len(others) > 0 {

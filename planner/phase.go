@@ -149,6 +149,8 @@ type Detail struct {
 	// At is where the files are that the job adopts, as providers.At names it; they
 	// are Seen.
 	At string `json:",omitempty"`
+	// Ran says that the job's last launch made them, and exited 0.
+	Ran bool `json:",omitempty"`
 	// Foreign are files at the job's output paths that are not its own. They are
 	// replaced when it starts, which needs approval. Whose says who made them, in words.
 	Foreign []offer.Output `json:",omitempty"`

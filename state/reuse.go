@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Adopted reports whether a job's result is files that muster did not make.
+// Adopted reports whether a job's result is files that somebody had adopted.
 func (j *Job) Adopted() bool {
 	last := j.Last()
 	return last != nil && last.Adopter != "" && j.Status == Completed

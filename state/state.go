@@ -177,8 +177,8 @@ type Attempt struct {
 	Why      string    `json:"why,omitempty"`     // why it waits, or why placed here
 	// Planned is how long the job was expected to run when it was launched, in seconds; 0 = unknown.
 	Planned float64 `json:"planned_seconds,omitempty"`
-	// Adopter is who had files adopted that muster did not make: no job ran, and Ended
-	// is when they were adopted.
+	// Adopter is who had files adopted: this attempt ran nothing, Ended is when they
+	// were adopted, and Exit is 0 where an earlier attempt made them, else nil.
 	Adopter string `json:"adopter,omitempty"`
 	// Resources as asked for in this attempt, where scaling changed them.
 	Scaled map[string]string `json:"scaled,omitempty"`

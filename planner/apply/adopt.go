@@ -23,7 +23,7 @@ type adoptee struct {
 }
 
 // adoptFiles verifies the files that the plan adopts, where they are, and records
-// them as results that muster did not make. A job whose files do not pass stays as it
+// them as results. A job whose files do not pass stays as it
 // is, and does not run: the approval names no run of it.
 func (ru *reuse) adoptFiles() {
 	by := map[string][]adoptee{}
@@ -106,9 +106,13 @@ func (ru *reuse) adoptCell(c adoptee, outs []offer.Output, at site.Filesystem, p
 		}
 	}
 	backend, _ := providers.CutAt(at.Name())
+	var exit *int
+	if c.p.plan.Details[int(c.cell)].Ran {
+		exit = new(int)
+	}
 	metrics, unread := ru.metrics(c.p, c.p.Address(int(c.cell)), o.Metrics)
 	ru.Emit(state.Reused{Job: ru.builder.identity(c.p, c.cell), Outputs: jobspec.OutputsOf(&o, backend, at.Workdir), Metrics: metrics, Unread: unread, By: ru.Who, At: ru.Clock(),
-		Attempt: state.Attempt{N: 1, Token: ru.Mint(), Backend: backend, Pool: pool, Plan: ru.approval, Adopter: ru.Who, Ended: ru.Clock()}})
+		Attempt: state.Attempt{N: 1, Token: ru.Mint(), Backend: backend, Pool: pool, Plan: ru.approval, Adopter: ru.Who, Exit: exit, Ended: ru.Clock()}})
 }
 
 func (ru *reuse) notAdopted(p *phase, cell int32, why string) {

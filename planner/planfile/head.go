@@ -107,6 +107,7 @@ type Detail struct {
 	Foreign  []offer.Output   `json:"foreign,omitempty"`
 	Whose    string           `json:"whose,omitempty"`
 	At       string           `json:"at,omitempty"`
+	Ran      bool             `json:"ran,omitempty"`
 }
 
 // A Before is an action's precondition: the record as the plan saw it.
@@ -136,7 +137,7 @@ func before(job *state.Job) Before {
 }
 
 func detail(d planner.Detail) Detail {
-	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose, At: d.At}
+	out := Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose, At: d.At, Ran: d.Ran}
 	if !d.Computed.IsZero() {
 		out.Computed = d.Computed.String()
 	}
@@ -144,7 +145,7 @@ func detail(d planner.Detail) Detail {
 }
 
 func (d Detail) plan() planner.Detail {
-	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose, At: d.At}
+	out := planner.Detail{Reasons: d.Reasons, From: d.From, Waits: d.Waits, Text: d.Text, Destroy: d.Destroy, Same: d.Same, Seen: d.Seen, Foreign: d.Foreign, Whose: d.Whose, At: d.At, Ran: d.Ran}
 	out.Computed, _ = result.ParseHash(d.Computed)
 	return out
 }

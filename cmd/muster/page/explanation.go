@@ -19,7 +19,7 @@ type Explanation struct {
 	Action        string           `json:"action"` // as in the plan's JSON
 	Reasons       []string         `json:"reasons"`
 	Text          string           `json:"text,omitempty"`
-	Adopted       *Adoption        `json:"adopted,omitempty"` // its result is files that muster did not make
+	Adopted       *Adoption        `json:"adopted,omitempty"` // its result is files that somebody had adopted
 	Result        string           `json:"result"`            // hash of what determines the result
 	Request       string           `json:"request"`
 	Fields        []explainField   `json:"fields"` // what determines the result, as written

@@ -81,7 +81,7 @@ func (r Report) Markdown(style term.Style) string {
 	return b.String()
 }
 
-// adoptions says how many jobs of each phase muster did not run.
+// adoptions says how many jobs of each phase have adopted files.
 func (r Report) adoptions() (lines []string) {
 	type group struct{ phase, text string }
 	n := map[group]int{}

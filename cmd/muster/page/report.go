@@ -43,7 +43,7 @@ type phaseReport struct {
 	Phase     string  `json:"phase"`
 	Jobs      int     `json:"jobs"`
 	Completed int     `json:"completed"`
-	Adopted   int     `json:"adopted"` // of those completed: muster did not run them
+	Adopted   int     `json:"adopted"` // of those completed: their files were adopted
 	Retried   int     `json:"retried"`
 	Failed    int     `json:"failed"` // failed or held now
 	Median    float64 `json:"median_seconds"`
@@ -74,7 +74,7 @@ type jobReport struct {
 	Started  time.Time                  `json:"started,omitzero"`
 	Ended    time.Time                  `json:"ended,omitzero"`
 	Failures []string                   `json:"failures,omitempty"` // class of each failed attempt
-	Adopted  *Adoption                  `json:"adopted,omitempty"`  // its result is files that muster did not make
+	Adopted  *Adoption                  `json:"adopted,omitempty"`  // its result is files that somebody had adopted
 	Mark     history.Mark               `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
 	Unread   map[string]string          `json:"unread,omitempty"` // metrics without a value, and why
@@ -222,22 +222,28 @@ func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
 	return r
 }
 
-// An Adoption says who had files adopted that muster did not make, and when.
+// An Adoption says who had files adopted, and when.
 type Adoption struct {
 	By string    `json:"by"`
 	At time.Time `json:"at"`
+	// Ran says that a launch of the job made the files, and exited 0.
+	Ran bool `json:"ran,omitempty"`
 }
 
-// AdoptionOf is that of a job's result, nil where muster made it.
+// AdoptionOf is that of a job's result, nil where there was none.
 func AdoptionOf(j *state.Job) *Adoption {
 	if !j.Adopted() {
 		return nil
 	}
-	return &Adoption{j.Last().Adopter, j.Last().Ended}
+	return &Adoption{j.Last().Adopter, j.Last().Ended, j.Last().Exit != nil}
 }
 
 func (a *Adoption) text() string {
-	return fmt.Sprintf("adopted on %s by %s, not run by muster", a.At.Format("2006-01-02"), term.CleanLine(a.By))
+	made := "not run by muster"
+	if a.Ran {
+		made = "made by an earlier launch of the job"
+	}
+	return fmt.Sprintf("adopted on %s by %s, %s", a.At.Format("2006-01-02"), term.CleanLine(a.By), made)
 }
 
 func median(v []float64) float64 {

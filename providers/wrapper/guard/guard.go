@@ -28,7 +28,7 @@ func (f *Foreign) Error() string {
 		files, they = fmt.Sprintf("%s and %d more are", f.Path, f.More), "them"
 	}
 	return fmt.Sprintf("%s there, and this job did not make %s, so it was not started. "+
-		"Run `muster apply` to be asked whether to replace %s, or move %s away", files, they, they, they)
+		"Run `muster apply` to be asked whether to replace %s, adopt %s with an import block, or move %s away", files, they, they, they, they)
 }
 
 // A Launch is one start of a job.
