@@ -189,6 +189,14 @@ func (c *command) grace() time.Duration {
 	return defaultGrace
 }
 
+// patience is the time between TERM and KILL where the scheduler ends the job.
+func (c *command) patience() time.Duration {
+	if p := c.allocation.scheduler.Environment().Patience; p > 0 {
+		return min(c.grace(), p)
+	}
+	return c.grace()
+}
+
 // limit is when the command is asked to end, so that the wrapper still lives
 // to record it: the scheduler kills both at the walltime.
 func (c *command) limit() <-chan time.Time {
@@ -250,7 +258,7 @@ func (c *command) wait() (exit *int, sig string) {
 			case unix.SIGTERM, unix.SIGINT, unix.SIGHUP:
 				c.told = true
 				c.terminate()
-				kill = time.After(c.grace())
+				kill = time.After(c.patience())
 			default: // the checkpoint signal that the script asks for: sbatch --signal=B:
 				c.warned = true
 				c.group().SignalProgram(number)

@@ -57,6 +57,10 @@ type Environment struct {
 	// Unwarned says that the scheduler sends no signal before a job's walltime is
 	// over: the wrapper sends the checkpoint's.
 	Unwarned bool
+	// Patience is how long after its TERM a job's command may run, because the
+	// scheduler's KILL spares processes outside of the script's session; 0 = it
+	// kills them all.
+	Patience time.Duration
 }
 
 // A Counter is a Node whose scheduler has no variable for how often a job was put

@@ -9,6 +9,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,14 +98,14 @@ func (c *Commands) Cluster(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a, err := parseJobs(out)
-	if err != nil {
+	var a queueAnswer
+	if err := json.Unmarshal(out, &a); err != nil {
 		return "", unread("qstat", err)
 	}
 	c.mu.Lock()
-	c.server = a.Server
+	c.server = a.Name
 	c.mu.Unlock()
-	return a.Server, nil
+	return a.Name, nil
 }
 
 func unread(name string, err error) *providers.Error {
@@ -117,18 +118,18 @@ func unread(name string, err error) *providers.Error {
 func (c *Commands) jobs(ctx context.Context, ids []string, options ...string) (map[string]job, error) {
 	out := map[string]job{}
 	for part := range slices.Chunk(ids, idsAtOnce) {
-		r, err := c.run(ctx, askTimeout, slices.Concat([]string{"qstat"}, options, []string{"-f", "-F", "json"}, part)...)
+		r, err := c.run(ctx, askTimeout, slices.Concat([]string{"qstat"}, options, []string{"-f"}, part)...)
 		if err != nil {
 			return nil, err
 		}
 		if _, _, other := lines(r); r.Code != 0 && (len(other) > 0 || len(bytes.TrimSpace(r.Err)) == 0) {
 			return nil, refusal("qstat", r)
 		}
-		a, err := parseJobs(r.Out)
+		some, err := parseJobs(r.Out)
 		if err != nil {
 			return nil, unread("qstat", err)
 		}
-		maps.Copy(out, a.Jobs)
+		maps.Copy(out, some)
 	}
 	return out, nil
 }
@@ -158,7 +159,7 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 				return nil, unread("qstat", fmt.Errorf("job id %q", id))
 			}
 			rows = append(rows, j.row(at, nil))
-		} else if list, ok := c.still(id, &j); ok {
+		} else if list, ok := c.still(id, j); ok {
 			rows = append(rows, list...)
 		} else {
 			moved = append(moved, id)
@@ -176,16 +177,16 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 
 // still are the elements of an array that are known without asking: none has begun,
 // or it is as it was.
-func (c *Commands) still(id string, j *job) ([]scheduler.Row, bool) {
+func (c *Commands) still(id string, j job) ([]scheduler.Row, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if was, ok := c.unmoved[id]; ok && was.counts == j.Counts && was.changed == j.Changed && was.holds == j.Holds {
+	if was, ok := c.unmoved[id]; ok && was.counts == j["array_state_count"] && was.changed == j["mtime"] && was.holds == j["Hold_Types"] {
 		return was.rows, true
 	}
-	if !strings.HasSuffix(string(j.Counts), " Running:0 Exiting:0 Expired:0") {
+	if !strings.HasSuffix(string(j["array_state_count"]), " Running:0 Exiting:0 Expired:0") {
 		return nil, false
 	}
-	first, last, ok := strings.Cut(string(j.Indexes), "-")
+	first, last, ok := strings.Cut(string(j["array_indices_submitted"]), "-")
 	a, errA := strconv.Atoi(first)
 	z, errZ := strconv.Atoi(last)
 	if !ok || errA != nil || errZ != nil {
@@ -207,7 +208,7 @@ func (c *Commands) elements(all map[string]job) (rows []scheduler.Row) {
 			continue
 		}
 		if parent, ok := all[at.Array]; ok {
-			by[at.Array] = append(by[at.Array], j.row(at, &parent))
+			by[at.Array] = append(by[at.Array], j.row(at, parent))
 		}
 	}
 	c.mu.Lock()
@@ -216,7 +217,7 @@ func (c *Commands) elements(all map[string]job) (rows []scheduler.Row) {
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		slices.SortFunc(by[id], func(a, b scheduler.Row) int { return a.Index - b.Index })
 		parent := all[id]
-		c.unmoved[id] = listed{parent.Counts, parent.Changed, parent.Holds, by[id]}
+		c.unmoved[id] = listed{parent["array_state_count"], parent["mtime"], parent["Hold_Types"], by[id]}
 		rows = append(rows, by[id]...)
 	}
 	return rows
@@ -251,10 +252,10 @@ func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 	switch {
 	case !ok:
 		return -1, nil
-	case j.Most == nil, j.Most.int() >= everything:
+	case !j.has("max_run_subjobs"), j["max_run_subjobs"].int() >= everything:
 		return 0, nil
 	}
-	return j.Most.int(), nil
+	return j["max_run_subjobs"].int(), nil
 }
 
 // Command is how a script is submitted, held or not.
@@ -360,7 +361,7 @@ func (c *Commands) CancelWaiting(ctx context.Context, name string, jobs []schedu
 	waiting := map[string][]int{}
 	for id, j := range all {
 		at, ok := c.Place(id)
-		if ok && !isArray(id) && string(j.Name) == name && j.row(at, nil).State == scheduler.Waiting {
+		if ok && !isArray(id) && string(j["Job_Name"]) == name && j.row(at, nil).State == scheduler.Waiting {
 			waiting[at.Array] = append(waiting[at.Array], at.Index)
 		}
 	}

@@ -31,24 +31,24 @@ const (
 // end is how an ended job ended. A job without an exit status never ran, whatever
 // its substate says: 92 is "finished", and also what PBS deletes because what it
 // comes after has failed. Seen on 23.06.
-func (j *job) end() scheduler.End {
-	ran := j.Started != ""
+func (j job) end() scheduler.End {
+	ran := j["stime"] != ""
 	switch {
-	case j.Substate == moved:
+	case j["substate"] == moved:
 		return scheduler.End{} // to another server
-	case j.Exit == nil && j.Substate == deleted:
+	case !j.has("Exit_status") && j["substate"] == deleted:
 		return scheduler.End{Outcome: scheduler.Cancelled, Said: j.said("deleted"), By: j.by()}
-	case j.Exit == nil && !ran:
+	case !j.has("Exit_status") && !ran:
 		return scheduler.End{Outcome: scheduler.Cancelled, Said: "deleted before it ran"}
-	case j.Exit == nil:
+	case !j.has("Exit_status"):
 		return scheduler.End{} // PBS does not know, and may yet
 	}
-	code := j.Exit.int()
+	code := j["Exit_status"].int()
 	if known, ok := outcomes[code]; ok {
 		return scheduler.End{Outcome: known.outcome, Said: fmt.Sprintf("%s (Exit_status %d)", known.said, code)}
 	}
 	switch {
-	case j.Substate == deleted:
+	case j["substate"] == deleted:
 		return scheduler.End{Outcome: scheduler.Cancelled, Said: j.said("deleted"), By: j.by()}
 	case code < 0:
 		return scheduler.End{Outcome: scheduler.BootFailed, Said: j.said(fmt.Sprintf("Exit_status %d", code))}
@@ -65,16 +65,16 @@ func (j *job) end() scheduler.End {
 const signalled = 256
 
 // said is the job's comment, or else a text.
-func (j *job) said(or string) string {
-	if j.Comment == "" {
+func (j job) said(or string) string {
+	if j["comment"] == "" {
 		return or
 	}
-	return string(j.Comment)
+	return string(j["comment"])
 }
 
 // by says, after a space, who deleted a job: "... and terminated by alice@pbs1".
-func (j *job) by() string {
-	_, who, ok := strings.Cut(string(j.Comment), " terminated by ")
+func (j job) by() string {
+	_, who, ok := strings.Cut(string(j["comment"]), " terminated by ")
 	if !ok {
 		return ""
 	}

@@ -50,7 +50,9 @@ type Vnode struct {
 	UsedGPUs   int
 }
 
+// A queueAnswer is qstat -B, qstat -Q or pbsnodes -a, each with -F json.
 type queueAnswer struct {
+	Name    string                     `json:"pbs_server"`
 	Version string                     `json:"pbs_version"`
 	Queue   map[string]map[string]any  `json:"Queue"`
 	Server  map[string]map[string]any  `json:"Server"`
@@ -163,17 +165,17 @@ func (c *Commands) limit(attribute string) (least int) {
 // vnode reads a node. pbs_node_attributes(7B).
 func vnode(name string, source json.RawMessage) Vnode {
 	var n struct {
-		State word            `json:"state"`
-		Queue word            `json:"queue"`
-		Has   map[string]word `json:"resources_available"`
-		Used  map[string]word `json:"resources_assigned"`
+		State string         `json:"state"`
+		Queue string         `json:"queue"`
+		Has   map[string]any `json:"resources_available"`
+		Used  map[string]any `json:"resources_assigned"`
 	}
 	if err := json.Unmarshal(source, &n); err != nil {
 		return Vnode{Name: name}
 	}
-	down := regexp.MustCompile(`down|offline|unknown|provisioning|maintenance|stale`).MatchString(string(n.State))
-	return Vnode{Name: name, Queue: string(n.Queue), Up: !down, Free: string(n.State) == "free", CPUs: n.Has["ncpus"].int(), GPUs: n.Has["ngpus"].int(), Memory: max(Size(string(n.Has["mem"])), 0),
-		UsedCPUs: n.Used["ncpus"].int(), UsedGPUs: n.Used["ngpus"].int()}
+	down := regexp.MustCompile(`down|offline|unknown|provisioning|maintenance|stale`).MatchString(n.State)
+	return Vnode{Name: name, Queue: n.Queue, Up: !down, Free: n.State == "free", CPUs: number(n.Has["ncpus"]), GPUs: number(n.Has["ngpus"]), Memory: max(Size(text(n.Has["mem"])), 0),
+		UsedCPUs: number(n.Used["ncpus"]), UsedGPUs: number(n.Used["ngpus"])}
 }
 
 // Queue is a queue by its name; nil = there is none.

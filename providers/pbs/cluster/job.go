@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -12,68 +11,52 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A word is a value of PBS's JSON as text: it writes what looks like a number or a
-// boolean as one, and 1e999 as null.
+// A word is a value of PBS's, as it prints it.
 type word string
-
-func (w *word) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			return err
-		}
-		*w = word(s)
-		return nil
-	}
-	if string(b) != "null" {
-		*w = word(b)
-	}
-	return nil
-}
 
 func (w word) int() int {
 	n, _ := strconv.Atoi(string(w))
 	return n
 }
 
-// A job is a job, an array or an element in qstat -f. pbs_job_attributes(7B).
-type job struct {
-	Name     word            `json:"Job_Name"`
-	State    word            `json:"job_state"`
-	Substate word            `json:"substate"`
-	Queue    word            `json:"queue"`
-	Account  word            `json:"Account_Name"`
-	Comment  word            `json:"comment"`
-	Holds    word            `json:"Hold_Types"`
-	Depend   word            `json:"depend"`
-	Created  word            `json:"ctime"`
-	Started  word            `json:"stime"`
-	Ended    word            `json:"obittime"`
-	Changed  word            `json:"mtime"`
-	Begin    word            `json:"Execution_Time"`
-	Host     word            `json:"exec_host"`
-	Exit     *word           `json:"Exit_status"`
-	Runs     word            `json:"run_count"`
-	Most     *word           `json:"max_run_subjobs"`
-	Counts   word            `json:"array_state_count"`
-	Indexes  word            `json:"array_indices_submitted"`
-	Used     map[string]word `json:"resources_used"`
-	Given    map[string]any  `json:"Resource_List"`
-	Expected map[string]word `json:"estimated"`
-}
+// A job is a job, an array or an element in qstat -f, its attributes by name:
+// "job_state", "Resource_List.ncpus". pbs_job_attributes(7B).
+type job map[string]word
 
-// An answer is qstat -f -F json. PBS leaves out Jobs where there are none.
-type answer struct {
-	Server string         `json:"pbs_server"`
-	Jobs   map[string]job `json:"Jobs"`
-}
-
-// parseJobs reads qstat -f -F json. An output that is cut is an error.
-func parseJobs(out []byte) (a answer, err error) {
-	if len(strings.TrimSpace(string(out))) == 0 {
-		return a, errors.New("it printed nothing")
+// parseJobs reads qstat -f. Its JSON has only the first of several jobs that it was
+// asked for, without an error, and retypes values: seen on 23.06. A long value
+// continues on lines that begin with a tab.
+func parseJobs(out []byte) (map[string]job, error) {
+	all := map[string]job{}
+	var j job
+	var name string
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimRight(line, "\r\n")
+		id, begins := strings.CutPrefix(line, "Job Id: ")
+		attribute, value, ok := strings.Cut(strings.TrimPrefix(line, "    "), " = ")
+		switch {
+		case begins:
+			j, name = job{}, ""
+			all[strings.TrimSpace(id)] = j
+		case strings.HasPrefix(line, "\t") && name != "":
+			j[name] += word(line[1:])
+		case j != nil && strings.HasPrefix(line, "    ") && ok:
+			name = attribute
+			j[name] = word(value)
+		}
 	}
-	return a, json.Unmarshal(out, &a)
+	for id, j := range all {
+		if j["job_state"] == "" || j["Job_Name"] == "" {
+			return nil, errors.New("its answer about " + id + " is cut")
+		}
+	}
+	return all, nil
+}
+
+// has reports whether a job has an attribute.
+func (j job) has(name string) bool {
+	_, ok := j[name]
+	return ok
 }
 
 // when is a time of qstat's in UTC, zero where there is none.
@@ -90,16 +73,16 @@ func isArray(id string) bool { return strings.Contains(id, "[]") }
 
 // row is a job or an element in the queue; of an element, array is its array, which
 // bears its holds.
-func (j *job) row(at scheduler.Place, array *job) scheduler.Row {
-	r := scheduler.Row{Place: at, Name: string(j.Name), Pool: string(j.Queue), Account: string(j.Account), Submit: when(j.Created), Nodes: j.nodes()}
-	holds, depend, comment := j.Holds, j.Depend, j.Comment
+func (j job) row(at scheduler.Place, array job) scheduler.Row {
+	r := scheduler.Row{Place: at, Name: string(j["Job_Name"]), Pool: string(j["queue"]), Account: string(j["Account_Name"]), Submit: when(j["ctime"]), Nodes: j.nodes()}
+	holds, depend, comment := j["Hold_Types"], j["depend"], j["comment"]
 	if array != nil {
-		holds, depend = array.Holds, array.Depend
+		holds, depend = array["Hold_Types"], array["depend"]
 		if comment == "" {
-			comment = array.Comment
+			comment = array["comment"]
 		}
 	}
-	switch j.State {
+	switch j["job_state"] {
 	case "Q", "H", "W":
 		r.State = scheduler.Waiting
 		r.HeldBy = heldBy(string(holds), depend != "")
@@ -108,17 +91,17 @@ func (j *job) row(at scheduler.Place, array *job) scheduler.Row {
 		}
 		r.Start, r.Nodes = j.expected(), ""
 		r.Reason = reason(string(holds), string(depend), string(comment))
-		if j.State == "W" {
+		if j["job_state"] == "W" {
 			r.Reason = "waits for its time"
 		}
 	case "T", "M":
 		r.State = scheduler.Returning
 	case "R":
-		r.State, r.Start = scheduler.Running, when(j.Started)
+		r.State, r.Start = scheduler.Running, when(j["stime"])
 	case "E", "S", "U":
-		r.State, r.Start = scheduler.Stopped, when(j.Started)
+		r.State, r.Start = scheduler.Stopped, when(j["stime"])
 	case "F", "X":
-		r.State, r.Start, r.End = scheduler.Ended, when(j.Started), j.end()
+		r.State, r.Start, r.End = scheduler.Ended, when(j["stime"]), j.end()
 	}
 	return r
 }
@@ -163,9 +146,9 @@ func reason(holds, depend, comment string) string {
 const farOff = 60 * 24 * time.Hour
 
 // expected is when a waiting job may start; zero = not known.
-func (j *job) expected() time.Time {
-	at := when(j.Expected["start_time"])
-	if begin := when(j.Begin); at.IsZero() || begin.After(at) {
+func (j job) expected() time.Time {
+	at := when(j["estimated.start_time"])
+	if begin := when(j["Execution_Time"]); at.IsZero() || begin.After(at) {
 		at = begin
 	}
 	if time.Until(at) > farOff {
@@ -175,9 +158,9 @@ func (j *job) expected() time.Time {
 }
 
 // nodes are the hosts of "pbs1/0*2+pbs2/1", each once.
-func (j *job) nodes() string {
+func (j job) nodes() string {
 	var list []string
-	for part := range strings.SplitSeq(string(j.Host), "+") {
+	for part := range strings.SplitSeq(string(j["exec_host"]), "+") {
 		if host, _, _ := strings.Cut(part, "/"); host != "" && !slices.Contains(list, host) {
 			list = append(list, host)
 		}
@@ -186,27 +169,27 @@ func (j *job) nodes() string {
 }
 
 // launch is the last launch of a job in PBS's history.
-func (j *job) launch(at scheduler.Place) scheduler.Launch {
-	l := scheduler.Launch{Place: at, Name: string(j.Name), Submit: when(j.Created)}
-	if j.Runs != "" || j.Started != "" {
-		l.Start, l.Nodes = when(j.Started), j.nodes()
+func (j job) launch(at scheduler.Place) scheduler.Launch {
+	l := scheduler.Launch{Place: at, Name: string(j["Job_Name"]), Submit: when(j["ctime"])}
+	if j["run_count"] != "" || j["stime"] != "" {
+		l.Start, l.Nodes = when(j["stime"]), j.nodes()
 	}
-	if j.State != "F" && j.State != "X" {
+	if j["job_state"] != "F" && j["job_state"] != "X" {
 		return l
 	}
 	l.End = j.end()
-	if l.Finish = when(j.Ended); l.Finish.IsZero() {
-		l.Finish = when(j.Changed)
+	if l.Finish = when(j["obittime"]); l.Finish.IsZero() {
+		l.Finish = when(j["mtime"])
 	}
 	if l.Start.IsZero() {
 		return l
 	}
-	l.Cores = j.Used["ncpus"].int()
-	l.Usage = &offer.Usage{Elapsed: clock(j.Used["walltime"]), CPU: -1, MaxRSS: -1}
-	if cput, ok := j.Used["cput"]; ok {
+	l.Cores = j["resources_used.ncpus"].int()
+	l.Usage = &offer.Usage{Elapsed: clock(j["resources_used.walltime"]), CPU: -1, MaxRSS: -1}
+	if cput, ok := j["resources_used.cput"]; ok {
 		l.Usage.CPU = clock(cput)
 	}
-	if mem, ok := j.Used["mem"]; ok {
+	if mem, ok := j["resources_used.mem"]; ok {
 		l.Usage.MaxRSS = Size(string(mem))
 	}
 	return l

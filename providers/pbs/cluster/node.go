@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/muster-run/muster/providers/batch/scheduler"
@@ -13,13 +14,24 @@ import (
 type Node struct{ Notation }
 
 // here are PBS's commands on a compute node, in the environment of the job.
-func here() *Commands { return New(Here{}, "") }
+// The job's PATH may lack them, and PBS_O_PATH is that of its qsub.
+func here() *Commands {
+	environ := func() []string {
+		return append(os.Environ(), "PATH="+os.Getenv("PATH")+":"+os.Getenv("PBS_O_PATH"))
+	}
+	return New(Here{environ}, "")
+}
+
+// patience leaves the wrapper time to record the end within kill_delay, which is
+// 10 s by default. pbs_queue_attributes(7B); seen on 23.06: a process in another
+// session outlives the job.
+const patience = 6 * time.Second
 
 // Environment is qsub(1B), ENVIRONMENT VARIABLES. The hook for control groups sets
 // CUDA_VISIBLE_DEVICES; where a site has none, nothing says which GPUs are a job's.
 func (Node) Environment() scheduler.Environment {
 	return scheduler.Environment{Job: "PBS_JOBID", Array: "PBS_ARRAY_ID", Index: "PBS_ARRAY_INDEX", Pool: "PBS_QUEUE", GPUs: []string{"CUDA_VISIBLE_DEVICES"}, Cores: "NCPUS",
-		Unwarned: true}
+		Unwarned: true, Patience: patience}
 }
 
 // Requeue is for operators alone. Seen on 23.06.
@@ -49,8 +61,8 @@ func (Node) Restarts(ctx context.Context, id string) (int, error) {
 		return 0, err
 	}
 	j, ok := all[id]
-	if !ok || j.Runs.int() < 1 {
+	if !ok || j["run_count"].int() < 1 {
 		return 0, fmt.Errorf("qstat does not say how often %s has run", id)
 	}
-	return j.Runs.int() - 1, nil
+	return j["run_count"].int() - 1, nil
 }

@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,12 +31,43 @@ func recorded(t *testing.T, name string) command.Result {
 		}
 		return b
 	}
-	r := command.Result{Out: read(".out"), Err: read(".err")}
+	r := command.Result{Out: asText(t, read(".out")), Err: read(".err")}
 	if len(r.Out)+len(r.Err) == 0 {
 		t.Fatalf("there is no recording %s", name)
 	}
 	r.Code, _ = strconv.Atoi(strings.TrimSpace(string(read(".rc"))))
 	return r
+}
+
+// asText is qstat -f of jobs that were recorded as JSON; anything else is itself.
+func asText(t *testing.T, out []byte) []byte {
+	t.Helper()
+	var all struct{ Jobs map[string]map[string]any }
+	d := json.NewDecoder(bytes.NewReader(out))
+	d.UseNumber()
+	if d.Decode(&all) != nil || len(all.Jobs) == 0 {
+		return out
+	}
+	var b strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(all.Jobs)) {
+		fmt.Fprintf(&b, "Job Id: %s\n", id)
+		for _, name := range slices.Sorted(maps.Keys(all.Jobs[id])) {
+			switch v := all.Jobs[id][name].(type) {
+			case map[string]any:
+				for _, sub := range slices.Sorted(maps.Keys(v)) {
+					fmt.Fprintf(&b, "    %s.%s = %v\n", name, sub, v[sub])
+				}
+			default:
+				text := fmt.Sprint(v)
+				if cut := 60; len(text) > cut {
+					text = text[:cut] + "\n\t" + text[cut:]
+				}
+				fmt.Fprintf(&b, "    %s = %s\n", name, text)
+			}
+		}
+		b.WriteString("\n")
+	}
+	return []byte(b.String())
 }
 
 // A player answers each command, by its first words, with a recording.
@@ -94,19 +128,21 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestForeignValues: values that JSON retypes are read, and a time is in UTC.
-func TestForeignValues(t *testing.T) {
+// TestTexts: a real server's own text is read, its long values whole, and what is cut
+// is no answer.
+func TestTexts(t *testing.T) {
 	t.Parallel()
-	a, err := parseJobs(recorded(t, "qstat-odd-values-json").Out)
-	if err != nil || len(a.Jobs) == 0 {
-		t.Fatalf("%+v, %v", a, err)
+	r := recorded(t, "qstat-running-f")
+	all, err := parseJobs(r.Out)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%+v, %v", all, err)
 	}
-	for _, j := range a.Jobs {
-		if j.Name == "" || when(j.Created).IsZero() {
-			t.Errorf("%+v", j)
+	for id, j := range all {
+		if when(j["ctime"]).IsZero() || j["job_state"] != "R" || strings.ContainsAny(string(j["Variable_List"]), "\t\n") || !strings.Contains(string(j["Variable_List"]), "PBS_O_HOST=") || j["Resource_List.ncpus"].int() == 0 {
+			t.Errorf("%s: %v", id, j)
 		}
 	}
-	if _, err := parseJobs(recorded(t, "qstat-x-ok-json").Out[:500]); err == nil {
+	if _, err := parseJobs(r.Out[:60]); err == nil {
 		t.Error("an answer that is cut is read")
 	}
 }
@@ -139,16 +175,9 @@ func TestPartialAnswers(t *testing.T) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	moving := recorded(t, "qstat-array-tasks-json")
-	var all, array struct{ Jobs map[string]any }
-	if err := json.Unmarshal(moving.Out, &all); err != nil {
-		t.Fatal(err)
-	}
-	array.Jobs = map[string]any{"135[].pbs1": all.Jobs["135[].pbs1"]}
-	parent, err := json.Marshal(array)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &player{t: t, says: map[string]command.Result{"qselect": {Out: []byte("135[].pbs1\n")}, "qstat -f": {Out: parent}, "qstat -t -f": moving}}
+	_, parent, _ := strings.Cut(string(moving.Out), "Job Id: 135[].pbs1\n")
+	parent = "Job Id: 135[].pbs1\n" + parent
+	p := &player{t: t, says: map[string]command.Result{"qselect": {Out: []byte("135[].pbs1\n")}, "qstat -f": {Out: []byte(parent)}, "qstat -t -f": moving}}
 	c := New(p, "alice")
 	for range 3 {
 		rows, err := c.Queue(t.Context())
@@ -174,7 +203,7 @@ func TestQueue(t *testing.T) {
 // TestStill: an array of which nothing has begun is known without its elements.
 func TestStill(t *testing.T) {
 	t.Parallel()
-	out := `{"Jobs":{"7[].s":{"Job_Name":"x","job_state":"H","Hold_Types":"u","array_state_count":"Queued:5000 Running:0 Exiting:0 Expired:0","array_indices_submitted":"0-4999"}}}`
+	out := "Job Id: 7[].s\n    Job_Name = x\n    job_state = H\n    Hold_Types = u\n    array_state_count = Queued:5000 Running:0 Exiting:0 Expired:0\n    array_indices_submitted = 0-4999\n"
 	p := &player{t: t, says: map[string]command.Result{"qselect": {Out: []byte("7[].s\n")}, "qstat -f": {Out: []byte(out)}}}
 	rows, err := New(p, "alice").Queue(t.Context())
 	if err != nil || len(rows) != 5000 || rows[4999].Index != 4999 || rows[7].HeldBy != offer.HeldByUser || len(p.runs) != 2 {

@@ -18,11 +18,25 @@ type said struct {
 	hint  string
 }
 
+// What several of them mean.
+const (
+	away      = "PBS's server does not answer"
+	whetherUp = "`qstat -B` says whether it is up"
+)
+
 // messages are the refusals that PBS's commands print, seen on 23.06.
 var messages = []said{
-	{"cannot connect to server", providers.Unreachable, "PBS's server does not answer", "`qstat -B` says whether it is up"},
-	{"connection refused", providers.Unreachable, "PBS's server does not answer", "`qstat -B` says whether it is up"},
 	{"unknown host", providers.Unreachable, "PBS's server cannot be found", "PBS_SERVER in /etc/pbs.conf names it"},
+	{"cannot connect", providers.Unreachable, away, whetherUp},
+	{"connection", providers.Unreachable, away, whetherUp},
+	{"reserved ports in use", providers.Unreachable, "PBS's commands were run too often for this machine's ports", "wait a minute"},
+	{"end of file", providers.Unreachable, "PBS's server ended while it answered", whetherUp},
+	{"premature end", providers.Unreachable, "PBS's server ended while it answered", whetherUp},
+	{"timed out", providers.Unreachable, away, whetherUp},
+	{"protocol", providers.Unreachable, "PBS's server did not answer in its own terms", whetherUp},
+	{"system error", providers.Unreachable, "PBS's server failed", whetherUp},
+	{"internal error", providers.Unreachable, "PBS's server failed", whetherUp},
+	{"server is shutting down", providers.Unreachable, "PBS's server is being stopped", whetherUp},
 	{"no permission", providers.Auth, "PBS does not let you do this", ""},
 	{"would exceed", providers.Quota, "a limit on your jobs is reached", "`qstat -Qf` says max_queued and max_run"},
 	{"maximum number of jobs already in queue", providers.Quota, "the queue holds as many jobs as it may", "`qstat -Qf` says max_queuable"},
