@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
 
@@ -105,20 +106,13 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (request.Answer, error) {
 	var answer request.Answer
 	err := a.change(ctx, c, string(r.Verb), func(s store.Session) error {
-		w, err := a.planWith(ctx, c, s.State(), planFlags{})
-		if err == nil {
-			if err = a.trustPlaces(c, s.State()); errors.Is(err, errTrusted) {
-				w.close()
-				w, err = a.planWith(ctx, c, s.State(), planFlags{})
-			}
-		}
+		w, err := a.planTrusted(ctx, c, s.State(), planFlags{})
 		if w != nil {
 			defer w.close()
 		}
 		if err != nil {
 			return err
 		}
-		a.guard.Grant() // this user asked for it
 		defer func() {
 			for _, text := range refresh.Mended(w.input.Observed.Findings) {
 				answer.Text += "; " + text
@@ -132,6 +126,22 @@ func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (
 		return a.askHolder(ctx, r, locked)
 	}
 	return answer, err
+}
+
+// planTrusted plans with the backends that this user trusts by now, and grants what the
+// user asked for. The work is to be closed, also after an error.
+func (a *app) planTrusted(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
+	w, err := a.planWith(ctx, c, st, p)
+	if err == nil {
+		if err = a.trustPlaces(c, st); errors.Is(err, errTrusted) {
+			w.close()
+			w, err = a.planWith(ctx, c, st, p)
+		}
+	}
+	if err == nil {
+		a.guard.Grant()
+	}
+	return w, err
 }
 
 // askHolder hands a request to the muster that holds the lease.

@@ -20,6 +20,7 @@ func (a *app) commands() []*command.Command {
 			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a), cleanCommand(a),
 			backendsCommand(a), showCommand(a),
 		},
+		[]*command.Command{recoverCommand(a)},
 		stateCommands(a),
 		[]*command.Command{
 			graphCommand(a), consoleCommand(a), fmtCommand(a), convertCommand(a), forceUnlockCommand(a), providersCommand(a), versionCommand(a), completionCommand(a),
@@ -34,5 +35,5 @@ var groups = []command.Group{
 	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
 	{Title: "While it runs", Names: []string{"status", "wait", "logs", "explain", "hold", "resume", "cancel", "override", "note"}},
 	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise", "clean"}},
-	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
+	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "recover", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }
