@@ -79,6 +79,7 @@ the 90th percentile and at most) and how long it would take. It spends nothing a
 			jsonInto := fs.String("json-into", "", "write the plan as JSON to `FILE` as well")
 			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
+			compare := fs.String("compare", "", "show instead what differs from the completed jobs of `RUN`, attribute by attribute: the folder of a campaign, or the file of a state")
 			var scripts scriptsFlag
 			fs.Var(&scripts, "show-scripts", "print the scripts that would be submitted, one for each shape with its first and last command, and for jobs that go to a scheduler the ten-point check list; -show-scripts=ADDR: all commands of the jobs that ADDR selects")
 			return func(ctx context.Context, _ []string) error {
@@ -87,6 +88,12 @@ the 90th percentile and at most) and how long it would take. It spends nothing a
 				}
 				if p.refreshOnly && *out != "" {
 					return command.Usagef("-refresh-only plans nothing that could be saved; muster apply -refresh-only records what happened")
+				}
+				if *compare != "" && (*out != "" || *jsonInto != "" || *markdown || scripts.on || p.destroy || p.refreshOnly) {
+					return command.Usagef("-compare shows differences and no plan: it goes with -json, -target and variables alone")
+				}
+				if *compare != "" {
+					return a.compare(ctx, p, *compare, *asJSON)
 				}
 				o := planOutput{out: *out, json: *asJSON, jsonInto: *jsonInto, markdown: *markdown, detailed: *detailed, scripts: scripts, verbose: p.verbose}
 				p.json, p.adopt = o.json, o.out != ""
