@@ -31,19 +31,22 @@ type backend struct {
 
 	kick chan struct{} // the leader is to look at once
 
-	mu      sync.Mutex
-	lock    *os.File // nil while this process does not lead
-	end     context.CancelFunc
-	ended   chan struct{}
-	jobs    *jobs
-	rentals []Rental // as of the last turn
-	boxes   map[string]*box
-	release map[string]string // tokens that are to be given up, and why
-	prices  map[string]Offer  // the cheapest offer of each pool when it was last shown
-	held    bool
-	trouble string        // why the last turn did not do all
-	looked  time.Time     // when the cloud last answered
-	changed chan struct{} // closed with the next change of a job or a rental
+	mu          sync.Mutex
+	lock        *os.File // nil while this process does not lead
+	end         context.CancelFunc
+	ended       chan struct{}
+	jobs        *jobs
+	rentals     []Rental // as of the last turn
+	boxes       map[string]*box
+	release     map[string]string    // tokens that are to be given up, and why
+	prices      map[string]Offer     // the cheapest offer of each pool when it was last shown
+	started     map[string]time.Time // when the start of a stopped machine was last asked for
+	held        bool
+	searched    time.Time
+	shownOffers []Offer
+	trouble     string        // why the last turn did not do all
+	looked      time.Time     // when the cloud last answered
+	changed     chan struct{} // closed with the next change of a job or a rental
 }
 
 // lead makes this process the one that leads the backend's machines.
@@ -72,7 +75,7 @@ func (b *backend) lead() error {
 		return providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
 	}
 	ctx, end := context.WithCancel(context.Background())
-	b.lock, b.end, b.ended, b.release = l, end, make(chan struct{}), map[string]string{}
+	b.lock, b.end, b.ended, b.release, b.started = l, end, make(chan struct{}), map[string]string{}, map[string]time.Time{}
 	go b.loop(ctx, k)
 	return nil
 }
@@ -147,7 +150,7 @@ func (b *backend) ask(ctx context.Context, k *Keeper) error {
 	b.mu.Lock()
 	release, wants := b.release, b.wants(k.Rentals())
 	b.release = map[string]string{}
-	idle := b.idle(k.Rentals())
+	idle, lost := b.idle(k.Rentals()), b.lost(k.Rentals())
 	b.mu.Unlock()
 	for token, why := range release {
 		if err := k.Release(token, why); err != nil {
@@ -158,6 +161,14 @@ func (b *backend) ask(ctx context.Context, k *Keeper) error {
 		if err := k.Release(token, "its jobs are done"); err != nil {
 			return err
 		}
+	}
+	for _, token := range lost {
+		if err := k.Release(token, "it was taken away, and did not come back"); err != nil {
+			return err
+		}
+	}
+	if err := b.restart(ctx, k.Rentals()); err != nil {
+		return err
 	}
 	if len(wants) == 0 {
 		return nil
@@ -181,7 +192,7 @@ func (b *backend) ask(ctx context.Context, k *Keeper) error {
 func (b *backend) wants(rentals []Rental) (out []Want) {
 	have := map[string]int{}
 	for _, r := range rentals {
-		if !r.Over() && r.Step != Releasing {
+		if !r.Over() && r.Step != Releasing && r.Step != Preempted {
 			have[poolOf(r.Want)]++
 			have[""]++
 		}
@@ -229,6 +240,48 @@ func (b *backend) idle(rentals []Rental) (out []string) {
 		}
 	}
 	return out
+}
+
+// patient is how long a machine that was taken away may take to come back.
+const patient = 10 * time.Minute
+
+// lost are machines that were taken away or stopped, and have nothing that is wanted,
+// or are not coming back. Results that are nowhere else are waited for.
+func (b *backend) lost(rentals []Rental) (out []string) {
+	for _, r := range rentals {
+		if r.Step != Preempted || b.OnHold == "keep" {
+			continue
+		}
+		left := b.unsafe(r.Token)
+		late := b.now().Sub(r.Up) > patient && b.now().Sub(r.Lost) > patient
+		if slices.ContainsFunc(left, func(j *job) bool { return j.ended() }) || len(left) > 0 && !late || len(left) == 0 && b.OnHold != "release" {
+			continue
+		}
+		out = append(out, r.Token)
+	}
+	return out
+}
+
+// restart starts stopped machines that have results which are nowhere else.
+func (b *backend) restart(ctx context.Context, rentals []Rental) error {
+	starts, ok := b.account.(Starter)
+	if !ok {
+		return nil
+	}
+	for _, r := range rentals {
+		b.mu.Lock()
+		wanted := r.Step == Preempted && !r.Want.Spot && len(b.unsafe(r.Token)) > 0 && b.now().Sub(b.started[r.Token]) > patience
+		if wanted {
+			b.started[r.Token] = b.now()
+		}
+		b.mu.Unlock()
+		if wanted {
+			if err := starts.Start(ctx, r.ID); err != nil {
+				return fmt.Errorf("start machine %s: %w", r.ID, err)
+			}
+		}
+	}
+	return nil
 }
 
 // waiting reports whether jobs of a pool wait for a machine.

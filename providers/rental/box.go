@@ -42,7 +42,10 @@ func (b *backend) check(ctx context.Context, m Machine, o Offer) error {
 	defer h.Close()
 	ctx, stop := context.WithTimeout(ctx, checkTime)
 	defer stop()
-	return Devices(func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) })(ctx, m, o)
+	if err := Devices(func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) })(ctx, m, o); err != nil {
+		return err
+	}
+	return b.fuse(ctx, h)
 }
 
 // checkTime is how long a machine may take to answer the check.
@@ -71,6 +74,7 @@ func (b *backend) serve() {
 		x.end = end
 		x.work.Go(func() { x.hand(ctx) })
 		x.work.Go(func() { x.follow(ctx) })
+		x.work.Go(func() { x.attend(ctx) })
 		b.boxes[r.Token] = x
 	}
 	for token, x := range b.boxes {
@@ -170,6 +174,9 @@ func (x *box) hand(ctx context.Context) {
 
 // give hands one job over, with its files.
 func (x *box) give(ctx context.Context, j *job) error {
+	if err := x.heard(ctx, false); err != nil {
+		return err
+	}
 	if err := x.sync(ctx, j); err != nil {
 		return err
 	}
@@ -304,6 +311,9 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 		}
 		o.Outputs, safe = outputs, true
 	}
+	if ended(o.Status) {
+		x.last(ctx, j)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	j.Safe = safe
@@ -315,6 +325,17 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 		x.backend.wake()
 	}
 	return nil
+}
+
+// last marks a machine as safe to be given up, if a job that has just ended was the
+// last one with something on it. muster may end as soon as it knows of that end.
+func (x *box) last(ctx context.Context, j *job) {
+	x.mu.Lock()
+	left := x.unsafe(x.token)
+	x.mu.Unlock()
+	if len(left) == 0 || len(left) == 1 && left[0] == j {
+		_ = x.heard(ctx, true)
+	}
 }
 
 func (x *box) machineID() string {

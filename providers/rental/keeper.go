@@ -151,7 +151,7 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 	case r.Step == Checking:
 		return k.checks(ctx, r, m)
 	case r.Step == Ready && (m.Status == Stopped || m.Status == Broken):
-		r.Step, r.Why = Preempted, m.Why
+		r.Step, r.Why, r.Lost = Preempted, m.Why, k.now()
 		return k.book.put(r)
 	case r.Step == Preempted && m.Status == Running:
 		r.Step, r.Up, r.Why = Checking, k.now(), ""

@@ -19,6 +19,10 @@ import (
 // the price is looked up again before a machine is rented.
 const quoteLife = 15 * time.Minute
 
+// searchLife is how long a search answers Pools and Quote, which are asked together:
+// searches are limited to a few in a minute. Renting searches by itself.
+const searchLife = 20 * time.Second
+
 // tolerance is by how much a machine may cost more than the plan showed.
 var tolerance = decimal.RequireFromString("1.10")
 
@@ -48,9 +52,14 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 // offers are those within the limits, by pool, cheapest first.
 func (b *backend) offers(ctx context.Context) (map[string][]Offer, error) {
 	w := b.want(nil)
-	all, err := b.account.Offers(ctx, w)
-	if err != nil {
-		return nil, err
+	b.mu.Lock()
+	all, fresh := b.shownOffers, b.now().Sub(b.searched) < searchLife
+	b.mu.Unlock()
+	if !fresh {
+		var err error
+		if all, err = b.account.Offers(ctx, w); err != nil {
+			return nil, err
+		}
 	}
 	by := map[string][]Offer{}
 	for _, o := range all {
@@ -60,6 +69,9 @@ func (b *backend) offers(ctx context.Context) (map[string][]Offer, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !fresh {
+		b.shownOffers, b.searched = all, b.now()
+	}
 	b.prices = map[string]Offer{}
 	for pool, offers := range by {
 		slices.SortStableFunc(offers, func(x, y Offer) int { return x.USDPerHour.Cmp(y.USDPerHour) })

@@ -33,6 +33,11 @@ type Account interface {
 	Credit(ctx context.Context) (decimal.Decimal, error)
 }
 
+// A Starter is an account whose stopped machines can be started, if they get a GPU.
+type Starter interface {
+	Start(ctx context.Context, id string) error
+}
+
 // Facts are what is known of a platform without asking it.
 type Facts struct {
 	Name        string // "Vast.ai"

@@ -166,11 +166,12 @@ type Rental struct {
 	Offer Offer  `json:"offer,omitzero"`
 	ID    string `json:"id,omitempty"`
 	// Asked is when the last offer was accepted, Since when the cloud began to bill, Up
-	// when the machine was first seen running, Left when its release was last asked for,
-	// Ended when it was first seen gone.
+	// when the machine was first seen running, Lost when it was taken away, Left when its
+	// release was last asked for, Ended when it was first seen gone.
 	Asked   time.Time `json:"asked,omitzero"`
 	Since   time.Time `json:"since,omitzero"`
 	Up      time.Time `json:"up,omitzero"`
+	Lost    time.Time `json:"lost,omitzero"`
 	Left    time.Time `json:"left,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 	Machine Machine   `json:"-"` // as it was last seen

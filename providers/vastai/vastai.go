@@ -61,7 +61,7 @@ func (*Client) Terms() rental.Terms {
 
 // apart is the least time between two calls of a kind; the documentation has it.
 var apart = map[string]time.Duration{
-	"search": 6 * time.Second, "create": 4500 * time.Millisecond, "list": time.Second, "destroy": 3 * time.Second, "charges": time.Second, "user": time.Second, "keys": time.Second, "add key": time.Second,
+	"search": 6 * time.Second, "create": 4500 * time.Millisecond, "list": time.Second, "destroy": 3 * time.Second, "charges": time.Second, "manage": time.Second, "user": time.Second, "keys": time.Second, "add key": time.Second,
 }
 
 // spare is added to apart: the clocks of both sides are not one.
@@ -312,11 +312,37 @@ func when(seconds float64) time.Time {
 	return time.UnixMicro(int64(seconds * 1e6)).UTC()
 }
 
+// onstart runs at each start of a container. It keeps the instance's own key, which
+// can stop and destroy that instance and nothing else, for what stops it when muster
+// is off: variables of the container are not in ssh sessions.
+const onstart = "touch ~/.no_auto_tmux; mkdir -p ~/.muster-fuse; umask 077; env | grep -E '^(CONTAINER_ID|CONTAINER_API_KEY|VAST_URL)=' | sed 's/^/export /' > ~/.muster-fuse/own"
+
+// itself is a shell command by which an instance calls the service about itself. Images
+// have one of these programs.
+func itself(method, body string) string {
+	return `. ~/.muster-fuse/own; u=${VAST_URL:-` + Server + `}/api/v0/instances/$CONTAINER_ID/; a="Authorization: Bearer $CONTAINER_API_KEY"; j="Content-Type: application/json"
+printf 'header = "%s"\n' "$a" | curl -sS -K - -X ` + method + ` -H "$j" -d '` + body + `' "$u" || M=` + method + ` U=$u A=$a B='` + body + `' python3 -c 'import os, urllib.request as r
+e = os.environ
+print(r.urlopen(r.Request(e["U"], e["B"].encode(), {"Authorization": e["A"][15:], "Content-Type": "application/json"}, method=e["M"])).status)'`
+}
+
+// StopItself stops the instance that runs it.
+func (Platform) StopItself() string { return itself("PUT", `{"state":"stopped"}`) }
+
+// ReleaseItself destroys the instance that runs it.
+func (Platform) ReleaseItself() string { return itself("DELETE", "{}") }
+
+// Start starts a stopped instance, if its GPU is free.
+func (c *Client) Start(ctx context.Context, id string) error {
+	var a struct{ Success bool }
+	return c.call(ctx, "manage", http.MethodPut, "/api/v0/instances/"+url.PathEscape(id)+"/", nil, map[string]string{"state": "running"}, &a)
+}
+
 // Rent accepts an offer, and nothing else than it.
 func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
 	body := map[string]any{
 		"client_id": "me", "image": r.Image, "disk": disk(r.Disk), "label": r.Label, "runtype": "ssh_direct", "cancel_unavail": true, "target_state": "running",
-		"env": map[string]string{}, "onstart": "touch ~/.no_auto_tmux",
+		"env": map[string]string{}, "onstart": onstart,
 	}
 	if r.Bid.IsPositive() {
 		body["price"] = r.Bid.InexactFloat64()

@@ -1,0 +1,80 @@
+package rental
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/providers"
+)
+
+//go:embed fuse.sh
+var fuseScript string
+
+// A SelfEnder is a platform whose machines can end themselves with a key that does
+// nothing else. Without it nothing ends a machine while muster is off.
+type SelfEnder interface {
+	// StopItself and ReleaseItself are shell commands on the machine.
+	StopItself() string
+	ReleaseItself() string
+}
+
+// leastHold keeps a fuse from ending a machine that has just been heard from.
+const leastHold = 2 * listening
+
+// fuse starts the switch on a machine that ends it when its jobs are done and muster
+// is off. It releases only what muster marked as safe, and only by on_hold.
+func (b *backend) fuse(ctx context.Context, h Host) error {
+	ends, ok := b.platform.(SelfEnder)
+	if !ok || b.OnHold == "keep" {
+		return nil
+	}
+	release := ""
+	if b.OnHold == "release" {
+		release = ends.ReleaseItself()
+	}
+	hold := max(b.Hold, leastHold)
+	command := fmt.Sprintf(`mkdir -p ~/.muster-fuse && cd ~/.muster-fuse && cut -d. -f1 /proc/uptime > heard && { [ -e pid ] && kill -0 "$(cat pid)" 2>/dev/null || {
+printf '%%s' %s > fuse.sh && { setsid sh fuse.sh %d %s %s </dev/null >/dev/null 2>&1 & echo $! > pid; }; }; }`,
+		shell.Quote(fuseScript), int(hold.Seconds()), shell.Quote(ends.StopItself()), shell.Quote(release))
+	return run(ctx, h, command)
+}
+
+// heard tells a machine that muster is there, and whether all its results are safe.
+func (x *box) heard(ctx context.Context, safe bool) error {
+	mark := "rm -f safe"
+	if safe {
+		mark = "touch safe"
+	}
+	return run(ctx, x.host, "cd ~/.muster-fuse 2>/dev/null || exit 0; "+mark+" && cut -d. -f1 /proc/uptime > heard")
+}
+
+func run(ctx context.Context, h Host, command string) error {
+	ctx, stop := context.WithTimeout(ctx, checkTime)
+	defer stop()
+	out, exit, err := h.Run(ctx, command)
+	if err == nil && exit != 0 {
+		err = providers.Errorf(providers.Unreachable, "a command on the machine failed with exit %d: %s", exit, strings.TrimSpace(out))
+	}
+	return err
+}
+
+// listening is how often a machine hears that muster is there.
+const listening = 20 * time.Second
+
+// attend tells a machine that muster is there, until ctx ends.
+func (x *box) attend(ctx context.Context) {
+	for ctx.Err() == nil {
+		x.mu.Lock()
+		safe := len(x.unsafe(x.token)) == 0
+		x.mu.Unlock()
+		_ = x.heard(ctx, safe) // one that cannot be reached ends itself after its hold
+		select {
+		case <-time.After(listening):
+		case <-ctx.Done():
+		}
+	}
+}
