@@ -98,9 +98,15 @@ func CutAt(name string) (backend, pool string) {
 	return backend, pool
 }
 
-// Releaser is for backends that rent.
-type Releaser interface {
+// A Renter is a backend that rents machines.
+type Renter interface {
+	// Release asks that machines be given up. An Outcome without error means that the
+	// cloud says that the machine is gone; one with an error that it is still there and
+	// billed. Asking again for the same machine changes nothing.
 	Release(ctx context.Context, backend string, ids []string) ([]Outcome, error)
+	// Rentals are the machines of the campaign that may be billed, those that ended
+	// with their bill, and orphans. Machines of others are never among them.
+	Rentals(ctx context.Context, backend string) ([]offer.Rental, error)
 }
 
 // Cleaner removes what muster put on a backend.

@@ -111,7 +111,7 @@ func TestCleanIsAnAbility(t *testing.T) {
 	if removed, err := c.Clean(t.Context(), "example.x"); err != nil || len(removed) != 1 {
 		t.Error(removed, err)
 	}
-	if _, ok := p.(providers.Releaser); ok {
+	if _, ok := p.(providers.Renter); ok {
 		t.Error("the provider says it releases")
 	}
 }

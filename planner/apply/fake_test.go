@@ -54,6 +54,7 @@ type world struct {
 	broken   map[string]bool      // outputs that do not verify, by path
 	released []string             // machines that were to be given back
 	lingers  string               // what is said of one that is there still
+	rentals  []offer.Rental       // what the cloud says of its machines
 }
 
 // Release gives a machine back as the world says.
@@ -69,6 +70,13 @@ func (f *fake) Release(_ context.Context, _ string, ids []string) (out []provide
 		out = append(out, o)
 	}
 	return out, f.op()
+}
+
+// Rentals are the machines that the world rents.
+func (f *fake) Rentals(context.Context, string) ([]offer.Rental, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.rentals), f.op()
 }
 
 type jobResult struct {

@@ -102,8 +102,7 @@ func (l *Launcher) LockPath() string { return filepath.Join(l.opts.Dir, LockName
 
 // Provider returns the provider of a type, started. It may be called from
 // many goroutines; the same type is the same process. The provider has
-// Release and Clean (providers.Releaser, providers.Cleaner) if the process
-// says so.
+// the abilities of providers.Renter and providers.Cleaner if the process says so.
 func (l *Launcher) Provider(ctx context.Context, typ string) (providers.Provider, error) {
 	r, err := l.remote(typ)
 	if err != nil {

@@ -12,15 +12,21 @@ import (
 
 var _ providers.Provider = (*remote)(nil)
 
-// releasing and cleaning add the optional abilities.
+// renting and cleaning add the optional abilities.
 type (
-	releasing struct{ *remote }
-	cleaning  struct{ *remote }
+	renting  struct{ *remote }
+	cleaning struct{ *remote }
 )
 
-// Release implements providers.Releaser.
-func (r releasing) Release(ctx context.Context, backend string, ids []string) (out []providers.Outcome, err error) {
+// Release implements providers.Renter.
+func (r renting) Release(ctx context.Context, backend string, ids []string) (out []providers.Outcome, err error) {
 	err = r.ask(ctx, backend, func(c *protocol.Client) (e error) { out, e = c.Release(ctx, backend, ids); return e })
+	return out, err
+}
+
+// Rentals implements providers.Renter.
+func (r renting) Rentals(ctx context.Context, backend string) (out []offer.Rental, err error) {
+	err = r.ask(ctx, backend, func(c *protocol.Client) (e error) { out, e = c.Rentals(ctx, backend); return e })
 	return out, err
 }
 
@@ -33,17 +39,17 @@ func (r cleaning) Clean(ctx context.Context, backend string) (out []string, err 
 // abilities dresses the provider with the optional interfaces it has.
 func (r *remote) abilities(c *protocol.Client) providers.Provider {
 	switch {
-	case c.Releases() && c.Cleans():
+	case c.Rents() && c.Cleans():
 		return struct {
 			*remote
-			providers.Releaser
+			providers.Renter
 			providers.Cleaner
-		}{r, releasing{r}, cleaning{r}}
-	case c.Releases():
+		}{r, renting{r}, cleaning{r}}
+	case c.Rents():
 		return struct {
 			*remote
-			providers.Releaser
-		}{r, releasing{r}}
+			providers.Renter
+		}{r, renting{r}}
 	case c.Cleans():
 		return struct {
 			*remote

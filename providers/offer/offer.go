@@ -268,6 +268,11 @@ type Rental struct {
 	Since  time.Time // when it came to be what Status says; zero = not told
 	Rate   string    // USD an hour, a decimal; "" = not known
 	Status RentalStatus
+	// Began and Ended are the cloud's own start and end of billing; a zero Ended is
+	// billed still. Zero where the cloud does not say.
+	Began, Ended time.Time
+	Billed       string // USD that the cloud asks for it so far, a decimal; "" = not known
+	Orphan       bool   // it has the campaign's label, and its provider has no record of renting it
 }
 
 // A RentalStatus is how far a rented machine has come; "" = rented, and no more is

@@ -27,7 +27,7 @@ type Client struct {
 
 var (
 	_ providers.Provider = (*Client)(nil)
-	_ providers.Releaser = (*Client)(nil)
+	_ providers.Renter   = (*Client)(nil)
 	_ providers.Cleaner  = (*Client)(nil)
 )
 
@@ -36,8 +36,8 @@ func NewClient(c grpc.ClientConnInterface) *Client {
 	return &Client{wire: pb.NewProviderClient(c)}
 }
 
-// Releases reports whether the provider is a providers.Releaser.
-func (c *Client) Releases() bool { return c.has(abilityRelease) }
+// Rents reports whether the provider is a providers.Renter.
+func (c *Client) Rents() bool { return c.has(abilityRent) }
 
 // Cleans reports whether the provider is a providers.Cleaner.
 func (c *Client) Cleans() bool { return c.has(abilityClean) }

@@ -177,7 +177,7 @@ func (c *Client) Remove(ctx context.Context, r providers.RemoveRequest) error {
 	})
 }
 
-// Release implements providers.Releaser.
+// Release implements providers.Renter.
 func (c *Client) Release(ctx context.Context, backend string, ids []string) (out []providers.Outcome, err error) {
 	err = converse(ctx, c.wire.Release, func(send func(*pb.ReleaseRequest) error) error {
 		return splitStrings(ids, func(part []string) error {
@@ -185,6 +185,18 @@ func (c *Client) Release(ctx context.Context, backend string, ids []string) (out
 		})
 	}, func(m *pb.OutcomeReply) { out = append(out, each(m.Outcomes, value[providers.Outcome])...) })
 	return out, err
+}
+
+// Rentals implements providers.Renter.
+func (c *Client) Rentals(ctx context.Context, backend string) (out []offer.Rental, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	st, err := c.wire.Rentals(ctx, &pb.RentalsRequest{Backend: backend})
+	if err != nil {
+		return nil, fromStatus(ctx, err)
+	}
+	err = gather(bounded(st.Recv), func(m *pb.RentalsReply) { out = append(out, each(m.Rentals, value[offer.Rental])...) })
+	return out, fromStatus(ctx, err)
 }
 
 // Clean implements providers.Cleaner.

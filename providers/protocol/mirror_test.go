@@ -108,6 +108,7 @@ func TestEveryFieldTravels(t *testing.T) {
 	carried(t, reply[pb.Observation], value[offer.Observation])
 	carried(t, reply[pb.Pool], value[offer.Pool])
 	carried(t, reply[pb.Quote], value[offer.Quote])
+	carried(t, reply[pb.Rental], value[offer.Rental])
 	carried(t, request[pb.Shape], value[offer.Shape])
 	carried(t, request[pb.Backend], value[providers.Backend])
 	carried(t, request[pb.Check], value[providers.Check])

@@ -23,14 +23,14 @@ var _ pb.ProviderServer = (*server)(nil)
 
 // Abilities beyond providers.Provider, as they are advertised.
 const (
-	abilityRelease = "release"
-	abilityClean   = "clean"
-	abilityLogin   = "login"
+	abilityRent  = "rent"
+	abilityClean = "clean"
+	abilityLogin = "login"
 )
 
 func abilities(p providers.Provider) (out []string) {
-	if _, ok := p.(providers.Releaser); ok {
-		out = append(out, abilityRelease)
+	if _, ok := p.(providers.Renter); ok {
+		out = append(out, abilityRent)
 	}
 	if _, ok := p.(providers.Cleaner); ok {
 		out = append(out, abilityClean)

@@ -5,8 +5,10 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/protocol/pb"
 )
 
@@ -182,12 +184,26 @@ func (s *server) Release(st grpc.BidiStreamingServer[pb.ReleaseRequest, pb.Outco
 	}); err != nil {
 		return err
 	}
-	p, ok := s.provider.(providers.Releaser)
+	p, ok := s.provider.(providers.Renter)
 	if !ok {
 		return toStatus(st.Context(), providers.Errorf(providers.Invalid, "This provider rents nothing, so it releases nothing"))
 	}
 	out, err := p.Release(st.Context(), backend, ids)
 	return sendOutcomes(st.Context(), out, err, st.Send)
+}
+
+func (s *server) Rentals(r *pb.RentalsRequest, to grpc.ServerStreamingServer[pb.RentalsReply]) error {
+	p, ok := s.provider.(providers.Renter)
+	if !ok {
+		return toStatus(to.Context(), providers.Errorf(providers.Invalid, "This provider rents nothing, so it has no rentals"))
+	}
+	out, err := p.Rentals(to.Context(), r.Backend)
+	if err != nil {
+		return toStatus(to.Context(), err)
+	}
+	return toStatus(to.Context(), split(out, reply[pb.Rental, offer.Rental], func(m *pb.Rental) int { return proto.Size(m) }, func(part []*pb.Rental) error {
+		return to.Send(&pb.RentalsReply{Rentals: part})
+	}))
 }
 
 func (s *server) Clean(r *pb.CleanRequest, to grpc.ServerStreamingServer[pb.CleanReply]) error {

@@ -56,6 +56,45 @@ func (f *far) Logs(ctx context.Context, _ providers.LogRequest, w io.Writer) err
 	return f.logs(ctx, w)
 }
 
+// landlord is a provider that rents.
+type landlord struct {
+	far
+	rentals []offer.Rental
+}
+
+func (l *landlord) Release(_ context.Context, backend string, ids []string) (out []providers.Outcome, err error) {
+	for _, id := range ids {
+		out = append(out, providers.Outcome{ID: backend + " " + id})
+	}
+	return out, nil
+}
+
+func (l *landlord) Rentals(context.Context, string) ([]offer.Rental, error) { return l.rentals, nil }
+
+func TestRentalsTravel(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_800_000_000, 0).UTC()
+	var list []offer.Rental
+	for i := range 5_000 { // more than one message holds
+		list = append(list, offer.Rental{ID: fmt.Sprint(i), Kind: strings.Repeat("k", 1_000), Rate: "0.35", Status: offer.RentalReleased, Since: at, Began: at, Ended: at.Add(time.Hour), Billed: "0.36", Orphan: i%2 == 0})
+	}
+	c, _ := connect(t, &landlord{rentals: list})
+	if _, err := c.Schema(t.Context()); err != nil || !c.Rents() {
+		t.Fatalf("it rents: %v (%v)", c.Rents(), err)
+	}
+	got, err := c.Rentals(t.Context(), "far.x")
+	if diff := cmp.Diff(list, got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if out, err := c.Release(t.Context(), "far.x", []string{"1", "2"}); err != nil || len(out) != 2 || out[1].ID != "far.x 2" {
+		t.Errorf("%v (%v)", out, err)
+	}
+	c, _ = connect(t, &far{})
+	if _, err := c.Rentals(t.Context(), "far.x"); err == nil {
+		t.Error("a provider that rents nothing has rentals")
+	}
+}
+
 // sizes watches the size of messages, bytes.
 type sizes struct {
 	stats.Handler
@@ -321,7 +360,7 @@ func TestSchemaBringsProfilesAndAbilities(t *testing.T) {
 	t.Parallel()
 	c, _ := connect(t, &far{})
 	s, err := c.Schema(t.Context())
-	if err != nil || len(s.Profiles) != 2 || len(s.Profiles["b"]) != 2<<20 || c.Cleans() || c.Releases() {
+	if err != nil || len(s.Profiles) != 2 || len(s.Profiles["b"]) != 2<<20 || c.Cleans() || c.Rents() {
 		t.Errorf("%d profiles (%v)", len(s.Profiles), err)
 	}
 	if _, err := c.Clean(t.Context(), "far.x"); err == nil {

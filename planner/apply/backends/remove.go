@@ -78,7 +78,7 @@ func (fs *files) Reaches(backend string) bool { return fs.At(backend, "") != nil
 // nil if it did.
 func (fs *files) Release(backend, id string, then func(error)) {
 	b := fs.At(backend, "")
-	rents, ok := b.Provider.(providers.Releaser)
+	rents, ok := b.Provider.(providers.Renter)
 	if !ok {
 		return
 	}

@@ -154,7 +154,7 @@ func (*SchemaRequest) Descriptor() ([]byte, []int) {
 type SchemaReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Schema        *Schema                `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
-	Abilities     []string               `protobuf:"bytes,2,rep,name=abilities,proto3" json:"abilities,omitempty"` // "release", "clean", "login"
+	Abilities     []string               `protobuf:"bytes,2,rep,name=abilities,proto3" json:"abilities,omitempty"` // "rent", "clean", "login"
 	Profile       string                 `protobuf:"bytes,3,opt,name=profile,proto3" json:"profile,omitempty"`
 	Source        []byte                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4514,11 +4514,15 @@ func (x *Observation) GetNotRun() bool {
 
 type Rental struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`         // the provider's own
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`     // what it is: "1× RTX 4090"
-	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`  // when it came to be what status says; 0 = not told
-	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`     // USD an hour, a decimal; "" = not known
-	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"` // "running", "stopped", "deleting", "released"; "" = rented
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`          // the provider's own
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`      // what it is: "1× RTX 4090"
+	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`   // when it came to be what status says; 0 = not told
+	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`      // USD an hour, a decimal; "" = not known
+	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`  // "running", "stopped", "deleting", "released"; "" = rented
+	Began         int64                  `protobuf:"varint,6,opt,name=began,proto3" json:"began,omitempty"`   // the cloud's own start of billing; 0 = not told
+	Ended         int64                  `protobuf:"varint,7,opt,name=ended,proto3" json:"ended,omitempty"`   // the cloud's own end of billing; 0 = billed still, or not told
+	Billed        string                 `protobuf:"bytes,8,opt,name=billed,proto3" json:"billed,omitempty"`  // USD that the cloud asks for it so far, a decimal; "" = not known
+	Orphan        bool                   `protobuf:"varint,9,opt,name=orphan,proto3" json:"orphan,omitempty"` // it has the campaign's label, and the provider has no record of renting it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4586,6 +4590,34 @@ func (x *Rental) GetStatus() string {
 		return x.Status
 	}
 	return ""
+}
+
+func (x *Rental) GetBegan() int64 {
+	if x != nil {
+		return x.Began
+	}
+	return 0
+}
+
+func (x *Rental) GetEnded() int64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+func (x *Rental) GetBilled() string {
+	if x != nil {
+		return x.Billed
+	}
+	return ""
+}
+
+func (x *Rental) GetOrphan() bool {
+	if x != nil {
+		return x.Orphan
+	}
+	return false
 }
 
 type WatchRequest struct {
@@ -5997,6 +6029,94 @@ func (x *ReleaseRequest) GetIds() []string {
 	return nil
 }
 
+type RentalsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RentalsRequest) Reset() {
+	*x = RentalsRequest{}
+	mi := &file_provider_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RentalsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RentalsRequest) ProtoMessage() {}
+
+func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RentalsRequest.ProtoReflect.Descriptor instead.
+func (*RentalsRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *RentalsRequest) GetBackend() string {
+	if x != nil {
+		return x.Backend
+	}
+	return ""
+}
+
+type RentalsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rentals       []*Rental              `protobuf:"bytes,1,rep,name=rentals,proto3" json:"rentals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RentalsReply) Reset() {
+	*x = RentalsReply{}
+	mi := &file_provider_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RentalsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RentalsReply) ProtoMessage() {}
+
+func (x *RentalsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RentalsReply.ProtoReflect.Descriptor instead.
+func (*RentalsReply) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *RentalsReply) GetRentals() []*Rental {
+	if x != nil {
+		return x.Rentals
+	}
+	return nil
+}
+
 type CleanRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -6006,7 +6126,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6018,7 +6138,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6031,7 +6151,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -6054,7 +6174,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6066,7 +6186,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6079,7 +6199,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -6117,7 +6237,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6129,7 +6249,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6142,7 +6262,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -6190,7 +6310,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6202,7 +6322,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6215,7 +6335,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{76}
+	return file_provider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -6241,7 +6361,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6253,7 +6373,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6266,7 +6386,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{77}
+	return file_provider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -6718,13 +6838,17 @@ const file_provider_proto_rawDesc = "" +
 	"\vInputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_exit\"n\n" +
+	"\x05_exit\"\xca\x01\n" +
 	"\x06Rental\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05since\x18\x03 \x01(\x03R\x05since\x12\x12\n" +
 	"\x04rate\x18\x04 \x01(\tR\x04rate\x12\x16\n" +
-	"\x06status\x18\x05 \x01(\tR\x06status\"l\n" +
+	"\x06status\x18\x05 \x01(\tR\x06status\x12\x14\n" +
+	"\x05began\x18\x06 \x01(\x03R\x05began\x12\x14\n" +
+	"\x05ended\x18\a \x01(\x03R\x05ended\x12\x16\n" +
+	"\x06billed\x18\b \x01(\tR\x06billed\x12\x16\n" +
+	"\x06orphan\x18\t \x01(\bR\x06orphan\"l\n" +
 	"\fWatchRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x18\n" +
@@ -6828,7 +6952,11 @@ const file_provider_proto_rawDesc = "" +
 	"\vRemoveReply\"<\n" +
 	"\x0eReleaseRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x10\n" +
-	"\x03ids\x18\x02 \x03(\tR\x03ids\"(\n" +
+	"\x03ids\x18\x02 \x03(\tR\x03ids\"*\n" +
+	"\x0eRentalsRequest\x12\x18\n" +
+	"\abackend\x18\x01 \x01(\tR\abackend\"D\n" +
+	"\fRentalsReply\x124\n" +
+	"\arentals\x18\x01 \x03(\v2\x1a.muster.provider.v1.RentalR\arentals\"(\n" +
 	"\fCleanRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"V\n" +
 	"\fLoginRequest\x12\x18\n" +
@@ -6847,7 +6975,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04echo\x18B \x01(\bR\x04echo\"&\n" +
 	"\n" +
 	"CleanReply\x12\x18\n" +
-	"\aremoved\x18\x01 \x03(\tR\aremoved2\xf2\v\n" +
+	"\aremoved\x18\x01 \x03(\tR\aremoved2\xc5\f\n" +
 	"\bProvider\x12N\n" +
 	"\x06Schema\x12!.muster.provider.v1.SchemaRequest\x1a\x1f.muster.provider.v1.SchemaReply0\x01\x12U\n" +
 	"\tConfigure\x12$.muster.provider.v1.ConfigureRequest\x1a\".muster.provider.v1.ConfigureReply\x12K\n" +
@@ -6865,7 +6993,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x04Pull\x12\x1f.muster.provider.v1.PullRequest\x1a\x19.muster.provider.v1.Chunk0\x01\x12J\n" +
 	"\x04List\x12\x1f.muster.provider.v1.ListRequest\x1a\x1d.muster.provider.v1.ListReply(\x010\x01\x12N\n" +
 	"\x06Remove\x12!.muster.provider.v1.RemoveRequest\x1a\x1f.muster.provider.v1.RemoveReply(\x01\x12S\n" +
-	"\aRelease\x12\".muster.provider.v1.ReleaseRequest\x1a .muster.provider.v1.OutcomeReply(\x010\x01\x12K\n" +
+	"\aRelease\x12\".muster.provider.v1.ReleaseRequest\x1a .muster.provider.v1.OutcomeReply(\x010\x01\x12Q\n" +
+	"\aRentals\x12\".muster.provider.v1.RentalsRequest\x1a .muster.provider.v1.RentalsReply0\x01\x12K\n" +
 	"\x05Clean\x12 .muster.provider.v1.CleanRequest\x1a\x1e.muster.provider.v1.CleanReply0\x01\x12M\n" +
 	"\x05Login\x12 .muster.provider.v1.LoginRequest\x1a\x1e.muster.provider.v1.LoginReply(\x010\x01B4Z2github.com/muster-run/muster/providers/protocol/pbb\x06proto3"
 
@@ -6881,7 +7010,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -6956,17 +7085,19 @@ var file_provider_proto_goTypes = []any{
 	(*Rename)(nil),           // 70: muster.provider.v1.Rename
 	(*RemoveReply)(nil),      // 71: muster.provider.v1.RemoveReply
 	(*ReleaseRequest)(nil),   // 72: muster.provider.v1.ReleaseRequest
-	(*CleanRequest)(nil),     // 73: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 74: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 75: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 76: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 77: muster.provider.v1.CleanReply
-	nil,                      // 78: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 79: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 80: muster.provider.v1.OutputFound.MetricsEntry
-	nil,                      // 81: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 82: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 83: muster.provider.v1.ControlRequest.PhasesEntry
+	(*RentalsRequest)(nil),   // 73: muster.provider.v1.RentalsRequest
+	(*RentalsReply)(nil),     // 74: muster.provider.v1.RentalsReply
+	(*CleanRequest)(nil),     // 75: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 76: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 77: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 78: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 79: muster.provider.v1.CleanReply
+	nil,                      // 80: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 81: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 82: muster.provider.v1.OutputFound.MetricsEntry
+	nil,                      // 83: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 84: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 85: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -6976,7 +7107,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	78, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	80, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -6995,7 +7126,7 @@ var file_provider_proto_depIdxs = []int32{
 	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
 	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
 	30, // 25: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
-	79, // 26: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	81, // 26: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
 	25, // 27: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
 	17, // 28: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
 	26, // 29: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
@@ -7018,70 +7149,73 @@ var file_provider_proto_depIdxs = []int32{
 	0,  // 46: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
 	42, // 47: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
 	49, // 48: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	80, // 49: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
+	82, // 49: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
 	46, // 50: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	81, // 51: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	83, // 51: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
 	48, // 52: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
 	49, // 53: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	82, // 54: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	84, // 54: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
 	17, // 55: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
 	50, // 56: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
 	49, // 57: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
 	52, // 58: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
 	0,  // 59: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
 	55, // 60: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	83, // 61: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	85, // 61: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
 	29, // 62: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
 	46, // 63: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
 	67, // 64: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
 	70, // 65: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
-	76, // 66: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	33, // 67: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	47, // 68: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	47, // 69: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 70: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 71: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 72: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 73: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 74: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	41, // 75: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	44, // 76: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	51, // 77: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	54, // 78: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	57, // 79: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	59, // 80: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	61, // 81: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	63, // 82: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	65, // 83: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	66, // 84: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	69, // 85: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	72, // 86: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	73, // 87: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	74, // 88: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 89: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 90: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 91: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 92: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 93: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	43, // 94: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	45, // 95: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	53, // 96: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	56, // 97: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	58, // 98: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	60, // 99: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	62, // 100: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	64, // 101: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	60, // 102: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	68, // 103: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	71, // 104: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	56, // 105: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	77, // 106: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	75, // 107: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	89, // [89:108] is the sub-list for method output_type
-	70, // [70:89] is the sub-list for method input_type
-	70, // [70:70] is the sub-list for extension type_name
-	70, // [70:70] is the sub-list for extension extendee
-	0,  // [0:70] is the sub-list for field type_name
+	50, // 66: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
+	78, // 67: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	33, // 68: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	47, // 69: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	47, // 70: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 71: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 72: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 73: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 74: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 75: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	41, // 76: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	44, // 77: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	51, // 78: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	54, // 79: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	57, // 80: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	59, // 81: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	61, // 82: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	63, // 83: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	65, // 84: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	66, // 85: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	69, // 86: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	72, // 87: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	73, // 88: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
+	75, // 89: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	76, // 90: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 91: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 92: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 93: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 94: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 95: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	43, // 96: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	45, // 97: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	53, // 98: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	56, // 99: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	58, // 100: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	60, // 101: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	62, // 102: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	64, // 103: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	60, // 104: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	68, // 105: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	71, // 106: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	56, // 107: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	74, // 108: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
+	79, // 109: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	77, // 110: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	91, // [91:111] is the sub-list for method output_type
+	71, // [71:91] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -7099,7 +7233,7 @@ func file_provider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   84,
+			NumMessages:   86,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -50,6 +50,7 @@ const (
 	Provider_List_FullMethodName      = "/muster.provider.v1.Provider/List"
 	Provider_Remove_FullMethodName    = "/muster.provider.v1.Provider/Remove"
 	Provider_Release_FullMethodName   = "/muster.provider.v1.Provider/Release"
+	Provider_Rentals_FullMethodName   = "/muster.provider.v1.Provider/Rentals"
 	Provider_Clean_FullMethodName     = "/muster.provider.v1.Provider/Clean"
 	Provider_Login_FullMethodName     = "/muster.provider.v1.Provider/Login"
 )
@@ -77,8 +78,9 @@ type ProviderClient interface {
 	Pull(ctx context.Context, in *PullRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Chunk], error)
 	List(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ListRequest, ListReply], error)
 	Remove(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[RemoveRequest, RemoveReply], error)
-	// Ability "release".
+	// Ability "rent".
 	Release(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReleaseRequest, OutcomeReply], error)
+	Rentals(ctx context.Context, in *RentalsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RentalsReply], error)
 	// Ability "clean".
 	Clean(ctx context.Context, in *CleanRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CleanReply], error)
 	// Login, of providers with the ability "login". Each prompt is answered once,
@@ -336,9 +338,28 @@ func (c *providerClient) Release(ctx context.Context, opts ...grpc.CallOption) (
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Provider_ReleaseClient = grpc.BidiStreamingClient[ReleaseRequest, OutcomeReply]
 
+func (c *providerClient) Rentals(ctx context.Context, in *RentalsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RentalsReply], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Provider_ServiceDesc.Streams[16], Provider_Rentals_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[RentalsRequest, RentalsReply]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Provider_RentalsClient = grpc.ServerStreamingClient[RentalsReply]
+
 func (c *providerClient) Clean(ctx context.Context, in *CleanRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CleanReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Provider_ServiceDesc.Streams[16], Provider_Clean_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Provider_ServiceDesc.Streams[17], Provider_Clean_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -357,7 +378,7 @@ type Provider_CleanClient = grpc.ServerStreamingClient[CleanReply]
 
 func (c *providerClient) Login(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[LoginRequest, LoginReply], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Provider_ServiceDesc.Streams[17], Provider_Login_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Provider_ServiceDesc.Streams[18], Provider_Login_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -391,8 +412,9 @@ type ProviderServer interface {
 	Pull(*PullRequest, grpc.ServerStreamingServer[Chunk]) error
 	List(grpc.BidiStreamingServer[ListRequest, ListReply]) error
 	Remove(grpc.ClientStreamingServer[RemoveRequest, RemoveReply]) error
-	// Ability "release".
+	// Ability "rent".
 	Release(grpc.BidiStreamingServer[ReleaseRequest, OutcomeReply]) error
+	Rentals(*RentalsRequest, grpc.ServerStreamingServer[RentalsReply]) error
 	// Ability "clean".
 	Clean(*CleanRequest, grpc.ServerStreamingServer[CleanReply]) error
 	// Login, of providers with the ability "login". Each prompt is answered once,
@@ -458,6 +480,9 @@ func (UnimplementedProviderServer) Remove(grpc.ClientStreamingServer[RemoveReque
 }
 func (UnimplementedProviderServer) Release(grpc.BidiStreamingServer[ReleaseRequest, OutcomeReply]) error {
 	return status.Error(codes.Unimplemented, "method Release not implemented")
+}
+func (UnimplementedProviderServer) Rentals(*RentalsRequest, grpc.ServerStreamingServer[RentalsReply]) error {
+	return status.Error(codes.Unimplemented, "method Rentals not implemented")
 }
 func (UnimplementedProviderServer) Clean(*CleanRequest, grpc.ServerStreamingServer[CleanReply]) error {
 	return status.Error(codes.Unimplemented, "method Clean not implemented")
@@ -632,6 +657,17 @@ func _Provider_Release_Handler(srv interface{}, stream grpc.ServerStream) error 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Provider_ReleaseServer = grpc.BidiStreamingServer[ReleaseRequest, OutcomeReply]
 
+func _Provider_Rentals_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(RentalsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ProviderServer).Rentals(m, &grpc.GenericServerStream[RentalsRequest, RentalsReply]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Provider_RentalsServer = grpc.ServerStreamingServer[RentalsReply]
+
 func _Provider_Clean_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(CleanRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -752,6 +788,11 @@ var Provider_ServiceDesc = grpc.ServiceDesc{
 			Handler:       _Provider_Release_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "Rentals",
+			Handler:       _Provider_Rentals_Handler,
+			ServerStreams: true,
 		},
 		{
 			StreamName:    "Clean",
