@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // Main is a command, where the environment says that this process is one; it
@@ -24,37 +25,57 @@ func Main() {
 }
 
 // refused is what a command says that reaches no server.
-func refused(program, why, server string, errno int) reply {
-	rc := errno % 256
-	if slices.Contains([]string{"qstat", "qselect", "pbsnodes"}, program) {
-		rc = 255
+func refused(q request, why, server string, errno int) reply {
+	r := reply{Err: fmt.Sprintf("%s\n%s: cannot connect to server %s (errno=%d)\n", why, q.Program, server, errno), RC: errno % 256}
+	switch q.Program {
+	case "qstat":
+		r.RC = 255
+		opts, _, _ := getopt(q.Args, qstatLetters)
+		if format, _ := last(opts, 'F'); format == "json" {
+			s := Server{version: "23.06.06", host: server, now: time.Now}
+			r.Out = s.asJSON("Jobs", nil)
+		}
+	case "qdel":
+		r.Err = fmt.Sprintf("%s\nCouldn't connect to cluster: %s\n", why, server)
+	case "pbsnodes":
+		r.RC = 1
+		r.Err = fmt.Sprintf("%s\npbsnodes: cannot connect to server %s, error=%d\n", why, server, errno)
 	}
-	return reply{Err: fmt.Sprintf("%s\n%s: cannot connect to server %s (errno=%d)\n", why, program, server, errno), RC: rc}
+	return r
+}
+
+// brokenOff is what a command says whose server ends while it is asked: of a qsub,
+// which may have submitted, another text than when it could not begin.
+func brokenOff(q request) reply {
+	if q.Program == "qsub" {
+		return reply{Err: "qsub: Premature end of message\n", RC: 15031 % 256}
+	}
+	return refused(q, "Communication failure.", "pbs1", 15031)
 }
 
 // ask has the server carry out a command.
 func ask(name string, args []string) reply {
-	if server := os.Getenv("PBS_SERVER"); server != "" && server != "pbs1" {
-		return refused(name, "Unknown Host.", server, 15008)
-	}
 	q := request{Program: name, Args: args, Env: os.Environ(), User: clientUser()}
 	q.Cwd, _ = os.Getwd()
+	if server := os.Getenv("PBS_SERVER"); server != "" && server != "pbs1" {
+		return refused(q, "Unknown Host.", server, 15008)
+	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 && name != "qstat" && needsStdin(name, args) {
 		q.Stdin, _ = io.ReadAll(os.Stdin)
 	}
-	down := refused(name, "Connection refused", "pbs1", 15010)
+	down := refused(q, "Connection refused", "pbs1", 15010)
 	address, err := os.ReadFile(filepath.Join(os.Getenv("PBSSIM_DIR"), "address"))
 	if err != nil || os.Getenv("PBS_BATCH_SERVICE_PORT") != "" {
 		return down
 	}
-	c, err := net.Dial("tcp", string(address))
+	c, err := net.Dial("unix", string(address))
 	if err != nil {
 		return down
 	}
 	defer c.Close()
 	var r reply
 	if json.NewEncoder(c).Encode(q) != nil || json.NewDecoder(c).Decode(&r) != nil {
-		return reply{Err: name + ": End of File\n", RC: 15031 % 256}
+		return brokenOff(q)
 	}
 	return r
 }

@@ -124,9 +124,18 @@ func (c *call) deleteArray(j *job, force bool) {
 		c.removed(j)
 		return
 	}
+	// Of elements that do not run the server forgets all, also how they had ended.
 	j.A["deleter"] = c.User + "@" + c.host
 	for _, t := range j.Tasks {
+		if t.state() != "R" && t.state() != "E" {
+			t.A = attrs{"job_state": "X", "substate": "91"}
+		}
+	}
+	for _, t := range slices.Clone(j.Tasks) {
 		c.delete(j, t, force)
+	}
+	if !j.ended() && j.waitingOrRunning() == 0 {
+		c.closeArray(j)
 	}
 }
 

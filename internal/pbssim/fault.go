@@ -127,10 +127,10 @@ func (s *Server) fault(program string) *Fault {
 func (f *Fault) done() bool { return f.Do != down && f.Do != drop && f.Do != refuse }
 
 // change is what the fault makes of the answer.
-func (f *Fault) change(program string, r *reply) {
+func (f *Fault) change(q request, r *reply) {
 	switch f.Do {
 	case down:
-		*r = refused(program, "Connection refused", "pbs1", 15010)
+		*r = refused(q, "Connection refused", "pbs1", 15010)
 	case drop, lost:
 		r.Lost = true
 	case refuse:

@@ -387,7 +387,10 @@ func (s *Server) closeTask(j *job, t *task, sub, status string) {
 		return
 	}
 	a["job_state"] = "X"
-	j.A["Exit_status"] = status
+	j.A["Exit_status"] = "1" // of an array, whether the element that ended last failed
+	if status == "0" {
+		j.A["Exit_status"] = "0"
+	}
 	s.closeArray(j)
 	s.saveTask(j, t)
 }
@@ -411,9 +414,6 @@ func (s *Server) closeArray(j *job) {
 	}
 	if j.A["deleter"] != "" || !ran {
 		sub, said = "91", " and terminated"
-		if by := j.A["deleter"]; by != "" && ran {
-			said += " by " + by
-		}
 	}
 	delete(j.A, "deleter")
 	if j.A["comment"] != "" {

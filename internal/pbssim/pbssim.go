@@ -36,6 +36,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/program"
 )
 
@@ -157,14 +158,20 @@ func (s *Server) install() error {
 
 // Serve answers commands, after Close again.
 func (s *Server) Serve() error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	socket := s.path("socket")
+	if len(socket) > 100 { // the longest path of a socket is 107 bytes, on macOS 103
+		short, err := os.MkdirTemp("", "pbssim-")
+		if err != nil {
+			return err
+		}
+		socket = filepath.Join(short, "socket")
+	}
+	os.Remove(socket) // of a server that was killed
+	l, err := net.Listen("unix", socket)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.path("address.new"), []byte(l.Addr().String()), 0o644); err != nil {
-		return err
-	}
-	if err := os.Rename(s.path("address.new"), s.path("address")); err != nil {
+	if err := atomicfile.Write(s.path("address"), []byte(socket), 0o644); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -260,7 +267,7 @@ func (s *Server) answer(c net.Conn) {
 		r = s.Run(q.Program, q)
 	}
 	if f != nil {
-		f.change(q.Program, &r)
+		f.change(q, &r)
 	}
 	if r.Lost {
 		return

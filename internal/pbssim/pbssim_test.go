@@ -182,8 +182,8 @@ func TestJSONHasTheFirstID(t *testing.T) {
 	}
 }
 
-// An array's Exit_status is that of the element that ended last, and its queued
-// elements show it, too.
+// An array's Exit_status is 1 if the element that ended last failed. Its queued
+// elements show it, too, and those that were deleted before they ran.
 func TestQueuedElementsShowAnExitStatus(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
@@ -191,11 +191,34 @@ func TestQueuedElementsShowAnExitStatus(t *testing.T) {
 	id := s.ok("qsub -J 0-2%1 -o $HOME/ -j oe e.sh")
 	element := func(i string) string { return strings.Replace(id, "[]", "["+i+"]", 1) }
 	s.wait(element("1"), "R")
-	if e := s.qstat(element("2")); e["job_state"] != "Q" || e["Exit_status"] != 7.0 || e["array_index"] != nil {
+	if e := s.qstat(element("2")); e["job_state"] != "Q" || e["Exit_status"] != 1.0 || e["array_index"] != nil {
 		t.Errorf("a queued element is %v", e)
 	}
-	s.ok("qdel '" + element("2") + "'; touch go")
+	s.ok("qdel '" + element("2") + "'")
+	if e := s.qstat(element("2")); e["job_state"] != "X" || e["Exit_status"] != 1.0 || e["substate"] != 70.0 || e["stime"] == nil || e["exec_host"] != nil || e["comment"] != "Subjob finished" {
+		t.Errorf("an element that was deleted before it ran is %v", e)
+	}
+	s.ok("touch go")
 	if j := s.wait(id, "F"); j["Exit_status"] != 0.0 || j["substate"] != 93.0 {
 		t.Errorf("the array is %v", j)
+	}
+}
+
+// Of an array that is deleted, elements that had ended look deleted, too; those
+// that ran keep their own end. Seen on a real server.
+func TestDeletedArrayForgetsItsElements(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("e.sh", "[ $PBS_ARRAY_INDEX = 0 ] || sleep 600")
+	id := s.ok("qsub -J 0-2%1 -o $HOME/ -j oe e.sh")
+	element := func(i string) string { return strings.Replace(id, "[]", "["+i+"]", 1) }
+	s.wait(element("1"), "R")
+	s.ok("qdel '" + id + "'")
+	s.wait(id, "F")
+	for i, want := range map[string]any{"0": 1.0, "1": 271.0, "2": 1.0} {
+		e := s.qstat(element(i))
+		if e["job_state"] != "F" || e["substate"] != 91.0 || e["Exit_status"] != want || (e["exec_host"] != nil) != (i == "1") {
+			t.Errorf("element %s is %v", i, e)
+		}
 	}
 }

@@ -24,8 +24,10 @@ type asking struct {
 	first              int // how many of list the first operand gave
 }
 
+const qstatLetters = "fJptxaiHTrsn1GMwu:F:D:QBEL"
+
 func (c *call) qstat() {
-	opts, rest, bad := getopt(c.Args, "fJptxaiHTrs1n1GMwu:F:D:QBWELE")
+	opts, rest, bad := getopt(c.Args, qstatLetters)
 	if bad != nil {
 		c.fail(2, bad[0])
 		return
