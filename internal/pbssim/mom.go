@@ -133,16 +133,16 @@ func (s *Server) environ(j *job, t *task, nodefile string) []string {
 func (s *Server) spool(j *job, t *task) (out, errs string) {
 	id := s.full(j.taskID(t))
 	out, errs = s.path("spool", id+".OU"), s.path("spool", id+".ER")
-	keep := j.A["Keep_Files"]
+	keep, join := j.A["Keep_Files"], j.A["Join_Path"]
 	if strings.Contains(keep, "d") {
-		if strings.Contains(keep, "o") && writable(s.target(j, t, "Output_Path", ".OU")) {
+		if join != "eo" && strings.Contains(keep, "o") && writable(s.target(j, t, "Output_Path", ".OU")) {
 			out = s.target(j, t, "Output_Path", ".OU")
 		}
-		if strings.Contains(keep, "e") && writable(s.target(j, t, "Error_Path", ".ER")) {
+		if join != "oe" && strings.Contains(keep, "e") && writable(s.target(j, t, "Error_Path", ".ER")) {
 			errs = s.target(j, t, "Error_Path", ".ER")
 		}
 	}
-	switch j.A["Join_Path"] {
+	switch join {
 	case "oe":
 		errs = ""
 	case "eo":

@@ -114,7 +114,7 @@ func unread(name string, err error) *providers.Error {
 
 // jobs asks qstat about ids. Those that it does not know, or that have ended, are
 // not in the answer: for one of them its status is an error, and the others are in
-// its output all the same. Seen on 23.06.
+// its output all the same. Seen on 23.06. One of which it says nothing is unknown.
 func (c *Commands) jobs(ctx context.Context, ids []string, options ...string) (map[string]job, error) {
 	out := map[string]job{}
 	for part := range slices.Chunk(ids, idsAtOnce) {
@@ -122,12 +122,22 @@ func (c *Commands) jobs(ctx context.Context, ids []string, options ...string) (m
 		if err != nil {
 			return nil, err
 		}
-		if _, _, other := lines(r); r.Code != 0 && (len(other) > 0 || len(bytes.TrimSpace(r.Err)) == 0) {
+		gone, _, other := lines(r)
+		if r.Code != 0 && (len(other) > 0 || len(bytes.TrimSpace(r.Err)) == 0) {
 			return nil, refusal("qstat", r)
 		}
 		some, err := parseJobs(r.Out)
 		if err != nil {
 			return nil, unread("qstat", err)
+		}
+		said := len(gone)
+		for id := range some {
+			if at, ok := c.Place(id); ok && at.Index < 0 || slices.Contains(part, id) {
+				said++
+			}
+		}
+		if said < len(part) {
+			return nil, unread("qstat", fmt.Errorf("it said nothing of %d jobs", len(part)-said))
 		}
 		maps.Copy(out, some)
 	}

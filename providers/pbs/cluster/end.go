@@ -30,10 +30,15 @@ const (
 
 // end is how an ended job ended. A job without an exit status never ran, whatever
 // its substate says: 92 is "finished", and also what PBS deletes because what it
-// comes after has failed. Seen on 23.06.
+// comes after has failed.
+//
+// An element that never ran shows the start and the status of its array, and once
+// its array is deleted also one that had completed. It has no host. Seen on 23.06.
 func (j job) end() scheduler.End {
-	ran := j["stime"] != ""
+	ran := !j.began().IsZero()
 	switch {
+	case !ran && j["Exit_status"].int() >= 0 && j.has("Exit_status"):
+		return scheduler.End{Outcome: scheduler.Cancelled, Said: j.said("deleted before it ran"), By: j.by()}
 	case j["substate"] == moved:
 		return scheduler.End{} // to another server
 	case !j.has("Exit_status") && j["substate"] == deleted:

@@ -68,6 +68,15 @@ func when(w word) time.Time {
 	return t
 }
 
+// began is when a job started. An element that has no host shows the start of its
+// array. Seen on 23.06.
+func (j job) began() time.Time {
+	if j["exec_host"] == "" {
+		return time.Time{}
+	}
+	return when(j["stime"])
+}
+
 // isArray reports whether an id is that of a whole array.
 func isArray(id string) bool { return strings.Contains(id, "[]") }
 
@@ -97,11 +106,11 @@ func (j job) row(at scheduler.Place, array job) scheduler.Row {
 	case "T", "M":
 		r.State = scheduler.Returning
 	case "R":
-		r.State, r.Start = scheduler.Running, when(j["stime"])
+		r.State, r.Start = scheduler.Running, j.began()
 	case "E", "S", "U":
-		r.State, r.Start = scheduler.Stopped, when(j["stime"])
+		r.State, r.Start = scheduler.Stopped, j.began()
 	case "F", "X":
-		r.State, r.Start, r.End = scheduler.Ended, when(j["stime"]), j.end()
+		r.State, r.Start, r.End = scheduler.Ended, j.began(), j.end()
 	}
 	return r
 }
@@ -171,9 +180,7 @@ func (j job) nodes() string {
 // launch is the last launch of a job in PBS's history.
 func (j job) launch(at scheduler.Place) scheduler.Launch {
 	l := scheduler.Launch{Place: at, Name: string(j["Job_Name"]), Submit: when(j["ctime"])}
-	if j["run_count"] != "" || j["stime"] != "" {
-		l.Start, l.Nodes = when(j["stime"]), j.nodes()
-	}
+	l.Start, l.Nodes = j.began(), j.nodes()
 	if j["job_state"] != "F" && j["job_state"] != "X" {
 		return l
 	}

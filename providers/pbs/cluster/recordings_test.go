@@ -153,7 +153,7 @@ func TestPartialAnswers(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"qstat-some-unknown-json": 1, "qstat-some-finished-json": 1, "qstat-unknown-json": 0} {
 		p := &player{t: t, says: map[string]command.Result{"qstat -x -t -f": recorded(t, name)}}
-		list, err := New(p, "alice").Account(t.Context(), []string{"1.pbs1", "2.pbs1"})
+		list, err := New(p, "alice").Account(t.Context(), []string{"1.pbs1", "2.pbs1"}[:1+want])
 		if err != nil || len(list) < want || want == 0 && len(list) > 0 {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
@@ -168,6 +168,15 @@ func TestPartialAnswers(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
+	}
+}
+
+// TestSilence: a job of which qstat says nothing is not one that has gone.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	p := &player{t: t, says: map[string]command.Result{"qstat": recorded(t, "qstat-running-f")}}
+	if _, err := New(p, "alice").Account(t.Context(), []string{"148.pbs1", "149.pbs1"}); err == nil || scheduler.Heard(err) {
+		t.Errorf("one of two jobs: %v", err)
 	}
 }
 

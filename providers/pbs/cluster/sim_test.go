@@ -1,0 +1,247 @@
+package cluster
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/internal/pbssim"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+func TestMain(m *testing.M) {
+	pbssim.Main()
+	os.Exit(m.Run())
+}
+
+// A site is a stand-in for a server, and a user of it.
+type site struct {
+	*pbssim.Server
+	*Commands
+	t   *testing.T
+	dir string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := pbssim.Start(t, pbssim.Config{})
+	dir := t.TempDir()
+	environ := func() []string {
+		return append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "PBSSIM_USER=alice", "HOME="+dir)
+	}
+	return &site{s, New(Here{environ}, "alice"), t, dir}
+}
+
+// script is a script with directives that submits itself nowhere.
+func (s *site) script(name, text string) string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n#PBS -N "+name+"\n#PBS -j oe\n#PBS -k doe\n#PBS -o "+s.dir+"/\n"+text+"\n"), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+func (s *site) submit(name, text string, held bool) string {
+	s.t.Helper()
+	id, _, err := s.Submit(s.t.Context(), s.script(name, text), held)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+func (s *site) happen(args ...string) {
+	s.t.Helper()
+	if err := s.Happen(args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// account is what accounting has of ids, by job or element.
+func (s *site) account(ids ...string) map[string]scheduler.Launch {
+	s.t.Helper()
+	list, err := s.Account(s.t.Context(), ids)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out := map[string]scheduler.Launch{}
+	for _, l := range list {
+		out[s.ID(l.Place)] = l
+	}
+	return out
+}
+
+// until asks for ids until what they say fits.
+func (s *site) until(fits func(map[string]scheduler.Launch) bool, ids ...string) map[string]scheduler.Launch {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		all := s.account(ids...)
+		if fits(all) {
+			return all
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%+v", all)
+		}
+	}
+}
+
+func ended(ids ...string) func(map[string]scheduler.Launch) bool {
+	return func(all map[string]scheduler.Launch) bool {
+		for _, id := range ids {
+			if all[id].End.Outcome == "" {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func index(array, i string) string { return strings.Replace(array, "[]", "["+i+"]", 1) }
+
+// Of several ids, all are answered for; another user's are not in the queue.
+func TestSimSeveralJobs(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a, b := s.submit("a", "exit 0", true), s.submit("b", "exit 0", true)
+	array := s.submit("c", "#PBS -J 0-2\nexit 0", true)
+	rows, err := s.Queue(t.Context())
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	for _, r := range rows {
+		if r.State != scheduler.Waiting || r.HeldBy != offer.HeldByUser {
+			t.Errorf("%+v", r)
+		}
+	}
+	if all := s.account(a, "4711.pbs1", b, array); len(all) != 5 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// An element that is deleted before it runs has not completed, whatever status of
+// its array it shows, and a waiting one has not ended.
+func TestSimElementDeletedBeforeItRan(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	array := s.submit("e", "#PBS -J 0-3%1\n[ $PBS_ARRAY_INDEX = 0 ] || sleep 600", false)
+	s.until(func(all map[string]scheduler.Launch) bool {
+		return all[index(array, "0")].End.Outcome == scheduler.Completed && !all[index(array, "1")].Start.IsZero()
+	}, array)
+	if err := s.Cancel(t.Context(), []scheduler.Jobs{{ID: array, Indexes: []int{2}}}); err != nil {
+		t.Fatal(err)
+	}
+	all := s.account(array)
+	for i, want := range map[string]scheduler.Outcome{"0": scheduler.Completed, "1": "", "2": scheduler.Cancelled, "3": ""} {
+		l := all[index(array, i)]
+		if l.End.Outcome != want || l.Start.IsZero() != (i > "1") {
+			t.Errorf("element %s: %+v, want %q", i, l, want)
+		}
+	}
+	rows, err := s.Queue(t.Context())
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	for _, r := range rows {
+		if (r.State == scheduler.Waiting) != (r.Index == 3) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// A job whose dependency cannot be met ends without having run, and is no success.
+func TestSimDependentOfAFailure(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	bad := s.submit("bad", "exit 3", true)
+	after := s.submit("after", "#PBS -W depend=afterok:"+bad+"\nexit 0", false)
+	never := s.submit("never", "#PBS -W depend=afterok:4711.pbs1\nexit 0", false)
+	if err := s.Release(t.Context(), scheduler.Whole(bad)); err != nil {
+		t.Fatal(err)
+	}
+	all := s.until(ended(bad, after, never), bad, after, never)
+	if l := all[bad]; l.End.Outcome != scheduler.Failed || l.End.Exit != 3 {
+		t.Errorf("%+v", l)
+	}
+	for _, id := range []string{after, never} {
+		if l := all[id]; l.End.Outcome != scheduler.Cancelled || !l.Start.IsZero() || l.Usage != nil {
+			t.Errorf("%s: %+v", id, l)
+		}
+	}
+}
+
+// A node that dies requeues its jobs, or ends those that may not be.
+func TestSimNodeDies(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	yes, no := s.submit("yes", "#PBS -r y\nsleep 600", false), s.submit("no", "#PBS -r n\nsleep 600", false)
+	s.happen("node-down", "pbs1")
+	if l := s.account(no)[no]; l.End.Outcome != "" {
+		t.Errorf("at once: %+v", l)
+	}
+	all := s.until(ended(no), yes, no)
+	if all[no].End.Outcome != scheduler.NodeFailed || all[yes].End.Outcome != "" {
+		t.Errorf("%+v", all)
+	}
+	s.happen("node-up", "pbs1")
+	s.until(func(all map[string]scheduler.Launch) bool { return !all[yes].Start.IsZero() }, yes)
+	if err := s.Cancel(t.Context(), scheduler.Whole(yes)); err != nil {
+		t.Fatal(err)
+	}
+	if l := s.until(ended(yes), yes)[yes]; l.End.Outcome != scheduler.Cancelled || l.End.By != " by alice@pbs1" {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A history that is purged is no failure: the job is just not there.
+func TestSimPurged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id, held := s.submit("a", "exit 0", false), s.submit("b", "exit 0", true)
+	s.until(ended(id), id)
+	s.happen("purge")
+	if all := s.account(id, held); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A qsub whose answer is lost leaves it open whether there is a job; a search by
+// name finds it. One that was refused a connection has none.
+func TestSimLostSubmission(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for do, there := range map[string]bool{"lost": true, "drop": false, "down": false} {
+		s.happen("fault", `{"on": "qsub", "do": "`+do+`"}`)
+		_, unclear, err := s.Submit(t.Context(), s.script(do, "exit 0"), true)
+		if err == nil || !unclear {
+			t.Errorf("%s: unclear %v, %v", do, unclear, err)
+		}
+		id, where, err := s.Search(t.Context(), scheduler.Submission{Name: do, Tried: time.Now().Add(-time.Hour)})
+		if err != nil || (where == offer.Found) != there || (id != "") != there {
+			t.Errorf("%s: %s, %v, %v", do, id, where, err)
+		}
+	}
+}
+
+// What a site's hook prints does not hide the id, and what is cut or silent is no
+// answer.
+func TestSimNoise(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.happen("fault", `{"on": "qsub", "do": "noise", "text": "Welcome. Your allocation ends soon."}`)
+	id := s.submit("a", "exit 0", true)
+	other := s.submit("b", "exit 0", true)
+	for _, do := range []string{"broken", "drop", "down"} {
+		s.happen("fault", `{"on": "qstat", "do": "`+do+`"}`)
+		_, err := s.Account(t.Context(), []string{id, other})
+		var e *providers.Error
+		if !errors.As(err, &e) || e.Class != providers.Unreachable {
+			t.Errorf("%s: %v", do, err)
+		}
+	}
+}
