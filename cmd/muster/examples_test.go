@@ -13,7 +13,7 @@ import (
 )
 
 // examplesPlannedElsewhere need to know what places have that are not here.
-var examplesPlannedElsewhere = []string{"distill-paper", "ssh-lab"}
+var examplesPlannedElsewhere = []string{"distill-paper", "polaris", "ssh-lab"}
 
 // Every example is a campaign that is valid and plans.
 func TestExamplesPlan(t *testing.T) {
@@ -36,6 +36,30 @@ func TestExamplesPlan(t *testing.T) {
 			e.muster(0, "fmt", "-check")
 			e.muster(2, "plan", "-detailed-exitcode", "-refresh=false")
 		})
+	}
+}
+
+// TestExamplePolaris: without a login, the profile alone says which queue takes the
+// jobs, what they cost, and what the site requires.
+func TestExamplePolaris(t *testing.T) {
+	t.Parallel()
+	// Requirement: SUB-11
+	// Requirement: DT-14
+	e := exampleOf(t, filepath.Join(repository, "examples", "polaris"))
+	e.env = append(e.env, "MUSTER_NOW=2026-10-01T09:00:00Z", "MUSTER_TRUST=1")
+	e.muster(0, "validate")
+	e.muster(0, "fmt", "-check")
+	text := e.muster(1, "plan") // the cluster cannot be asked, which it says last
+	for _, want := range []string{"pbs.polaris, queue preemptable", "4×A100", "p90 is 15 of 100 service units", "PBS cannot be asked"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, text)
+		}
+	}
+	if text := e.muster(1, "plan", "-var=account="); !strings.Contains(text, "requires the project of every job (qsub -A)") {
+		t.Errorf("a plan without the project of its jobs:\n%s", text)
+	}
+	if text := e.muster(0, "explain", `phase.md["node=1"]`); !strings.Contains(text, "queue prod takes jobs of 10 nodes or more") {
+		t.Errorf("why not prod:\n%s", text)
 	}
 }
 

@@ -27,6 +27,8 @@ const ours = `{"account": "bio", "filesystems": "home:eagle"}`
 // are told while the cluster is away.
 func TestKnownQuotes(t *testing.T) {
 	t.Parallel()
+	// Requirement: DT-14
+	// Requirement: SUB-11
 	a100 := offer.GPU{Models: []string{"A100"}}
 	for name, tt := range map[string]struct {
 		config string
