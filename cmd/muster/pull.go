@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/planner/apply/source"
 )
 
 func pullCommand(a *app) *command.Command {
@@ -68,7 +69,7 @@ func (a *app) keepRecord(r page.Record, to string, crate bool) error {
 	if len(r.Jobs) == 0 {
 		return nil
 	}
-	path := filepath.Join(to, page.RecordName)
+	path := filepath.Join(to, source.Record)
 	var earlier page.Record
 	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &earlier) == nil {
 		r = r.With(earlier)

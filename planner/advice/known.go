@@ -48,7 +48,7 @@ func (a *adviser) catalogue() (out []Proposal) {
 			continue
 		}
 		first, _ := to.Follow(s.first)
-		out = append(out, Proposal{Phase: s.phase, Kind: "failure", Title: fmt.Sprintf("Keep what a failure means that came %d times", s.n),
+		out = append(out, Proposal{Phase: s.phase, Kind: "failure", Title: fmt.Sprintf("Add a failure block: this failure came %d times", s.n),
 			Edit: Edit{After: a.block(signature, s)},
 			Why:  fmt.Sprintf("%q ended %s, the first of %s. Say in the block why it happens and what fixes it, and put it into a file of the campaign.", s.line, count(s.n, "launch", "launches"), first)})
 	}

@@ -145,11 +145,8 @@ type Record struct {
 	Jobs          []JobRecord `json:"jobs"`
 }
 
-// RecordName is the file's name, RecordType its type.
-const (
-	RecordName = "muster-run.json"
-	RecordType = "muster run"
-)
+// RecordType is the type of a record.
+const RecordType = "muster run"
 
 // A JobRecord is one completed job of a record.
 type JobRecord struct {

@@ -32,6 +32,10 @@ type Spec struct {
 	Cache string // folder where digests of files are remembered; "" = nowhere
 }
 
+// Record is the file that pull writes beside what it copies: part of no source, since each
+// copy changes it.
+const Record = "muster-run.json"
+
 // A File is one file or link of a tree.
 type File struct {
 	Path   string // relative, slash-separated
@@ -122,7 +126,7 @@ func (s Spec) takes(rel string) bool {
 
 // own reports whether a file is written by muster beside the campaign.
 func own(base string) bool {
-	return strings.HasPrefix(base, "muster.state.") || base == ".muster.lock.hcl" || strings.HasSuffix(base, ".mplan")
+	return strings.HasPrefix(base, "muster.state.") || base == ".muster.lock.hcl" || base == Record || strings.HasSuffix(base, ".mplan")
 }
 
 // match also lets a pattern that names a folder stand for all below it, as
