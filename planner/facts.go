@@ -32,6 +32,11 @@ func newFacts(in Input) (*facts, diag.List) {
 	if fs.st == nil {
 		fs.st = &state.State{}
 	}
+	if len(in.Observed.Rentals) > 0 {
+		now := *fs.st
+		now.Rentals = in.Observed.Machines(now.Rentals, in.Now)
+		fs.st = &now
+	}
 	fs.rises = sync.OnceValue(func() map[place.PoolAt]place.Rise { return place.Rises(fs.st) })
 	fs.verdicts = sync.OnceValue(func() map[string]state.Validation {
 		out := map[string]state.Validation{}

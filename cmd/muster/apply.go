@@ -261,7 +261,7 @@ func (ap *applying) drive(ctx context.Context, w *work, session store.Session) e
 	out, err := run(ctx, apply.Config{
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: ap.f.mode(),
 		Who: who, Host: host, Muster: version, At: revision(ctx, w.campaign.Dir), Saved: ap.f.saved != "", Away: told(w.plan, ap.f),
-		AllowRerun: ap.f.allowRerun, AllowCancel: ap.f.allowCancel,
+		AllowRerun: ap.f.allowRerun, AllowCancel: ap.f.allowCancel, Rentals: w.input.Observed.Rentals,
 		Progress: sink.Show, Event: sink.Event, Cache: ap.cacheDir(), Reads: ap.guard.Reads, Requests: filepath.Join(ap.dataDir(), "requests"),
 	})
 	sink.Close()

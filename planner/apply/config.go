@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -41,6 +42,8 @@ type Config struct {
 	Saved  bool           // the plan was read from a file
 	// Away is why backends cannot be asked, as the plan that was just shown says.
 	Away map[string]string
+	// Rentals are rented machines as their providers just said, by backend.
+	Rentals map[string][]offer.Rental
 	// Variables are recorded as what the campaign was applied with; nil
 	// means that they are taken from Campaign.Variables.
 	Variables map[string]state.Variable

@@ -136,6 +136,7 @@ func (e *engine) open() error {
 	if err := e.loadBackends(); err != nil {
 		return err
 	}
+	e.machines()
 	e.holds.load()
 	e.accounts.load()
 	e.loadAttempts()
@@ -189,6 +190,7 @@ func (e *engine) turn() {
 		e.wakeAt(wake)
 		e.glance = glance
 	}
+	e.rows.releases.look()
 	e.limits.watchWaits()
 	e.limits.keepWithin()
 	e.glance = clock.Earliest(e.glance, e.accounts.waits)

@@ -52,9 +52,9 @@ type world struct {
 	walltime time.Duration        // longest of the pool
 	longest  time.Duration        // of jobs such as ours, where it is another
 	broken   map[string]bool      // outputs that do not verify, by path
+	rentals  [][]offer.Rental     // answers, one after another; the last for good
 	released []string             // machines that were to be given back
 	lingers  string               // what is said of one that is there still
-	rentals  []offer.Rental       // what the cloud says of its machines
 }
 
 // Release gives a machine back as the world says.
@@ -76,7 +76,14 @@ func (f *fake) Release(_ context.Context, _ string, ids []string) (out []provide
 func (f *fake) Rentals(context.Context, string) ([]offer.Rental, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.rentals), f.op()
+	if len(f.rentals) == 0 {
+		return nil, f.op()
+	}
+	list := f.rentals[0]
+	if len(f.rentals) > 1 {
+		f.rentals = f.rentals[1:]
+	}
+	return list, f.op()
 }
 
 type jobResult struct {

@@ -34,7 +34,7 @@ type outcomes struct {
 // observe folds what was seen of one job. What it says twice changes nothing.
 func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	n := f.N
-	oc.rented(f.B.Name, o.Rental)
+	oc.machine(f.B.Name, o.Rental)
 	switch {
 	case o.Status == offer.Waiting && f.short != "" && n <= f.tab.Paid:
 		return // the launch that ended is known, and the next is held
@@ -59,31 +59,6 @@ func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 		oc.failedAttempt(f, o, n)
 	case offer.Cancelled:
 		oc.cancelledAttempt(f, o, n)
-	}
-}
-
-// rented records what a backend says of a machine that it rents for a job. A
-// machine whose release was asked for stays so until its provider says that it is
-// gone.
-func (oc *outcomes) rented(backend string, r *offer.Rental) {
-	if r == nil {
-		return
-	}
-	now := state.Rental{ID: r.ID, Kind: r.Kind, Backend: backend, Since: r.Since.UTC(), Status: state.RentalStatus(r.Status), PerHour: r.Rate}
-	was, known := oc.st.Rentals[r.ID]
-	if known && was.Status == state.RentalDeleting && now.Status != state.RentalReleased {
-		return
-	}
-	if r.Since.IsZero() {
-		if now.Since = oc.Clock(); known && was.Status == now.Status {
-			now.Since = was.Since
-		}
-	}
-	if now.PerHour == "" {
-		now.PerHour = was.PerHour
-	}
-	if !known || now.Status != was.Status || !now.Since.Equal(was.Since) || now.PerHour != was.PerHour || now.Kind != was.Kind {
-		oc.Emit(state.Rented{Rental: now})
 	}
 }
 

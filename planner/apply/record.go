@@ -12,6 +12,7 @@ import (
 // last looked, and starts nothing. Of outputs it notes what seen tells. The
 // caller holds the lease.
 func Record(ctx context.Context, c Config, seen planner.Observed) error {
+	c.Rentals = seen.Rentals
 	e, done, err := quiet(ctx, c)
 	defer done()
 	if err != nil {

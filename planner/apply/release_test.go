@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -32,6 +34,8 @@ func TestMachineIsBilledUntilItIsGone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, rentedPhase)
 	s.rents("r1", "idle")
+	s.conf = func(c *Config) { c.Time = &hasty{from: time.Now()} }
+	s.world.rentals = [][]offer.Rental{{{ID: "r1", Status: offer.RentalRunning}}}
 	s.opts = planner.Options{Destroy: true}
 	for _, c := range []struct {
 		lingers string
@@ -51,6 +55,43 @@ func TestMachineIsBilledUntilItIsGone(t *testing.T) {
 	if len(s.world.released) != 3 {
 		t.Errorf("asked for %v", s.world.released)
 	}
+}
+
+// TestRunWaitsUntilAMachineIsGone: a run that asked for a release asks for the list, not for
+// the release again, until the machine is gone.
+func TestRunWaitsUntilAMachineIsGone(t *testing.T) {
+	t.Parallel()
+	for name, gone := range map[string][]offer.Rental{
+		"listed as gone": {{ID: "r1", Status: offer.RentalReleased}},
+		"not listed":     nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, rentedPhase)
+			s.conf = func(c *Config) { c.Time = &hasty{from: time.Now()} }
+			s.rents("r1", "idle")
+			s.opts = planner.Options{Destroy: true}
+			there := []offer.Rental{{ID: "r1", Status: offer.RentalRunning, Rate: "0.60"}}
+			s.world.lingers, s.world.rentals = "the machine is listed still", [][]offer.Rental{there, there, gone}
+			s.must(t.Context())
+			if r := s.state().Rentals["r1"]; r.Status != state.RentalReleased || r.PerHour != "0.60" {
+				t.Errorf("%+v", r)
+			}
+			if len(s.world.released) != 1 || !strings.Contains(strings.Join(s.notes, "\n"), "r1 on backend.far.x is gone, and no longer billed") {
+				t.Errorf("released %v; %q", s.world.released, s.notes)
+			}
+		})
+	}
+}
+
+// A hasty clock goes a thousand times as fast as it should.
+type hasty struct{ from time.Time }
+
+func (h *hasty) Now() time.Time   { return h.from.Add(1000 * time.Since(h.from)) }
+func (h *hasty) Go(f func())      { go f() }
+func (h *hasty) Park(func() bool) {}
+func (h *hasty) Timer(d time.Duration) (<-chan time.Time, func()) {
+	return clock.Wall.Timer(d / 1000)
 }
 
 // TestPlanToReleaseIsLookedAtAgain: what a plan found safe to give back may have

@@ -2,11 +2,16 @@ package apply
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -14,14 +19,24 @@ import (
 // the plan may be old.
 type releases struct {
 	*jobs
-	places releaser
+	places  releaser
+	leaving map[string]string // backends of machines whose release was asked for in this run, by id
+	since   time.Time         // when the last of them was asked for
+	next    time.Time         // when their providers are asked whether they are gone
+	asking  int
 }
 
 // A releaser is the backends of a run; see backends.Set.
 type releaser interface {
 	Reaches(backend string) bool
 	Release(backend, id string, told func(error))
+	Rentals(backend string, told func([]offer.Rental, error))
 }
+
+const (
+	goneEvery = 15 * time.Second // between two questions whether a machine is gone
+	goneMost  = 15 * time.Minute // how long a run waits for that; the next plan lists what is there still
+)
 
 // giveBack gives the machine of a row back. An answer that does not come, or says
 // that the machine is there still, leaves it as one that is billed; nothing is sent
@@ -51,10 +66,83 @@ func (rl *releases) giveBack(row *planner.Row) {
 	rl.places.Release(row.Backend, row.Address, func(err error) {
 		if err != nil {
 			note(fmt.Sprintf("was not released, and is billed: %v", err))
+			rl.await(row.Address, row.Backend)
 			return
 		}
 		becomes(state.RentalReleased)
 	})
+}
+
+// await has a run wait until a machine is gone: it is billed until then. The release is
+// not sent again.
+func (rl *releases) await(id, backend string) {
+	if rl.leaving == nil {
+		rl.leaving = map[string]string{}
+	}
+	rl.leaving[id] = backend
+	rl.since = rl.Clock()
+	rl.next = rl.since.Add(goneEvery)
+}
+
+// look asks the providers of machines that leave whether they are gone, when it is time.
+func (rl *releases) look() {
+	now := rl.Clock()
+	if len(rl.leaving) == 0 || rl.Mode != Drive || rl.Stopped() || now.Sub(rl.since) > goneMost {
+		return
+	}
+	if rl.asking == 0 && !now.Before(rl.next) {
+		rl.next = now.Add(goneEvery)
+		for _, backend := range slices.Compact(slices.Sorted(maps.Values(rl.leaving))) {
+			rl.asking++
+			rl.places.Rentals(backend, func(list []offer.Rental, err error) {
+				rl.asking--
+				if err == nil {
+					rl.seen(backend, list)
+				}
+			})
+		}
+	}
+	rl.wakeAt(rl.next)
+}
+
+// seen records which machines that were to leave are gone: those of which their provider
+// says so, and those that its whole list does not have any more.
+func (rl *releases) seen(backend string, list []offer.Rental) {
+	for _, id := range slices.Sorted(maps.Keys(rl.leaving)) {
+		i := slices.IndexFunc(list, func(m offer.Rental) bool { return m.ID == id })
+		if rl.leaving[id] != backend || i >= 0 && list[i].Status != offer.RentalReleased {
+			continue
+		}
+		delete(rl.leaving, id)
+		gone := offer.Rental{ID: id, Status: offer.RentalReleased}
+		if i >= 0 {
+			gone = list[i]
+		}
+		rl.machine(backend, &gone)
+		rl.Note("backend."+backend, fmt.Sprintf("%s on backend.%s is gone, and no longer billed", id, backend), false)
+	}
+}
+
+// machine records what a provider says of a machine that it rents, nil for none.
+func (r *run) machine(backend string, says *offer.Rental) {
+	if says == nil {
+		return
+	}
+	if now, changed := observed.Rental(r.st.Rentals[says.ID], backend, *says, r.Clock()); changed {
+		r.Emit(state.Rented{Rental: now})
+	}
+}
+
+// machines records what providers just said of the campaign's machines. One that is gone
+// and that the state never knew is left out.
+func (r *run) machines() {
+	for _, backend := range slices.Sorted(maps.Keys(r.Rentals)) {
+		for _, m := range r.Rentals[backend] {
+			if _, known := r.st.Rentals[m.ID]; known || m.Status != offer.RentalReleased {
+				r.machine(backend, &m)
+			}
+		}
+	}
 }
 
 // needed is why the machines of a backend cannot be given back now, "" when they

@@ -127,8 +127,7 @@ func TestRentalIsRecordedAsItsProviderSays(t *testing.T) {
 				m := e.(state.Rented).Rental
 				got = &m
 			}, func(_, text string) { t.Error(text) })
-			oc := &outcomes{jobs: &jobs{run: r}}
-			oc.rented("far.x", &c.says)
+			r.machine("far.x", &c.says)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -142,3 +141,5 @@ type landlord func(id string, told func(error))
 func (l landlord) Reaches(string) bool { return l != nil }
 
 func (l landlord) Release(_, id string, told func(error)) { l(id, told) }
+
+func (l landlord) Rentals(string, func([]offer.Rental, error)) {}

@@ -53,7 +53,10 @@ type Refresh struct {
 	// Secrets names the secrets that could not be read, with the reason.
 	Secrets  map[string]string
 	Findings []Finding
-	// Orphans are rented resources tagged ours and unknown to the state.
+	// Rentals are the campaign's rented machines as their providers say, by backend.
+	Rentals map[string][]offer.Rental
+	// Orphans are rented machines that bear the campaign's mark, and that none of its
+	// jobs asked for.
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.
 	Imported map[string]offer.Observation
@@ -70,7 +73,7 @@ type Script struct {
 	Text string // without its lines of comment
 }
 
-// An Orphan is a rented resource the state does not know.
+// An Orphan is a rented machine that the campaign does not know.
 type Orphan struct {
 	Backend, ID, PerHour string
 }

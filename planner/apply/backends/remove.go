@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // files removes outputs, and releases rentals.
@@ -94,4 +95,20 @@ func (fs *files) Release(backend, id string, then func(error)) {
 		}
 		then(err)
 	})
+}
+
+// Rentals asks a backend's provider, where it rents, for the campaign's machines.
+func (fs *files) Rentals(backend string, then func([]offer.Rental, error)) {
+	b := fs.At(backend, "")
+	rents, ok := b.Provider.(providers.Renter)
+	if !ok {
+		return
+	}
+	var list []offer.Rental
+	var err error
+	b.Call(func() {
+		ctx, cancel := context.WithTimeout(fs.Ctx, releaseTime)
+		defer cancel()
+		list, err = rents.Rentals(ctx, b.Name)
+	}, func() { then(list, err) })
 }

@@ -44,7 +44,7 @@ func (as *asker) ask(ctx context.Context, a *ask) {
 		ctx, cancel = context.WithTimeout(whole, askTimeout) // what a person takes is not the backend's
 		return nil
 	}
-	steps := []func(context.Context, *ask) error{as.configure, login, as.pools, as.quotes, as.jobs, as.imported, as.outputs.look, as.replaced, as.grounds.look, as.preflight.run, as.copies.compare}
+	steps := []func(context.Context, *ask) error{as.configure, login, as.pools, as.quotes, as.jobs, as.rentals, as.imported, as.outputs.look, as.replaced, as.grounds.look, as.preflight.run, as.copies.compare}
 	for _, step := range steps {
 		err := step(ctx, a)
 		if providers.IsWithheld(err) {
@@ -57,6 +57,22 @@ func (as *asker) ask(ctx context.Context, a *ask) {
 			return
 		}
 	}
+}
+
+// rentals asks a backend that rents which machines of the campaign may be billed.
+func (as *asker) rentals(ctx context.Context, a *ask) error {
+	p, rents := a.p.(providers.Renter)
+	if !rents || !as.Refresh {
+		return nil
+	}
+	list, err := p.Rentals(ctx, a.name)
+	if err != nil {
+		return err
+	}
+	as.answers.Lock()
+	defer as.answers.Unlock()
+	as.answers.Observed.Rented(a.name, list)
+	return nil
 }
 
 // here reports whether backends of a type are this machine and no more.

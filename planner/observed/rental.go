@@ -1,0 +1,65 @@
+package observed
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
+)
+
+// Rental is the record of a rented machine after what its provider says of it now, at a
+// time; was is the record before, zero where there is none. A machine whose release was
+// asked for stays so until its provider says that it is gone.
+func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) (r state.Rental, changed bool) {
+	known := was.ID != ""
+	r = state.Rental{ID: says.ID, Kind: says.Kind, Backend: backend, Since: says.Since.UTC(), Status: state.RentalStatus(says.Status), PerHour: cmp.Or(says.Rate, was.PerHour)}
+	if known && was.Status == state.RentalDeleting && r.Status != state.RentalReleased {
+		return was, false
+	}
+	if says.Since.IsZero() {
+		if r.Since = now; known && was.Status == r.Status {
+			r.Since = was.Since
+		}
+	}
+	same := known && r.Status == was.Status && r.Since.Equal(was.Since) && r.PerHour == was.PerHour && r.Kind == was.Kind
+	return r, !same
+}
+
+// Rented adds what a provider says of a backend's machines.
+func (r *Refresh) Rented(backend string, list []offer.Rental) {
+	for _, m := range list {
+		switch {
+		case !m.Orphan:
+			if r.Rentals == nil {
+				r.Rentals = map[string][]offer.Rental{}
+			}
+			r.Rentals[backend] = append(r.Rentals[backend], m)
+		case m.Status != offer.RentalReleased:
+			r.Orphans = append(r.Orphans, Orphan{Backend: backend, ID: m.ID, PerHour: m.Rate})
+		}
+	}
+}
+
+// Machines are the recorded machines as their providers say that they are now. One that
+// the state does not know is among them unless it is gone.
+func (r *Refresh) Machines(recorded map[string]state.Rental, now time.Time) map[string]state.Rental {
+	if len(r.Rentals) == 0 {
+		return recorded
+	}
+	out := maps.Clone(recorded)
+	if out == nil {
+		out = map[string]state.Rental{}
+	}
+	for _, backend := range slices.Sorted(maps.Keys(r.Rentals)) {
+		for _, m := range r.Rentals[backend] {
+			was := out[m.ID]
+			if now, changed := Rental(was, backend, m, now); changed && (was.ID != "" || now.Rented()) {
+				out[m.ID] = now
+			}
+		}
+	}
+	return out
+}
