@@ -21,6 +21,10 @@ const (
 	// fullSpare is the free space that a volume needs where no job declares its own: with more
 	// than that, the last hundredth of a large file system is enough.
 	fullSpare = 1 << 30
+	// nearShare is the share in use from which on a plan warns of a file system, unless
+	// nearSpare bytes are free.
+	nearShare = 0.95
+	nearSpare = 1 << 40
 )
 
 // statfs looks at the file system of a folder, which need not exist yet.
@@ -54,6 +58,18 @@ func Full(dir string) string {
 	return ""
 }
 
+// near says how full a file system is of which a person should know, "" of any other.
+func near(st unix.Statfs_t) string {
+	used := float64(st.Blocks - st.Bfree)
+	switch all := used + float64(st.Bavail); {
+	case st.Files > 0 && float64(st.Files-st.Ffree) >= nearShare*float64(st.Files):
+		return fmt.Sprintf("%.0f %% of its inodes are in use", 100*float64(st.Files-st.Ffree)/float64(st.Files))
+	case st.Blocks > 0 && used >= nearShare*all && free(st) < nearSpare:
+		return fmt.Sprintf("%.0f %% of it is in use, and %s are free", 100*used/all, disk(free(st)))
+	}
+	return ""
+}
+
 // Paused is the finding that the file system of a check is full: launches wait for room, and
 // jobs on other file systems do not.
 func Paused(check int, dir, why string) providers.Finding {
@@ -81,6 +97,9 @@ func Look(i int, dir string, c providers.Check, each int64) []providers.Finding 
 	}
 	if why := short(dir, c.Keep); why != "" {
 		return []providers.Finding{{Check: i, Warning: true, Summary: "There may be no room for everything", Detail: dir + ": " + why}}
+	}
+	if st, ok := statfs(dir); ok && near(st) != "" {
+		return []providers.Finding{{Check: i, Warning: true, Summary: "A volume is nearly full", Detail: dir + ": " + near(st) + "; `muster clean` lists what may go"}}
 	}
 	return nil
 }

@@ -86,3 +86,31 @@ func TestSystemInodes(t *testing.T) {
 		t.Errorf("a file system without a number of inodes: %s", why)
 	}
 }
+
+// TestNear: a person hears of a volume from 95 % of its bytes or inodes on, and not of a
+// large one that has room all the same.
+func TestNear(t *testing.T) {
+	t.Parallel()
+	// Requirement: STO-07
+	const block = 4096
+	volume := func(blocks, avail, files, unused uint64) (st unix.Statfs_t) {
+		st.Bsize, st.Blocks, st.Bfree, st.Bavail, st.Files, st.Ffree = block, blocks, avail, avail, files, unused
+		return st
+	}
+	for _, v := range []struct {
+		name string
+		st   unix.Statfs_t
+		want string
+	}{
+		{"94 % of the bytes", volume(1000, 60, 0, 0), ""},
+		{"95 % of the bytes", volume(1_000_000, 50_000, 0, 0), "95 % of it is in use, and 195 MiB are free"},
+		{"97 % of 100 TB", volume(25e9, 75e7, 0, 0), ""},
+		{"94 % of the inodes", volume(1000, 900, 100, 6), ""},
+		{"96 % of the inodes", volume(1000, 900, 100, 4), "96 % of its inodes are in use"},
+		{"no inodes are told", volume(1000, 900, 0, 0), ""},
+	} {
+		if got := near(v.st); got != v.want {
+			t.Errorf("%s: %q, want %q", v.name, got, v.want)
+		}
+	}
+}
