@@ -71,7 +71,11 @@ func Remote(workdir, image string) (what, why string) {
 	if image == "" || file {
 		return "", ""
 	}
-	return "An image comes from a registry", ref + " is downloaded when a job starts, which fails if it is not available; `apptainer pull` makes a file of it once"
+	why = ref + " is downloaded when a job starts, which fails if it is not available"
+	if !strings.Contains(ref, "@sha256:") {
+		why += ", and its tag may come to mean other bytes, which re-runs nothing: pin it (NAME@sha256:…)"
+	}
+	return "An image comes from a registry", why + "; `apptainer pull` makes a file of it once"
 }
 
 // Script is shell source that replaces the shell with a job's command inside its image: the

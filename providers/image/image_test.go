@@ -42,3 +42,23 @@ func TestSeen(t *testing.T) {
 		t.Error("-x is an image")
 	}
 }
+
+// TestRemote: an image of a registry is a warning, and one that is not pinned by its digest
+// says so.
+func TestRemote(t *testing.T) {
+	t.Parallel()
+	// Requirement: FP-07
+	for image, pinned := range map[string]bool{
+		"docker://pytorch/pytorch:latest":                            false,
+		"docker://pytorch/pytorch":                                   false,
+		"docker://pytorch/pytorch@sha256:" + strings.Repeat("0", 64): true,
+	} {
+		what, why := Remote("/w", image)
+		if what == "" || strings.Contains(why, "pin it") == pinned {
+			t.Errorf("%s: %s: %s", image, what, why)
+		}
+	}
+	if what, _ := Remote("/w", "/images/x.sif"); what != "" {
+		t.Errorf("a file: %s", what)
+	}
+}
