@@ -245,22 +245,19 @@ func (b *backend) idle(rentals []Rental) (out []string) {
 // patient is how long a machine that was taken away may take to come back.
 const patient = 10 * time.Minute
 
-// lost are machines that were taken away or stopped, and have nothing that is wanted,
-// or are not coming back. Results that are nowhere else are waited for.
+// lost are machines that were taken away or stopped, and have nothing that is wanted.
 func (b *backend) lost(rentals []Rental) (out []string) {
 	for _, r := range rentals {
-		if r.Step != Preempted || b.OnHold == "keep" {
-			continue
+		if r.Step == Preempted && b.OnHold == "release" && len(b.unsafe(r.Token)) == 0 {
+			out = append(out, r.Token)
 		}
-		left := b.unsafe(r.Token)
-		late := b.now().Sub(r.Up) > patient && b.now().Sub(r.Lost) > patient
-		if slices.ContainsFunc(left, func(j *job) bool { return j.ended() }) || len(left) > 0 && !late || len(left) == 0 && b.OnHold != "release" {
-			continue
-		}
-		out = append(out, r.Token)
 	}
 	return out
 }
+
+// late reports whether a machine that was taken away is not waited for any more. Its
+// jobs ended with it.
+func (b *backend) late(r Rental) bool { return r.Step == Preempted && b.now().Sub(r.Lost) > patient }
 
 // restart starts stopped machines that have results which are nowhere else.
 func (b *backend) restart(ctx context.Context, rentals []Rental) error {
@@ -303,7 +300,7 @@ func (b *backend) unsafe(box string) (out []*job) {
 // was taken away.
 func (b *backend) settleLost() {
 	for _, r := range b.rentals {
-		if r.Step != Gone && r.Step != Failed && r.Step != Releasing {
+		if r.Step != Gone && r.Step != Failed && r.Step != Releasing && !b.late(r) {
 			continue
 		}
 		for _, j := range b.jobs.on(r.Token) {
@@ -314,8 +311,8 @@ func (b *backend) settleLost() {
 			}
 			o := j.Seen
 			o.Status, o.Ended, o.Class = offer.Failed, b.now(), "node_failure"
-			o.Reason = "its machine " + r.ID + " is gone: " + r.Why
-			if r.Want.Spot {
+			o.Reason = "its machine " + r.ID + " is gone (" + r.Why + "); " + b.lostWork(j)
+			if r.Want.Spot || r.Step == Preempted {
 				o.Class = "preempted"
 			}
 			b.saw(j, o)

@@ -24,8 +24,9 @@ type box struct {
 	end   context.CancelFunc
 	work  sync.WaitGroup
 	kick  chan struct{}
-	idle  time.Time // since when it has no work
-	has   map[string]bool
+	idle  time.Time        // since when it has no work
+	has   map[string]bool  // what was brought to it
+	saved map[string]saved // checkpoints that are here, by token
 }
 
 // boxFolder keeps what is to be remembered of a machine.
@@ -68,7 +69,7 @@ func (b *backend) serve() {
 			b.note(err)
 			continue
 		}
-		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}}
+		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}}
 		b.note(readJSON(x.hasFile(), &x.has))
 		ctx, end := context.WithCancel(context.Background())
 		x.end = end
@@ -389,12 +390,19 @@ func (x *box) collect(ctx context.Context, j *job, o offer.Observation) ([]offer
 
 // fetch copies a file of the machine into the depot.
 func (x *box) fetch(ctx context.Context, f providers.FileInfo) error {
+	if err := x.fetchPart(ctx, f); err != nil {
+		return err
+	}
+	return x.place(f)
+}
+
+// fetchPart copies a file beside its place in the depot.
+func (x *box) fetchPart(ctx context.Context, f providers.FileInfo) error {
 	here := x.depot.here(f.Path)
 	if err := os.MkdirAll(filepath.Dir(here), 0o777); err != nil {
 		return err
 	}
-	part := here + ".muster-part"
-	w, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	w, err := os.OpenFile(here+partSuffix, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return err
 	}
@@ -409,10 +417,15 @@ func (x *box) fetch(ctx context.Context, f providers.FileInfo) error {
 	if n != f.Size {
 		return providers.Errorf(providers.Unreachable, "%s ended after %s of %s", f.Path, units.FormatSize(n), units.FormatSize(f.Size))
 	}
-	if err := errors.Join(w.Sync(), os.Chtimes(part, time.Time{}, time.Unix(0, f.MTime))); err != nil {
-		return err
-	}
-	return os.Rename(part, here)
+	return errors.Join(w.Sync(), os.Chtimes(here+partSuffix, time.Time{}, time.Unix(0, f.MTime)))
+}
+
+const partSuffix = ".muster-part"
+
+// place puts a file that was copied whole in its place.
+func (x *box) place(f providers.FileInfo) error {
+	here := x.depot.here(f.Path)
+	return os.Rename(here+partSuffix, here)
 }
 
 // logFile keeps a job's log, so that it outlives the machine.

@@ -65,15 +65,20 @@ func run(ctx context.Context, h Host, command string) error {
 // listening is how often a machine hears that muster is there.
 const listening = 20 * time.Second
 
-// attend tells a machine that muster is there, until ctx ends.
+// listening is that time, shorter where tests look more often.
+func (b *backend) listening() time.Duration { return min(listening, 4*b.beat) }
+
+// attend tells a machine that muster is there, and saves the checkpoints of its jobs,
+// until ctx ends.
 func (x *box) attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		x.mu.Lock()
 		safe := len(x.unsafe(x.token)) == 0
 		x.mu.Unlock()
 		_ = x.heard(ctx, safe) // one that cannot be reached ends itself after its hold
+		x.save(ctx)
 		select {
-		case <-time.After(listening):
+		case <-time.After(x.listening()):
 		case <-ctx.Done():
 		}
 	}

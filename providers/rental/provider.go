@@ -33,6 +33,7 @@ type Provider struct {
 
 var (
 	_ providers.Provider = (*Provider)(nil)
+	_ providers.Renter   = (*Provider)(nil)
 	_ io.Closer          = (*Provider)(nil)
 )
 

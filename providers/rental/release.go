@@ -2,6 +2,7 @@ package rental
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ func seen(r Rental) *offer.Rental {
 	if r.Since.IsZero() {
 		o.Since = r.Asked
 	}
+	o.Began, o.Ended, o.Billed = r.Since, r.Ended, r.USD
 	switch r.Step {
 	case Preempted:
 		o.Status, o.Rate = offer.RentalStopped, r.Offer.StoppedUSDPerHour.String()
@@ -60,12 +62,9 @@ func (p *Provider) Release(ctx context.Context, name string, ids []string) ([]pr
 		switch {
 		case out[i].Err != nil:
 		case token == "":
-			out[i].Err = b.releaseOrphan(ctx, ids[i])
+			out[i].What, out[i].Err = b.releaseOrphan(ctx, ids[i])
 		default:
-			out[i].Err = b.awaitGone(ctx, token)
-		}
-		if out[i].Err == nil {
-			out[i].What = "released"
+			out[i].What, out[i].Err = "released", b.awaitGone(ctx, token)
 		}
 	}
 	return out, nil
@@ -128,29 +127,25 @@ func (b *backend) awaitGone(ctx context.Context, token string) *providers.Error 
 
 // releaseOrphan gives up a machine with this campaign's label that no record knows,
 // by a person's word.
-func (b *backend) releaseOrphan(ctx context.Context, id string) *providers.Error {
-	ours := func() (bool, *providers.Error) {
+func (b *backend) releaseOrphan(ctx context.Context, id string) (what string, fault *providers.Error) {
+	for asked := false; ; {
 		list, err := b.account.Machines(ctx)
-		if err != nil {
-			return false, providers.Errorf(providers.Unreachable, "%v", err)
+		there := slices.ContainsFunc(list, func(m Machine) bool { return m.ID == id && strings.HasPrefix(m.Label, tagOf(b.Lineage)) })
+		switch {
+		case err == nil && !there && asked:
+			return "released", nil
+		case err == nil && !there:
+			return "not found", nil
+		case err == nil && !asked:
+			err = b.account.Release(ctx, id)
+			if asked = !errors.Is(err, ErrLater); asked && err != nil {
+				return "", providers.Errorf(providers.Unreachable, "release machine %s: %v", id, err)
+			}
 		}
-		return slices.ContainsFunc(list, func(m Machine) bool { return m.ID == id && strings.HasPrefix(m.Label, tagOf(b.Lineage)) }), nil
-	}
-	there, fault := ours()
-	if fault != nil || !there {
-		return fault
-	}
-	if err := b.account.Release(ctx, id); err != nil {
-		return providers.Errorf(providers.Unreachable, "release machine %s: %v", id, err)
-	}
-	for {
 		select {
 		case <-ctx.Done():
-			return providers.Errorf(providers.Unreachable, "Machine %s is still there, and billed", id)
+			return "", providers.Errorf(providers.Unreachable, "Machine %s is still there, and billed", id)
 		case <-time.After(b.beat):
-		}
-		if there, fault = ours(); fault == nil && !there {
-			return nil
 		}
 	}
 }
@@ -197,5 +192,5 @@ func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, er
 
 // orphan is a machine with the campaign's label that no record knows.
 func orphan(m Machine) offer.Rental {
-	return offer.Rental{ID: m.ID, Kind: "machine that no record knows", Since: m.Since, Rate: m.USDPerHour.String(), Status: offer.RentalRunning}
+	return offer.Rental{ID: m.ID, Kind: "machine that no record knows", Since: m.Since, Rate: m.USDPerHour.String(), Status: offer.RentalRunning, Began: m.Since, Orphan: true}
 }

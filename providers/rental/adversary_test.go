@@ -1,0 +1,137 @@
+package rental_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/hosttest"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// Prices that rise after the plan was shown: nothing is rented, and the job says why.
+func TestAPriceThatRises(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	if _, err := n.provider.Pools(t.Context(), n.backend.Name); err != nil {
+		t.Fatal(err)
+	}
+	n.clock.Advance(time.Minute)
+	for _, machine := range []int{41001, 41002, 41008} {
+		n.happen(fmt.Sprintf(`{"machine": %d, "what": "price", "value": "0.41"}`, machine))
+	}
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	n.until("it to say why", func(seen map[string]offer.Observation) bool {
+		return strings.Contains(seen[j.Token].Reason, "none of") && strings.Contains(seen[j.Token].Reason, "fits within $0.3785")
+	})
+	if got := n.alive(); len(got) != 0 {
+		t.Errorf("machines %v were rented", got)
+	}
+}
+
+// A create that works and says that it failed, and one without an answer: one machine
+// each time.
+func TestAnswersThatAreLost(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"failed", "lost"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			n := newTown(t, nil)
+			n.fault(`{"on":"create","do":"` + fault + `"}`)
+			n.fault(`{"on":"list","do":"lag","for":"1m","times":20}`)
+			j := n.job("a", "echo '{}' > a.json")
+			n.submit(j)
+			n.until("it to be done", all(offer.Completed, j))
+			if got := n.truth(); len(got) != 1 {
+				t.Errorf("machines %v: one was wanted", got)
+			}
+		})
+	}
+}
+
+// A machine with the campaign's label that no record knows is shown with its price and
+// released by request; one of somebody else is neither.
+func TestOrphansOfACampaign(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	for offer, label := range map[string]string{"30100013": "muster-abc-0123", "30100026": "muster-xyz-0123", "30100039": "mine"} {
+		n.clock.Advance(20 * time.Second)
+		n.api("PUT", "/api/v0/asks/"+offer+"/", `{"client_id":"me","image":"i","disk":20,"label":"`+label+`","runtype":"ssh_direct"}`)
+	}
+	n.clock.Advance(20 * time.Second)
+	got, err := n.provider.Rentals(t.Context(), n.backend.Name)
+	if err != nil || len(got) != 1 || got[0].Rate == "" || !got[0].Orphan || got[0].Began.IsZero() {
+		t.Fatalf("rentals %+v, %v", got, err)
+	}
+	var strangers []string
+	for _, a := range n.truth() {
+		if id := strconv.Itoa(a.ID); id != got[0].ID {
+			strangers = append(strangers, id)
+		}
+	}
+	out, err := n.provider.Release(t.Context(), n.backend.Name, append(strangers, got[0].ID))
+	if err != nil || out[0].What != "not found" || out[1].What != "not found" || out[2].Err != nil {
+		t.Fatal(out, err)
+	}
+	if got := n.alive(); len(got) != 2 {
+		t.Errorf("machines %v: those of others were not ours to release", got)
+	}
+}
+
+// A spot machine is outbid: its job is preempted and no failure of its own, and the
+// next launch finds the last checkpoint on another machine.
+func TestPreemption(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, map[string]any{"spot": true, "bid": 0.2})
+	n.backend.OnHold = "release"
+	n.begin()
+	work := n.backend.Workdir
+	j := n.job("a", "echo step7 > ck; while :; do sleep 0.05; done")
+	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(work, "ck"), Interval: time.Second}
+	n.submit(j)
+	seen := n.until("it to run", all(offer.Running, j))
+	here := filepath.Join(n.backend.Dir, ".muster/rentals/abc/vastai.cloud/files", work, "ck")
+	waitFor(t, "the checkpoint to be here", func() bool { text, _ := os.ReadFile(here); return string(text) == "step7\n" })
+	id := seen[j.Token].Rental.ID
+	n.happen(`{"instance": ` + id + `, "what": "outbid"}`)
+	n.mu.Lock()
+	n.cut[id] = true
+	spool := filepath.Join(n.folders[id], "s")
+	n.mu.Unlock()
+	hosttest.Kill(t, spool)
+	if err := os.Remove(filepath.Join(work, "ck")); err != nil { // another machine has nothing
+		t.Fatal(err)
+	}
+	n.until("it to be preempted", func(seen map[string]offer.Observation) bool {
+		o := seen[j.Token]
+		if o.Status == offer.Running && strings.Contains(o.Reason, "taken away") {
+			n.clock.Advance(11 * time.Minute)
+		}
+		return o.Status == offer.Failed && o.Class == "preempted" && strings.Contains(o.Reason, "goes on from its checkpoint")
+	})
+	again := n.job("a", "cp ck a.json")
+	again.Attempt, again.Checkpoint = 2, j.Checkpoint
+	n.submit(again)
+	n.until("the next launch", all(offer.Completed, again))
+	if text, err := os.ReadFile(filepath.Join(work, "a.json")); err != nil || string(text) != "step7\n" {
+		t.Errorf("it began at %q, %v", text, err)
+	}
+	if got := n.alive(); len(got) != 1 || strconv.Itoa(got[0]) == id {
+		t.Errorf("machines %v: the lost one, %s, is given up", got, id)
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
