@@ -264,11 +264,11 @@ func (e *engine) finished() bool {
 	return !e.holds.moves() && !e.schedule.retrying() && !e.inputs.staging.Moving() && !e.waitsForBackend() && (e.Stopped() || !e.backends.WaitsForRoom(e.holds.wants))
 }
 
-// restUnknown reports whether only jobs are left that the plan does not end, since
-// their backends could not be asked: an answer would need another plan.
+// restUnknown reports whether only jobs are left whose backends cannot be asked: the
+// next destroy ends them, or learns that they ended.
 func (e *engine) restUnknown() bool {
 	for _, f := range e.attempts {
-		if f.End != backends.Stays || f.Status != cells.Unknown {
+		if f.Status != cells.Unknown || f.End != backends.Stays && !f.B.Away() {
 			return false
 		}
 	}

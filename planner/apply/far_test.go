@@ -46,9 +46,11 @@ type far struct {
 	// digests is asked before files of inputs are read; an error ends it.
 	digests func(ctx context.Context) error
 	// dropAt ends the first pull of a path after so many bytes.
-	dropAt  map[string]int64
-	offsets map[string][]int64 // of pulls, by path
-	sent    []providers.Job
+	dropAt map[string]int64
+	// cancelling is called as a cancel comes and, with done, when it was carried out.
+	cancelling func(done bool)
+	offsets    map[string][]int64 // of pulls, by path
+	sent       []providers.Job
 }
 
 type farHost struct {
@@ -332,7 +334,14 @@ func (f *far) Watch(ctx context.Context, r providers.WatchRequest, fn func(provi
 }
 
 func (f *far) Cancel(ctx context.Context, r providers.CancelRequest) (out []providers.Outcome, err error) {
+	if f.cancelling != nil {
+		f.cancelling(false)
+		defer f.cancelling(true)
+	}
 	for _, h := range f.all(r.Backend) {
+		if err = f.reach(h); err != nil {
+			return nil, err
+		}
 		if out, err = h.Cancel(ctx, r); err != nil {
 			return nil, err
 		}

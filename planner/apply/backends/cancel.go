@@ -1,8 +1,10 @@
 package backends
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/connection"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -65,27 +67,46 @@ func (es *endings) cancelAnswered(b *Backend, fs []*Attempt, err error) {
 			es.Hear(Overtaken{b, err})
 			return
 		}
-		es.Unreachable(b, err)
-		b.tries++
+		es.lookups.outbox.failed(b, err)
+		es.setUnknown(b, fs)
 		es.Later(connection.Backoff(b.tries), func() { es.cancel(b, fs) })
 		return
 	}
 	b.tries = 0
 	for _, f := range fs {
-		es.awaitEnd(f, 0)
+		es.awaitEnd(f, 0, 0)
+	}
+}
+
+// setUnknown has jobs of a backend that is away be unknown.
+func (es *endings) setUnknown(b *Backend, fs []*Attempt) {
+	for _, f := range fs {
+		if b.Away() && es.inFlight(f) && f.Status != cells.Unknown {
+			es.move(f, cells.Unknown)
+		}
 	}
 }
 
 // awaitEnd looks for the end of a cancelled job until it is told; a watch is
-// usually faster.
-func (es *endings) awaitEnd(f *Attempt, tries int) {
+// usually faster. failed are the look-ups since the last that was answered.
+func (es *endings) awaitEnd(f *Attempt, tries, failed int) {
 	if !es.inFlight(f) {
 		return
 	}
 	var obs []offer.Observation
 	var err error
 	f.B.Call(func() { obs, err = f.B.Find(es.Ctx, []string{f.Token}) }, func() {
-		if err == nil && len(obs) > 0 {
+		if err == nil && len(obs) > 0 && obs[0].Presence == offer.Unknown {
+			err = providers.Errorf(providers.Unreachable, "%s", cmp.Or(obs[0].Reason, f.B.Title()+" does not say what became of "+f.Addr))
+		}
+		switch {
+		case err != nil && connection.ClassOf(err) != "":
+			if failed++; failed > f.B.tries { // of all jobs that are awaited there, one counts
+				es.lookups.outbox.failed(f.B, err)
+			}
+			es.setUnknown(f.B, []*Attempt{f})
+		case err == nil && len(obs) > 0:
+			f.B.tries, failed = 0, 0
 			switch obs[0].Presence {
 			case offer.Absent:
 				if !es.inFlight(f) {
@@ -101,7 +122,7 @@ func (es *endings) awaitEnd(f *Attempt, tries int) {
 			}
 		}
 		if es.inFlight(f) {
-			es.Later(min(connection.Backoff(tries+1), 2*time.Second), func() { es.awaitEnd(f, tries+1) })
+			es.Later(max(connection.Backoff(failed), min(connection.Backoff(tries+1), 2*time.Second)), func() { es.awaitEnd(f, tries+1, failed) })
 		}
 	})
 }
