@@ -13,7 +13,27 @@ func CheckHost(name string) error {
 	if name == "" || name[0] == '-' || strings.ContainsAny(name, "'`\"$\\;&<>|(){}/") || strings.ContainsFunc(name, blankOrControl) {
 		return configError("not the name of a host", fmt.Sprintf("%q", name), "")
 	}
+	if bare, port, ok := inBrackets(name); ok {
+		hint := fmt.Sprintf("write %q", bare)
+		if port != "" {
+			hint += ", and the port on its own: port = " + port
+		}
+		return configError("not the name of a host", fmt.Sprintf("%q", name), hint)
+	}
 	return nil
+}
+
+// inBrackets is the address in brackets that a URL would have, and its port.
+func inBrackets(name string) (bare, port string, ok bool) {
+	at := ""
+	if i := strings.LastIndexByte(name, '@'); i >= 0 {
+		at, name = name[:i+1], name[i+1:]
+	}
+	address, rest, found := strings.Cut(strings.TrimPrefix(name, "["), "]")
+	if !strings.HasPrefix(name, "[") || !found {
+		return "", "", false
+	}
+	return at + address, strings.TrimPrefix(rest, ":"), true
 }
 
 // CheckUser refuses the names of users that ssh(1) refuses (ssh.c,

@@ -80,21 +80,23 @@ func TestChangedHostKey(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	for settings, says := range map[string]string{
-		`{}`:                                  "neither host nor hosts",
-		`{"host":"a","hosts":["b"]}`:          "both host and hosts",
-		`{"host":"-oProxyCommand=x"}`:         "not the name of a host",
-		`{"hosts":["a","b","a"]}`:             "named twice",
-		`{"host":"$(id>x)"}`:                  "not the name of a host",
-		`{"hosts":["$(id)@h"]}`:               "not the name of a user",
-		`{"host":"a","user":"-oX"}`:           "not the name of a user",
-		`{"host":"a","control_path":"cm"}`:    "not a path of a control socket",
-		`{"hosts":["a/b"]}`:                   "not the name of a host",
-		`{"host":"a","port":70000}`:           "port 70000",
-		`{"host":"a","install_dir":"here"}`:   "install_dir",
-		`{"host":"a","spool":"here"}`:         "spool",
-		`{"host":"a","install_dir":"/a\n/b"}`: "line break",
-		`{"host":"a","gpu_free_max":-1}`:      "gpu_free_max",
-		`{"host":3}`:                          "cannot be read",
+		`{}`:                                   "neither host nor hosts",
+		`{"host":"a","hosts":["b"]}`:           "both host and hosts",
+		`{"host":"-oProxyCommand=x"}`:          "not the name of a host",
+		`{"hosts":["a","b","a"]}`:              "named twice",
+		`{"host":"$(id>x)"}`:                   "not the name of a host",
+		`{"hosts":["$(id)@h"]}`:                "not the name of a user",
+		`{"host":"a","user":"-oX"}`:            "not the name of a user",
+		`{"host":"a","control_path":"cm"}`:     "not a path of a control socket",
+		`{"host":"[::1]"}`:                     `"[::1]" is not the name of a host; write "::1"`,
+		`{"hosts":["ada@[2001:db8::7]:2222"]}`: `write "2001:db8::7", and the port on its own: port = 2222`,
+		`{"hosts":["a/b"]}`:                    "not the name of a host",
+		`{"host":"a","port":70000}`:            "port 70000",
+		`{"host":"a","install_dir":"here"}`:    "install_dir",
+		`{"host":"a","spool":"here"}`:          "spool",
+		`{"host":"a","install_dir":"/a\n/b"}`:  "line break",
+		`{"host":"a","gpu_free_max":-1}`:       "gpu_free_max",
+		`{"host":3}`:                           "cannot be read",
 	} {
 		err := New().Configure(t.Context(), providers.Backend{Name: "ssh.lab", Type: "ssh", Config: []byte(settings)})
 		wantFault(t, err, providers.Invalid, says)

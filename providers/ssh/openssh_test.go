@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/internal/sshx/sshtest"
@@ -21,8 +22,8 @@ import (
 	"github.com/muster-run/muster/providers/providertest"
 )
 
-// newOpenSSH is a test host whose server is OpenSSH's.
-func newOpenSSH(t *testing.T, sshd string) *testHost {
+// newOpenSSH is a test host whose server is OpenSSH's, at an address.
+func newOpenSSH(t *testing.T, sshd, address string) *testHost {
 	t.Helper()
 	s := newTestHost(t)
 	s.Stop() // the port is free now, and its own
@@ -35,8 +36,9 @@ func newOpenSSH(t *testing.T, sshd string) *testHost {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := fmt.Sprintf("ListenAddress 127.0.0.1:%s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nSetEnv",
-		port, s.ours("host_key"), s.ours("authorized_keys"))
+	s.addr = net.JoinHostPort(address, port)
+	conf := fmt.Sprintf("ListenAddress %s\nHostKey %s\nAuthorizedKeysFile %s\nPidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nSetEnv",
+		s.addr, s.ours("host_key"), s.ours("authorized_keys"))
 	for _, v := range s.env {
 		if !strings.HasPrefix(v, "PATH=") && !strings.HasPrefix(v, "USER=") {
 			conf += " " + v
@@ -47,10 +49,8 @@ func newOpenSSH(t *testing.T, sshd string) *testHost {
 			t.Fatal(err)
 		}
 	}
-	known := read(t, s.ours("known_hosts"))
-	address, _, _ := bytes.Cut(known, []byte(" "))
-	line := append(append(address, ' '), ssh.MarshalAuthorizedKey(hostKey.PublicKey())...)
-	if err := os.WriteFile(s.ours("known_hosts"), line, 0o600); err != nil {
+	line := knownhosts.Line([]string{knownhosts.Normalize(s.addr)}, hostKey.PublicKey()) + "\n"
+	if err := os.WriteFile(s.ours("known_hosts"), []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.runSSHD(sshd)
@@ -95,8 +95,9 @@ func (s *testHost) runSSHD(sshd string) {
 	}
 }
 
-// TestSystemConformanceOpenSSH holds the provider to the suite over real sshd.
-func TestSystemConformanceOpenSSH(t *testing.T) {
+// openSSH is the program of OpenSSH's server.
+func openSSH(t *testing.T) string {
+	t.Helper()
 	needs.System(t, "runs OpenSSH's server, as root")
 	sshd := needs.Program(t, "/usr/sbin/sshd")
 	if os.Getuid() != 0 {
@@ -105,12 +106,42 @@ func TestSystemConformanceOpenSSH(t *testing.T) {
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // sshd's privilege separation
 		t.Fatal(err)
 	}
+	return sshd
+}
+
+// TestSystemIPv6: an address of IPv6 is written bare, with a port of its own or the
+// port of ssh's configuration.
+func TestSystemIPv6(t *testing.T) {
+	h := newOpenSSH(t, openSSH(t), "::1")
+	_, port, _ := net.SplitHostPort(h.addr)
+	alias := fmt.Sprintf("Host six\n  HostName ::1\n  Port %s\n", port)
+	if err := os.WriteFile(h.ours("config"), append([]byte(alias), read(t, h.ours("config"))...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]string{
+		"address": fmt.Sprintf(`{"host":"::1","port":%s,"user":"root","install_dir":%q}`, port, shared),
+		"user":    fmt.Sprintf(`{"host":"root@::1","port":%s,"install_dir":%q}`, port, shared),
+		"alias":   fmt.Sprintf(`{"host":"six","user":"root","install_dir":%q}`, shared),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := backendOn(t, h, shared)
+			b.Config = []byte(c)
+			if err := asked(t, provider(t, h), b); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSystemConformanceOpenSSH holds the provider to the suite over real sshd.
+func TestSystemConformanceOpenSSH(t *testing.T) {
+	sshd := openSSH(t)
 	var at sync.Map // test → its host
 	find := func(t *testing.T) *testHost {
 		if h, ok := at.Load(t.Name()); ok {
 			return h.(*testHost)
 		}
-		h := newOpenSSH(t, sshd)
+		h := newOpenSSH(t, sshd, "127.0.0.1")
 		at.Store(t.Name(), h)
 		return h
 	}

@@ -2,7 +2,6 @@ package ssh
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers/offer"
@@ -28,7 +27,7 @@ func Schema() offer.Schema {
 // come from ~/.ssh/config.
 func Connection() []offer.Attr {
 	return []offer.Attr{
-		{Name: "host", Type: offer.String, Check: named(sshx.CheckHost), Doc: "Name or address of the host, or an alias of ~/.ssh/config."},
+		{Name: "host", Type: offer.String, Check: named(sshx.CheckHost), Doc: "Name or address of the host, IPv6 without brackets, or an alias of ~/.ssh/config."},
 		{Name: "user", Type: offer.String, Check: named(sshx.CheckUser), Doc: "User on the host; by default ~/.ssh/config's, then yours here."},
 		{Name: "port", Type: offer.Number, Default: "22", Doc: "Port of the host's ssh server, 1 to 65535."},
 		{Name: "identity_file", Type: offer.String, Doc: "Private key to use; by default the agent's and ~/.ssh/config's."},
@@ -56,7 +55,11 @@ func named(check func(string) error) func(string) error {
 	return func(value string) error {
 		err := check(value)
 		if e := (*sshx.Error)(nil); errors.As(err, &e) {
-			return fmt.Errorf("%s is %s", e.Detail, e.Summary)
+			text := e.Detail + " is " + e.Summary
+			if e.Hint != "" {
+				text += "; " + e.Hint
+			}
+			return errors.New(text)
 		}
 		return err
 	}
