@@ -36,12 +36,13 @@ func (r Record) Crate() map[string]any {
 			programs[id] = true
 			graph = append(graph, program)
 		}
-		action := node{"@id": "#" + j.Address, "@type": "CreateAction", "name": j.Address, "instrument": ref(program["@id"].(string)), "result": files,
+		id := "#" + url.PathEscape(j.Address)
+		action := node{"@id": id, "@type": "CreateAction", "name": j.Address, "instrument": ref(program["@id"].(string)), "result": files,
 			"actionStatus": ref("http://schema.org/CompletedActionStatus")}
 		if !j.Started.IsZero() {
 			action["startTime"], action["endTime"] = j.Started.Format(time.RFC3339), j.Ended.Format(time.RFC3339)
 		}
-		graph, mentions = append(graph, action), append(mentions, ref("#"+j.Address))
+		graph, mentions = append(graph, action), append(mentions, ref(id))
 	}
 	root["hasPart"], root["mentions"] = parts, mentions
 	return map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
@@ -49,7 +50,7 @@ func (r Record) Crate() map[string]any {
 
 // program is what ran the jobs of a phase, with its version.
 func (r Record) program(j JobRecord) node {
-	n := node{"@id": "#program-" + j.Phase + "-" + j.Plan, "@type": "SoftwareApplication", "name": r.Campaign + ", phase " + j.Phase}
+	n := node{"@id": "#program-" + url.PathEscape(j.Phase) + "-" + j.Plan, "@type": "SoftwareApplication", "name": r.Campaign + ", phase " + j.Phase}
 	for _, run := range r.Runs {
 		if run.Plan != j.Plan {
 			continue
