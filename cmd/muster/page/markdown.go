@@ -38,6 +38,9 @@ func (r Report) Markdown(style term.Style) string {
 	if text := view.Amounts(r.Spent, r.asked...); text != "" {
 		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())
 	}
+	if text := r.Totals.text(); text != "" {
+		fmt.Fprintf(&b, "%s\n", text)
+	}
 	for _, line := range r.adoptions() {
 		fmt.Fprintf(&b, "%s\n", w.text(line))
 	}
@@ -62,6 +65,12 @@ func (r Report) Markdown(style term.Style) string {
 	}
 	if rows := troubles(r); len(rows) > 1 {
 		b.WriteString("\n## Failures and retries\n\n" + w.table(rows))
+	}
+	if len(r.Next) > 0 {
+		b.WriteString("\n## Next\n\n")
+		for _, step := range r.Next {
+			fmt.Fprintf(&b, "- %s\n", step)
+		}
 	}
 	if len(r.Notes) > 0 {
 		b.WriteString("\n## Notes\n\n")

@@ -31,6 +31,8 @@ type Report struct {
 	Unpriced      map[string]int  `json:"unpriced"`          // by unit, as in Cost
 	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
+	Totals        Totals          `json:"totals"`
+	Next          []string        `json:"next"`            // what to type, most urgent first
 	Runs          []Run           `json:"runs"`            // the plans that launched these jobs
 	Notes         []state.Note    `json:"notes,omitempty"` // on these jobs and their phases
 	Began         time.Time       `json:"began,omitzero"`  // the first submission of a job that ended
@@ -113,6 +115,9 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 		pace := history.PaceOf(p, records, st.Definitions, &fits)
 		for i := range p.Len() {
 			j := records[i]
+			if s.Has(p.Address(i)) {
+				r.Totals.take(j)
+			}
 			if j == nil || !s.Has(j.Address) {
 				continue
 			}
@@ -133,7 +138,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 		}
 		r.Phases = append(r.Phases, ph)
 	}
-	r.Runs = runsOf(st, r.Jobs)
+	r.Runs, r.Next = runsOf(st, r.Jobs), r.Totals.next(len(r.Jobs))
 	return r
 }
 
