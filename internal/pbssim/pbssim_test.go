@@ -22,12 +22,13 @@ type site struct {
 	t    testing.TB
 	home string // of the user
 	dir  string // where commands run
+	real bool   // a real server answers, on whose host this is
 }
 
 func start(t testing.TB, c Config) *site {
 	t.Helper()
 	home := t.TempDir()
-	return &site{Start(t, c), t, home, home}
+	return &site{Server: Start(t, c), t: t, home: home, dir: home}
 }
 
 // sh runs a line of shell as the user alice.
@@ -39,10 +40,15 @@ func (s *site) sh(line string) (out, errs string, rc int) {
 // as runs a line of shell as a user.
 func (s *site) as(user, line string) (out, errs string, rc int) {
 	s.t.Helper()
-	cmd := exec.Command("/bin/bash", "-c", line)
-	cmd.Args[0] = "bash"
+	var cmd *exec.Cmd
+	if s.real {
+		cmd = realShell(user, line)
+	} else {
+		cmd = exec.Command("/bin/bash", "-c", line)
+		cmd.Args[0] = "bash"
+		cmd.Env = append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "HOME="+s.home, "PBSSIM_USER="+user, "TZ=UTC", "LANG=C.UTF-8", "SHELL=/bin/bash", "MAIL=")
+	}
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "HOME="+s.home, "PBSSIM_USER="+user, "TZ=UTC", "LANG=C.UTF-8", "SHELL=/bin/bash", "MAIL=")
 	var o, e bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()
@@ -65,7 +71,13 @@ func (s *site) ok(line string) string {
 // qstat is what the server has of a job or an element.
 func (s *site) qstat(id string) map[string]any {
 	s.t.Helper()
-	r := s.Run("qstat", request{Args: []string{"-x", "-f", "-F", "json", id}, Env: []string{"TZ=UTC"}})
+	args := []string{"-x", "-f", "-F", "json", id}
+	var r reply
+	if s.real {
+		r.Out, _, _ = s.sh("qstat '" + strings.Join(args, "' '") + "'")
+	} else {
+		r = s.Run("qstat", request{Args: args, Env: []string{"TZ=UTC"}})
+	}
 	var v struct{ Jobs map[string]map[string]any }
 	if err := json.Unmarshal([]byte(r.Out), &v); err != nil {
 		s.t.Fatalf("%v in %s", err, r.Out)

@@ -52,17 +52,7 @@ qsub
 qsub-directives qsub-stdin qsub-executable qsub-project-account qsub-route qsub-fails qsub-signals qsub-walltime qsub-walltime-trap
 qsub-mem qsub-array
 !wait 129 F
-!wait 134[0] X
-!wait 134[1] X
-!wait 134[2] X
-!wait 134[3] X
-!wait 134[4] X
-!wait 134[5] X
-!wait 134[6] X
-!wait 134[7] X
-!wait 134[8] X
-! touch go.odd
-!wait 134[] F
+` + arrayEnds + `
 qsub-array-slow qsub-array-held qsub-afterok qsub-afterok-array qsub-afterok-fails-later qsub-afterok-of-finished-ok
 qsub-afterok-of-finished-failed qsub-afterany-of-finished qsub-afterok-of-unknown qsub-hold qsub-begin qsub-waits qsub-never-fits
 qsub-run qsub-odd-values qsub-odd-quotes qsub-numeric-name qsub-long-name qsub-paused-queue qsub-debug-1 qsub-debug-2 qsub-debug-3
@@ -152,6 +142,19 @@ qdel-x-history qstat-x-purged
 // not use.
 var notPlayed = []string{"tracejob", "tracejob-running"}
 
+// arrayEnds lets the elements of the first array end in their order.
+const arrayEnds = `!wait 134[0] X
+!wait 134[1] X
+!wait 134[2] X
+!wait 134[3] X
+!wait 134[4] X
+!wait 134[5] X
+!wait 134[6] X
+!wait 134[7] X
+!wait 134[8] X
+! touch go.odd
+!wait 134[] F`
+
 var sessionScripts = map[string]string{
 	"ok.sh":         `cd $PBS_O_WORKDIR; while [ -e hold.$PBS_JOBNAME ]; do sleep 0.05; done; echo "id=$PBS_JOBID index=${PBS_ARRAY_INDEX:-none} dir=$PWD x=${MUSTER_RUN:-none}"`,
 	"directives.sh": "#PBS -N fromscript\n#PBS -q debug\n#PBS -l select=1:ncpus=2 -l walltime=00:02:00\necho hello",
@@ -208,6 +211,7 @@ type player struct {
 	*site
 	all  map[string]*recording
 	seen map[string]bool
+	ids  map[string]string // of a real server: those of the recordings by its own
 }
 
 // play runs a recording's command and compares the answer.
@@ -226,12 +230,15 @@ func (p *player) play(name string) {
 	if slices.Contains([]string{"err-root", "pbsnodes-offline", "pbsnodes-clear", "qrerun-by-root"}, name) {
 		user = "root"
 	}
-	line = strings.ReplaceAll(line, "/home/alice", p.home)
-	line = strings.ReplaceAll(line, "$(sed -n 's/^PBS_HOME=//p' /etc/pbs.conf)", p.Dir)
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "/home/alice/lab", p.dir), "/home/alice", p.home)
+	if !p.real {
+		line = strings.ReplaceAll(line, "$(sed -n 's/^PBS_HOME=//p' /etc/pbs.conf)", p.Dir)
+	}
 	if name == "qsub-begin" {
 		line = "at=$(date -d '1 hour' +%Y%m%d%H%M.%S); " + strings.ReplaceAll(line, "202611210328.44", "$at")
 	}
-	out, errs, rc := p.as(user, line)
+	out, errs, rc := p.as(user, p.actual(line))
+	p.learn(out, r.out)
 	p.same(name+": out", out, r.out)
 	p.same(name+": err", errs, r.err)
 	if fmt.Sprintln(rc) != r.rc {
@@ -241,6 +248,9 @@ func (p *player) play(name string) {
 
 func (p *player) same(what, got, want string) {
 	p.t.Helper()
+	if p.real {
+		got, want = p.recordedIDs(strings.ReplaceAll(got, p.dir, "/home/alice/lab")), spaces.ReplaceAllString(want, " ")
+	}
 	got, want = settled(got, p.home), settled(want, "/home/alice")
 	if got != want {
 		p.t.Errorf("%s differs:\n%s", what, difference(got, want))
@@ -272,7 +282,7 @@ func (p *player) tell(line string) {
 			p.t.Fatalf("%s: exit %d, %s", line, rc, errs)
 		}
 	case "!wait":
-		j := p.wait(words[1]+".pbs1", words[2])
+		j := p.wait(p.actual(words[1]+".pbs1"), words[2])
 		for len(words) > 3 && fmt.Sprint(j["run_count"]) != words[3] {
 			j = p.wait(words[1]+".pbs1", words[2])
 		}
@@ -330,7 +340,7 @@ func TestRecordings(t *testing.T) {
 	}
 	all := recordings(t)
 	config := all["qmgr-server"].out + "create node pbs1 resources_available.ncpus=64,resources_available.ngpus=4,resources_available.mem=256gb\n"
-	p := &player{start(t, Config{Qmgr: config}), all, map[string]bool{}}
+	p := &player{site: start(t, Config{Qmgr: config}), all: all, seen: map[string]bool{}}
 	p.dir = filepath.Join(p.home, "lab")
 	p.setUp()
 	p.playAll(story)
