@@ -92,7 +92,7 @@ func (r *recovering) look(ctx context.Context, c *lang.Campaign, st *state.State
 		return err
 	}
 	young := apply.Unsettled(w.plan, r.now())
-	found := page.RecoveryOf(c.Name, w.plan, w.input.Observed, young)
+	found := page.RecoveryOf(c.Name, w.plan, w.input.Observed, w.input.Pools, young)
 	if !r.json {
 		r.printf("%s", found.Text(r.out.Width))
 	} else if r.dryRun {

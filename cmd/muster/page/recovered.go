@@ -10,6 +10,8 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Recovery is the JSON of `muster recover -json`: what backends have of a campaign whose
@@ -18,9 +20,10 @@ type Recovery struct {
 	FormatVersion string            `json:"format_version"`
 	Campaign      string            `json:"campaign"`
 	Phases        []RecoveredPhase  `json:"phases"`
-	Found         int               `json:"found"`   // jobs whose outputs are all there
-	Adopted       int               `json:"adopted"` // of these, recorded
-	Writers       []string          `json:"writers"` // campaigns and states that wrote to these folders, in words
+	Found         int               `json:"found"`          // jobs whose outputs are all there
+	Adopted       int               `json:"adopted"`        // of these, recorded
+	Busy          []string          `json:"busy,omitempty"` // machines where jobs of this user run now, in words
+	Writers       []string          `json:"writers"`        // campaigns and states that wrote to these folders, in words
 	Unreachable   map[string]string `json:"unreachable,omitempty"`
 	Unknown       []string          `json:"unknown"` // what no backend can tell
 }
@@ -37,7 +40,7 @@ type RecoveredPhase struct {
 
 // RecoveryOf is what a plan that adopts whatever is there would adopt.
 // Young counts, by phase, the jobs of which files changed lately.
-func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, young map[string]int) Recovery {
+func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, pools []offer.Pool, young map[string]int) Recovery {
 	r := Recovery{FormatVersion: FormatVersion, Campaign: name, Phases: []RecoveredPhase{}, Writers: []string{}, Unreachable: seen.Unreachable}
 	bare := false
 	for _, pp := range p.Phases {
@@ -62,6 +65,11 @@ func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, young map[s
 		}
 	}
 	slices.Sort(r.Writers)
+	for _, p := range pools {
+		if n := p.Total - p.Idle - p.Others; (p.Kind == offer.MachinePool || p.Kind == offer.HostPool) && p.Idle >= 0 && n > 0 {
+			r.Busy = append(r.Busy, fmt.Sprintf("jobs of yours use %d of %d slots of backend.%s now", n, p.Total, providers.At(p.Backend, p.Name)))
+		}
+	}
 	r.Unknown = []string{"whether jobs that the lost state started still run or wait in a queue", "with which command, source and inputs these files were made: they count as made by the campaign as it is now",
 		"what was spent, how often jobs were retried, when they ran, and who approved what: budgets count from nothing", "smokes that passed"}
 	if bare {
@@ -88,6 +96,9 @@ func (r Recovery) Text(width int) string {
 		t.Row("phase."+ph.Phase, units.Count(ph.Jobs, "job"), text)
 	}
 	b.WriteString("\nFound:\n\n" + t.String())
+	for _, words := range r.Busy {
+		b.WriteString(wrapped("  ", "  ", words, width))
+	}
 	for _, words := range r.Writers {
 		b.WriteString(wrapped("  ", "  ", term.CleanLine(words)+" wrote to these folders", width))
 	}
