@@ -125,7 +125,7 @@ func (s *State) applyCampaign(e Event) {
 		s.spend(e.Entry, time.Time{})
 	case Rented:
 		r := e.Rental
-		r.Since = plain(r.Since)
+		r.Since, r.Began, r.Ended = plain(r.Since), plain(r.Began), plain(r.Ended)
 		put(&s.Rentals, r.ID, r)
 	}
 }

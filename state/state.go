@@ -392,6 +392,11 @@ type Rental struct {
 	Since   time.Time    `json:"since"` // when it came to be what Status says
 	Status  RentalStatus `json:"status"`
 	PerHour string       `json:"per_hour,omitempty"`
+	// Began and Ended are the cloud's own start and end of billing, zero where it does
+	// not say; Billed is the USD that it asks so far, "" where it does not say.
+	Began  time.Time `json:"began,omitzero"`
+	Ended  time.Time `json:"ended,omitzero"`
+	Billed string    `json:"billed,omitempty"`
 }
 
 // Rented reports whether the machine is there, and so billed.

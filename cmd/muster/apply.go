@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"maps"
 	"path/filepath"
 
 	"github.com/muster-run/muster/cmd/muster/command"
@@ -290,7 +291,7 @@ func (ap *applying) planToStart(ctx context.Context, c *lang.Campaign, st *state
 
 // record writes down what a refresh found; nothing is started.
 func (ap *applying) record(ctx context.Context, w *work, session store.Session) error {
-	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 && len(w.input.Observed.Touched) == 0 {
+	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 && len(w.input.Observed.Touched) == 0 && maps.Equal(w.input.Observed.Machines(w.state.Rentals, w.input.Now), w.state.Rentals) {
 		return nil
 	}
 	ap.approved(ap.f)

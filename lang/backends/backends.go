@@ -41,6 +41,7 @@ type Backend struct {
 	Verified      string          // month in which the block was compared with the platform: "2026-05"; "" = not stated
 	Clocks        []offer.Clock   // when the platform deletes or closes something, as the block states
 	Rented        []Machine
+	Rents         bool // its provider creates and releases machines
 	Implied       bool // local.local without a block
 	Range         hcl.Range
 }
@@ -113,6 +114,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	if offered.Opaque {
 		return out
 	}
+	out.Rents = offered.Can.Rents
 	out.Config, out.Sensitive = s.Config(offered.Config, b.Syntax.Body, "backend "+out.Type, schema.Backend)
 	s.profile(b, out, slices.Sorted(maps.Keys(offered.Profiles)))
 	if w := out.Workdir; w != "" && offered.Can.Remote && !strings.HasPrefix(w, "/") && w != "~" && !strings.HasPrefix(w, "~/") {

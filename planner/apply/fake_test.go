@@ -72,11 +72,11 @@ func (f *fake) Release(_ context.Context, _ string, ids []string) (out []provide
 	return out, f.op()
 }
 
-// Rentals are the machines that the world rents.
-func (f *fake) Rentals(context.Context, string) ([]offer.Rental, error) {
+// Rentals are the machines that the world rents; this machine rents none.
+func (f *fake) Rentals(_ context.Context, backend string) ([]offer.Rental, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.rentals) == 0 {
+	if len(f.rentals) == 0 || backend == "local.local" {
 		return nil, f.op()
 	}
 	list := f.rentals[0]

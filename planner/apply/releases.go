@@ -134,11 +134,11 @@ func (r *run) machine(backend string, says *offer.Rental) {
 }
 
 // machines records what providers just said of the campaign's machines. One that is gone
-// and that the state never knew is left out.
+// and that the state never knew is left out, unless it was billed.
 func (r *run) machines() {
 	for _, backend := range slices.Sorted(maps.Keys(r.Rentals)) {
 		for _, m := range r.Rentals[backend] {
-			if _, known := r.st.Rentals[m.ID]; known || m.Status != offer.RentalReleased {
+			if _, known := r.st.Rentals[m.ID]; known || m.Status != offer.RentalReleased || m.Billed != "" || !m.Began.IsZero() {
 				r.machine(backend, &m)
 			}
 		}

@@ -15,17 +15,27 @@ import (
 // asked for stays so until its provider says that it is gone.
 func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) (r state.Rental, changed bool) {
 	known := was.ID != ""
-	r = state.Rental{ID: says.ID, Kind: says.Kind, Backend: backend, Since: says.Since.UTC(), Status: state.RentalStatus(says.Status), PerHour: cmp.Or(says.Rate, was.PerHour)}
-	if known && was.Status == state.RentalDeleting && r.Status != state.RentalReleased {
-		return was, false
+	r = state.Rental{ID: says.ID, Kind: says.Kind, Backend: backend, Since: says.Since.UTC(), Status: state.RentalStatus(says.Status), PerHour: cmp.Or(says.Rate, was.PerHour),
+		Began: latest(says.Began, was.Began), Ended: latest(says.Ended, was.Ended), Billed: cmp.Or(says.Billed, was.Billed)}
+	switch {
+	case known && was.Status == state.RentalDeleting && r.Status != state.RentalReleased:
+		r.Kind, r.Status, r.Since, r.PerHour = was.Kind, was.Status, was.Since, was.PerHour
+	case says.Since.IsZero() && known && was.Status == r.Status:
+		r.Since = was.Since
+	case says.Since.IsZero():
+		r.Since = now
 	}
-	if says.Since.IsZero() {
-		if r.Since = now; known && was.Status == r.Status {
-			r.Since = was.Since
-		}
-	}
-	same := known && r.Status == was.Status && r.Since.Equal(was.Since) && r.PerHour == was.PerHour && r.Kind == was.Kind
+	same := known && r.Status == was.Status && r.Since.Equal(was.Since) && r.PerHour == was.PerHour && r.Kind == was.Kind &&
+		r.Began.Equal(was.Began) && r.Ended.Equal(was.Ended) && r.Billed == was.Billed
 	return r, !same
+}
+
+// latest is what a provider says now, or said before.
+func latest(says, was time.Time) time.Time {
+	if says.IsZero() {
+		return was
+	}
+	return says.UTC()
 }
 
 // Rented adds what a provider says of a backend's machines.

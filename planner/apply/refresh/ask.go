@@ -69,6 +69,12 @@ func (as *asker) rentals(ctx context.Context, a *ask) error {
 	if err != nil {
 		return err
 	}
+	list = slices.Clone(list)
+	for i, r := range list {
+		if _, known := as.State.Rentals[r.ID]; known {
+			list[i].Orphan = false // its provider forgot it, and the state did not
+		}
+	}
 	as.answers.Lock()
 	defer as.answers.Unlock()
 	as.answers.Observed.Rented(a.name, list)

@@ -69,6 +69,16 @@ func (f *facts) asks() []*ask {
 		}
 	}
 	if f.Refresh {
+		for _, b := range f.Campaign.Backends {
+			if b.Rents {
+				by.of(b.Address()) // machines may be billed there without a job
+			}
+		}
+		for _, r := range f.State.Rentals {
+			if r.Rented() {
+				by.of(r.Backend)
+			}
+		}
 		for _, j := range f.State.InFlight() {
 			if at := j.Last(); at != nil {
 				a := by.of(at.Backend)
