@@ -353,9 +353,9 @@ func (c *call) event() {
 		}
 		c.power(n, a[0] == "node-up")
 	case "set":
-		id, _ := parseID(a[1])
+		id, ok := parseID(a[1])
 		j, tasks := c.named(id)
-		if tasks == nil {
+		if !ok || tasks == nil {
 			c.fail(1, "no job "+a[1])
 			return
 		}

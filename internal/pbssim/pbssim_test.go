@@ -234,3 +234,25 @@ func TestDeletedArrayForgetsItsElements(t *testing.T) {
 		}
 	}
 }
+
+// A command line that makes no sense gets an answer, and the server stays.
+func TestOddCommandLines(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.ok("qsub -h -q debug -- /bin/true")
+	for _, line := range []string{
+		"qstat ''", "qstat -f -F json 99999999999999999999", "qstat -F", "qdel", "qdel '1[1-'", "qdel '0[9]'", "qsub -a 9999 -- /bin/true", "qsub -l select= -- /bin/true",
+		"qsub -l select=0:ncpus=1 -- /bin/true", "qsub -W depend=afterok: -- /bin/true", "qsub -J 5 -- /bin/true", "qsub -N x/y -- /bin/true", "qsub nosuch.sh", "qsub --",
+		"qselect -s", "qmgr -c set", "qmgr -c frobnicate", "PBSSIM_USER=root qmgr -c set", "PBSSIM_USER=root qmgr -c 'frob x y'", "pbsnodes nosuch", "pbssim node-down", "pbssim set",
+		`pbssim fault '{"on": "x"}'`, "qalter -W depend=afterok:9 9",
+	} {
+		if _, errs, rc := s.sh(line); rc == 0 || rc >= 160 && strings.Contains(errs, "cannot connect") {
+			t.Errorf("%s: exit %d, %s", line, rc, errs)
+		}
+	}
+	s.ok("PBSSIM_USER=root qmgr -c 'delete queue debug'")
+	s.ok("qrls 0")
+	if out := s.ok("qstat -f 0"); !strings.Contains(out, "job_state = Q") {
+		t.Errorf("a job whose queue was deleted: %s", out)
+	}
+}

@@ -64,6 +64,9 @@ func (s *Server) qmgrLine(line string) string {
 	}
 	verb, rest, _ := strings.Cut(line, " ")
 	kind, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if kind == "" {
+		return "Syntax error"
+	}
 	name := ""
 	if kind != "server" && kind != "s" {
 		name, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
@@ -218,7 +221,7 @@ func printSet(w io.Writer, what string, a attrs, order []string) {
 
 // listObjects is "list queue NAME" and its like.
 func (c *call) listObjects(words []string) {
-	if len(words) == 0 {
+	if len(words) == 0 || words[0] == "" {
 		words = []string{"server"}
 	}
 	show := func(head, name string, a attrs, order []string) {

@@ -136,7 +136,7 @@ func (c *call) include(q *asking, j *job, t *task, elements bool) {
 
 // operand is one job, or a queue, that qstat was given.
 func (c *call) operand(q *asking, name string) {
-	if name[0] < '0' || name[0] > '9' {
+	if name != "" && (name[0] < '0' || name[0] > '9') {
 		at, _, _ := strings.Cut(name, "@")
 		if at != "" && c.queue(at) == nil {
 			c.fail(unknownQueue%256, "Unknown queue destination "+at)

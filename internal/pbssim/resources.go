@@ -104,7 +104,7 @@ func (u *submission) resources() {
 			case u.kind(name) == "":
 				u.deny(15035, "Unknown resource: "+name)
 				return
-			case name == "select":
+			case name == "select" && value != "":
 				a["Resource_List.select"] = value
 			case name == "place":
 				a["Resource_List.place"], placed = value, true

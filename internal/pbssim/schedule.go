@@ -143,7 +143,7 @@ func (s *Server) try(j *job, used map[string]int) {
 // fit finds nodes for a task of a job, or why there are none.
 func (s *Server) fit(j *job, used map[string]int) (why string, place []share) {
 	q := s.queue(j.A["queue"])
-	if q.a["started"] != "True" {
+	if q == nil || q.a["started"] != "True" {
 		return "Not Running: Queue not started.", nil
 	}
 	if most, ok := userLimit(q.a["max_run"]); ok {
