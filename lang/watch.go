@@ -13,7 +13,9 @@ import (
 type Watch struct {
 	Forbid       []string      // RE2 patterns on lines that the job prints
 	StalledAfter time.Duration // without output and without a checkpoint; 0 = never
-	OnStall      string        // "tell", "cancel", "retry"; "" without StalledAfter
+	Ready        string        // RE2 pattern on a line that the job prints when it began its work; "" = none
+	ReadyWithin  time.Duration // after its start; 0 without Ready
+	OnStall      string        // "tell", "cancel", "retry"; "" without StalledAfter and Ready
 }
 
 // What a stalled job meets.
@@ -34,15 +36,30 @@ func (l *rerunReader) Watch(b *syntax.Block) Watch {
 	}
 	w := Watch{Forbid: l.Texts(b, "forbid"), StalledAfter: l.Duration(b, "stalled_after", 0), OnStall: l.OneOf(b, "on_stall", StallTell, StallCancel, StallRetry)}
 	l.Forbidden(b, w.Forbid)
-	switch {
-	case w.StalledAfter > 0 && w.StalledAfter < leastStall:
-		l.Wrong(b.Expr("stalled_after"), "stalled_after", "%s is less than %s, after which a job may still be silent for no reason.", units.FormatDuration(w.StalledAfter), units.FormatDuration(leastStall))
-	case w.StalledAfter > 0 && w.OnStall == "":
+	l.leastSilence(b, "stalled_after", w.StalledAfter)
+	ready := b.One("ready")
+	if ready != nil {
+		w.Ready, w.ReadyWithin = l.Text(ready, "match"), l.Duration(ready, "within", 0)
+		l.leastSilence(ready, "within", w.ReadyWithin)
+		if e := ready.Expr("match"); e != nil && w.Ready == "" && !l.Broken {
+			l.Wrong(e, "match", "An empty pattern matches every line.")
+		}
+		l.Pattern(ready, "match", w.Ready, false)
+	}
+	switch watched := w.StalledAfter > 0 || ready != nil; {
+	case watched && w.OnStall == "":
 		w.OnStall = StallTell
-	case w.StalledAfter == 0 && w.OnStall != "" && !l.Broken:
-		l.Wrong(b.Expr("on_stall"), "on_stall", "It needs stalled_after = \"20m\", or the like, beside it.")
+	case !watched && w.OnStall != "" && !l.Broken:
+		l.Wrong(b.Expr("on_stall"), "on_stall", "It needs stalled_after = \"20m\", or the like, or a ready block beside it.")
 	}
 	return w
+}
+
+// leastSilence checks a time after which a job counts as stalled.
+func (l *rerunReader) leastSilence(b *syntax.Block, name string, d time.Duration) {
+	if e := b.Expr(name); e != nil && d < leastStall && (d > 0 || name == "within" && isZero(l.Text(b, name))) {
+		l.Wrong(e, name, "%s is less than %s, after which a job may still be silent for no reason.", units.FormatDuration(d), units.FormatDuration(leastStall))
+	}
 }
 
 // Forbidden checks the patterns of a block's forbid list.

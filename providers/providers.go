@@ -340,10 +340,12 @@ type Watch struct {
 	Forbid       []string      `json:"forbid,omitempty"`        // RE2 patterns on lines that the job prints; a match ends it
 	StalledAfter time.Duration `json:"stalled_after,omitempty"` // without output and without a checkpoint; 0 = never
 	End          bool          `json:"end,omitempty"`           // a stalled job is ended; else it is told
+	Ready        string        `json:"ready,omitempty"`         // RE2 pattern on a line that it prints when its work began; "" = none
+	ReadyWithin  time.Duration `json:"ready_within,omitempty"`  // after its start; later than that without the line it is stalled
 }
 
 // None reports whether nothing is watched.
-func (w Watch) None() bool { return len(w.Forbid) == 0 && w.StalledAfter == 0 }
+func (w Watch) None() bool { return len(w.Forbid) == 0 && w.StalledAfter == 0 && w.Ready == "" }
 
 // Retry is the retry policy of a job, and Scale what it multiplies.
 type (

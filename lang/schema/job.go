@@ -115,7 +115,14 @@ var Watch = &Block{
 	Attrs: []Attr{
 		{Name: "forbid", Hash: InNone, Type: "list(regular expression)", Default: "[]", Doc: "RE2, on each line that the job prints: a match ends the job, class `forbidden`, even if it then exits 0."},
 		{Name: "stalled_after", Hash: InNone, Type: "duration", Default: "never", Doc: "The job is stalled when it has printed nothing and moved no checkpoint for so long, at least `\"10s\"`."},
-		{Name: "on_stall", Hash: InNone, Type: "string", Default: "\"tell\"", Doc: "`tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
+		{Name: "on_stall", Hash: InNone, Type: "string", Default: "\"tell\"", Doc: "What is done about a job that is stalled or not `ready`. `tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
+	},
+	Blocks: []*Block{
+		{Name: "ready", Single: true, Doc: "The first sign that the job began its work. Without it in time the job counts as stalled.",
+			Attrs: []Attr{
+				{Name: "match", Hash: InNone, Type: "regular expression", Required: true, Doc: "RE2, on each line that the job prints: one match is enough."},
+				{Name: "within", Hash: InNone, Type: "duration", Required: true, Doc: "How long after its start the job may take until then, at least `\"10s\"`."},
+			}},
 	},
 }
 

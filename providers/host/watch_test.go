@@ -83,6 +83,31 @@ func TestStalledIsEnded(t *testing.T) {
 	}
 }
 
+// TestNeverReady: a job that prints, but not what shows that its work began, is ended in time
+// and started again.
+func TestNeverReady(t *testing.T) {
+	// Requirement: SUB-12
+	t.Parallel()
+	w := newWorld(t)
+	j := w.job(`[ -e before ] || { touch before; while :; do echo waiting for the server; sleep 0.1; done; }; echo serving; until [ -e end ]; do sleep 0.1; done; echo x > a`, "a")
+	j.Watch = providers.Watch{Ready: "^serving$", ReadyWithin: 2 * time.Second, End: true}
+	j.Retry = retry.Policy{On: []string{failure.Stalled}, Max: 2}
+	k := w.job(`echo waiting for the server; until [ -e end ]; do sleep 0.1; done; echo x > b`, "b")
+	k.Watch = providers.Watch{Ready: "^serving$", ReadyWithin: 2 * time.Second}
+	w.submit(j, k)
+	w.poll("one is reported", func() bool {
+		o := w.find(k)
+		return o.Status == offer.Running && o.Reason == `stalled: no line matches "^serving$" within 2s`
+	})
+	w.poll("the other runs again", func() bool { o := w.find(j); return o.Status == offer.Running && o.Attempt == 2 })
+	touch(t, w.path("end"))
+	for _, o := range w.wait(j, k) {
+		if o.Status != offer.Completed {
+			t.Errorf("%s, class %q: %s", o.Status, o.Class, o.Reason)
+		}
+	}
+}
+
 func touch(t *testing.T, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, nil, 0o644); err != nil {

@@ -25,7 +25,7 @@ var samples = map[string][2]string{
 
 // beside is what a block has beside an attribute, by its name or by the block.
 var beside = map[string]string{
-	"gpu": "", "resources": "", "secret": "", "job": `command = "run"`, "job.command": "", "watch": `stalled_after = "1h"`, "watch.stalled_after": "",
+	"gpu": "", "resources": "", "secret": "", "job": `command = "run"`, "job.command": "", "watch": `stalled_after = "1h"`, "watch.stalled_after": "", "ready.match": `within = "1h"`, "ready.within": `match = "x"`,
 	"input": `path = "in"`, "input.path": "", "input.from": "", "input.from_all": "", "input.match": `from = phase.made.output.x`,
 	"output": `path = "z"`, "output.path": "", "output.glob": "", "output.dir": "", "output.min_count": `glob = "z/*"`,
 	"metric": "output = \"x\"\njson = \"/x\"", "metric.output": `json = "/x"`, "metric.json": `output = "x"`, "metric.column": `output = "x"`, "metric.regex": `output = "x"`,
@@ -99,7 +99,7 @@ func lookAt(t *testing.T, block, attr, value, siblings string) look {
 	t.Helper()
 	inner := fmt.Sprintf("%s\n%s = %s\n", siblings, attr, value)
 	body := map[string]string{
-		"job": inner, "gpu": "resources {\ngpus = 1\ngpu {\n" + inner + "}\n}",
+		"job": inner, "gpu": "resources {\ngpus = 1\ngpu {\n" + inner + "}\n}", "ready": "watch {\nready {\n" + inner + "}\n}",
 	}[block]
 	if body == "" {
 		body = block

@@ -24,7 +24,7 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 	for _, q := range r.Files {
 		job.Require = append(job.Require, providers.Require{Path: q.Path, MinSize: q.MinSize, Message: q.Message})
 	}
-	job.Watch = providers.Watch{Forbid: p.Watch.Forbid, StalledAfter: p.Watch.StalledAfter, End: p.Watch.OnStall != "" && p.Watch.OnStall != lang.StallTell}
+	job.Watch = providers.Watch{Forbid: p.Watch.Forbid, StalledAfter: p.Watch.StalledAfter, Ready: p.Watch.Ready, ReadyWithin: p.Watch.ReadyWithin, End: p.Watch.OnStall != "" && p.Watch.OnStall != lang.StallTell}
 	if job.Smoke && p.Smoke != nil && len(p.Smoke.Forbid) > 0 {
 		job.Watch.Forbid = slices.Concat(p.Smoke.Forbid, p.Watch.Forbid)
 	}

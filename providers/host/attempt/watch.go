@@ -20,6 +20,8 @@ import (
 type Watcher struct {
 	job      *providers.Job
 	patterns []*regexp.Regexp
+	ready    *regexp.Regexp // nil once a line matched
+	began    time.Time
 	streams  [2]logStream
 	mark     int64     // of the checkpoint, when it last moved
 	moved    time.Time // when the attempt last printed something or moved its checkpoint
@@ -31,11 +33,14 @@ const LookEvery = time.Second
 
 // NewWatcher watches an attempt from the beginning of its log on.
 func NewWatcher(j *providers.Job, attempt int, now time.Time) *Watcher {
-	w := &Watcher{job: j, mark: CheckpointMark(j), moved: now}
+	w := &Watcher{job: j, mark: CheckpointMark(j), moved: now, began: now}
 	for _, p := range j.Watch.Forbid {
 		if re, err := regexp.Compile(p); err == nil { // the campaign was checked where it was read
 			w.patterns = append(w.patterns, re)
 		}
+	}
+	if re, err := regexp.Compile(j.Watch.Ready); err == nil && j.Watch.Ready != "" {
+		w.ready = re
 	}
 	for i := range w.streams {
 		w.streams[i].path = LogPath(j.Workdir, j.Token, attempt, i == 1)
@@ -48,7 +53,7 @@ func NewWatcher(j *providers.Job, attempt int, now time.Time) *Watcher {
 func (w *Watcher) Look(now time.Time) (forbidden string) {
 	grown := false
 	for i := range w.streams {
-		line, more := w.streams[i].read(w.patterns, false)
+		line, more := w.streams[i].read(w.reads(), false)
 		grown = grown || more
 		if forbidden == "" {
 			forbidden = line
@@ -63,10 +68,28 @@ func (w *Watcher) Look(now time.Time) (forbidden string) {
 	return forbidden
 }
 
-// Stalled reports a silence that is as long as the watch block allows, with the work of the
-// processes and the GPUs meanwhile; else "". gpus is the percentage for which each GPU of the
-// attempt was busy when it was last read, nil where that is unknown or was not within a duration;
-// half of the silence is left to it for a reading.
+// reads is what is done with each line: it returns one that is forbidden, else "". It is nil
+// when nothing is looked for.
+func (w *Watcher) reads() func(line []byte) string {
+	if len(w.patterns) == 0 && w.ready == nil {
+		return nil
+	}
+	return func(line []byte) string {
+		if bytes.IndexByte(line, 0x1b) >= 0 {
+			line = escape.ReplaceAll(line, nil)
+		}
+		if w.ready != nil && w.ready.Match(line) {
+			w.ready = nil
+		}
+		return match(line, w.patterns)
+	}
+}
+
+// Stalled reports that no line matched in time what the job prints when its work begins, or a
+// silence that is as long as the watch block allows, with the work of the processes and the GPUs
+// meanwhile; else "". gpus is the percentage for which each GPU of the attempt was busy when it
+// was last read, nil where that is unknown or was not within a duration; half of the silence is
+// left to it for a reading.
 func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within time.Duration) []int) string {
 	limit, silent := w.job.Watch.StalledAfter, now.Sub(w.moved)
 	if limit > 0 && silent >= limit/2 && w.busy.at.IsZero() {
@@ -75,6 +98,9 @@ func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within tim
 	var percent []int
 	if limit > 0 && silent >= limit/2 {
 		percent = gpus(silent)
+	}
+	if within := w.job.Watch.ReadyWithin; w.ready != nil && now.Sub(w.began) >= within {
+		return fmt.Sprintf("stalled: no line matches %q within %s", w.job.Watch.Ready, units.FormatDuration(within))
 	}
 	if limit <= 0 || silent < limit {
 		return ""
@@ -116,7 +142,7 @@ func Forbidden(j *providers.Job, attempt int) string {
 	}
 	w := NewWatcher(j, attempt, time.Time{})
 	for i := range w.streams {
-		if line, _ := w.streams[i].read(w.patterns, true); line != "" {
+		if line, _ := w.streams[i].read(w.reads(), true); line != "" {
 			return line
 		}
 	}
@@ -139,7 +165,7 @@ const (
 )
 
 // read matches new output; ended means that no more comes.
-func (s *logStream) read(patterns []*regexp.Regexp, ended bool) (forbidden string, grown bool) {
+func (s *logStream) read(look func(line []byte) string, ended bool) (forbidden string, grown bool) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return "", false
@@ -151,7 +177,7 @@ func (s *logStream) read(patterns []*regexp.Regexp, ended bool) (forbidden strin
 		s.at += int64(n)
 		if n > 0 {
 			grown = true
-			forbidden = s.take(buf[:n], patterns)
+			forbidden = s.take(buf[:n], look)
 		}
 		if err != nil || n == 0 {
 			if err != nil && err != io.EOF {
@@ -160,15 +186,16 @@ func (s *logStream) read(patterns []*regexp.Regexp, ended bool) (forbidden strin
 			break
 		}
 	}
-	if forbidden == "" && len(s.rest) > 0 && !s.quiet && (ended || !grown) {
-		forbidden, s.quiet = match(s.rest, patterns), true
+	if look != nil && forbidden == "" && len(s.rest) > 0 && !s.quiet && (ended || !grown) {
+		forbidden, s.quiet = look(s.rest), true
 	}
 	return forbidden, grown
 }
 
 // take cuts new output into lines. A progress bar ends its lines with a carriage return.
-func (s *logStream) take(b []byte, patterns []*regexp.Regexp) string {
-	if len(patterns) == 0 {
+func (s *logStream) take(b []byte, look func(line []byte) string) string {
+	if look == nil {
+		s.rest = nil
 		return ""
 	}
 	s.quiet = false
@@ -178,7 +205,7 @@ func (s *logStream) take(b []byte, patterns []*regexp.Regexp) string {
 			break
 		}
 		s.rest = append(s.rest, b[:i]...)
-		line := match(s.rest, patterns)
+		line := look(s.rest)
 		s.rest, b = s.rest[:0], b[i+1:]
 		if line != "" {
 			return line
@@ -186,7 +213,7 @@ func (s *logStream) take(b []byte, patterns []*regexp.Regexp) string {
 	}
 	s.rest = append(s.rest, b...)
 	for len(s.rest) > longestLine {
-		if line := match(s.rest[:longestLine], patterns); line != "" {
+		if line := look(s.rest[:longestLine]); line != "" {
 			return line
 		}
 		s.rest = slices.Delete(s.rest, 0, longestLine-overlap)
@@ -199,9 +226,6 @@ func (s *logStream) take(b []byte, patterns []*regexp.Regexp) string {
 var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
 func match(line []byte, patterns []*regexp.Regexp) string {
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		line = escape.ReplaceAll(line, nil)
-	}
 	for _, re := range patterns {
 		loc := re.FindIndex(line)
 		if loc == nil {

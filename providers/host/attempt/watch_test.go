@@ -90,6 +90,49 @@ func TestStalled(t *testing.T) {
 	}
 }
 
+// TestReady: a job whose first sign does not come in time is stalled, however much else it
+// prints, and is not once the sign came, however long it is silent then.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, late string // what it prints in time, and after that
+		first, then  string
+	}{
+		"in time":             {before: "loading\nepoch 1\n"},
+		"coloured, unended":   {before: "\x1b[32mepoch\x1b[0m 1"},
+		"late":                {before: "loading\n", late: "epoch 1\n", first: `stalled: no line matches "^epoch \\d" within 1m`},
+		"never":               {before: "no epoch 1\n", late: "loading\n", first: `stalled: no line matches "^epoch \\d" within 1m`, then: `stalled: no line matches "^epoch \\d" within 1m`},
+		"in time, long after": {before: "epoch 1\n", late: "x\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j, log := watchedJob(t)
+			j.Watch = providers.Watch{Ready: `^epoch \d`, ReadyWithin: time.Minute}
+			now := time.Now()
+			w := NewWatcher(j, 1, now)
+			after := func(d time.Duration) string {
+				now = now.Add(d)
+				if line := w.Look(now); line != "" {
+					t.Errorf("forbidden: %q", line)
+				}
+				return w.Stalled(now, func() []int { return nil }, func(time.Duration) []int { return nil })
+			}
+			log(c.before)
+			after(time.Second)
+			if got := after(58 * time.Second); got != "" {
+				t.Errorf("too early: %q", got)
+			}
+			if got := after(time.Second); got != c.first {
+				t.Errorf("%q, want %q", got, c.first)
+			}
+			log(c.late)
+			if got := after(time.Hour); got != c.then {
+				t.Errorf("later %q, want %q", got, c.then)
+			}
+		})
+	}
+}
+
 // TestStalledGPUs: the text names the GPUs where their use within the silence is known.
 func TestStalledGPUs(t *testing.T) {
 	t.Parallel()

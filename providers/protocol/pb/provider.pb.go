@@ -3179,7 +3179,9 @@ type Watch struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Forbid        []string               `protobuf:"bytes,1,rep,name=forbid,proto3" json:"forbid,omitempty"` // RE2 patterns on lines that it prints
 	StalledAfter  int64                  `protobuf:"varint,2,opt,name=stalled_after,json=stalledAfter,proto3" json:"stalled_after,omitempty"`
-	End           bool                   `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"` // a stalled job is ended; else it is told
+	End           bool                   `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`                                    // a stalled job is ended; else it is told
+	Ready         string                 `protobuf:"bytes,4,opt,name=ready,proto3" json:"ready,omitempty"`                                 // RE2 pattern on a line that it prints when its work began
+	ReadyWithin   int64                  `protobuf:"varint,5,opt,name=ready_within,json=readyWithin,proto3" json:"ready_within,omitempty"` // after its start; later than that without the line it is stalled
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3233,6 +3235,20 @@ func (x *Watch) GetEnd() bool {
 		return x.End
 	}
 	return false
+}
+
+func (x *Watch) GetReady() string {
+	if x != nil {
+		return x.Ready
+	}
+	return ""
+}
+
+func (x *Watch) GetReadyWithin() int64 {
+	if x != nil {
+		return x.ReadyWithin
+	}
+	return 0
 }
 
 type Job struct {
@@ -6694,11 +6710,13 @@ const file_provider_proto_rawDesc = "" +
 	"\x04exit\x18\x03 \x03(\x03R\x04exit\x12\x14\n" +
 	"\x05class\x18\x04 \x01(\tR\x05class\x12\x16\n" +
 	"\x06action\x18\x05 \x01(\tR\x06action\x12\x12\n" +
-	"\x04hint\x18\x06 \x01(\tR\x04hint\"V\n" +
+	"\x04hint\x18\x06 \x01(\tR\x04hint\"\x8f\x01\n" +
 	"\x05Watch\x12\x16\n" +
 	"\x06forbid\x18\x01 \x03(\tR\x06forbid\x12#\n" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
-	"\x03end\x18\x03 \x01(\bR\x03end\"\x91\t\n" +
+	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
+	"\x05ready\x18\x04 \x01(\tR\x05ready\x12!\n" +
+	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\x91\t\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
