@@ -56,8 +56,10 @@ func (f *attempt) most() int {
 	return ceiling.Most(f.where.Shape, f.p.Retry, f.segments(), f.pool())
 }
 
-// rides reports whether the attempt's queue retries by itself.
-func (f *attempt) rides() bool { return !f.smoke && (f.B.Can.HostQueue || f.B.Can.Retries) }
+// rides reports whether the attempt's queue may launch it again by itself.
+func (f *attempt) rides() bool {
+	return !f.smoke && (f.B.Can.HostQueue || f.B.Can.Retries || f.B.Can.Requeues)
+}
 
 // launchesLeft is how many launches a record still has.
 func (p *phase) launchesLeft(rec *state.Job) int {

@@ -71,6 +71,7 @@ type Capabilities struct {
 	Arrays       bool // runs job arrays
 	Dependencies bool // runs edges between its own jobs with muster off
 	Retries      bool // retries with muster off, in the same pool
+	Requeues     bool // its scheduler starts jobs again that it stopped itself, and no others
 	GPUs         bool
 	Rents        bool // creates and releases machines
 	Events       bool // pushes events rather than being polled

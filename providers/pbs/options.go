@@ -20,7 +20,7 @@ func Schema() offer.Schema {
 		Config:  backendBlock(),
 		Options: options(),
 		Can: offer.Capabilities{
-			Arrays: true, Dependencies: true, Retries: false, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
+			Arrays: true, Dependencies: true, Requeues: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
 		},
 		Profiles: profileSources(),
 	}

@@ -47,9 +47,10 @@ func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag
 	return job, r, diags
 }
 
-// riding is the retry policy that goes with a job where its queue retries.
+// riding is the retry policy that goes with a job where its queue retries, or
+// starts it again after it stopped it.
 func (s *Spec) riding(p *lang.Phase, l Launch, smoke bool) providers.Retry {
-	if smoke || !l.Can.Retries && !l.Can.HostQueue {
+	if smoke || !l.Can.Retries && !l.Can.Requeues && !l.Can.HostQueue {
 		return providers.Retry{Max: 1}
 	}
 	r := s.Retry

@@ -520,8 +520,9 @@ type Capabilities struct {
 	Remote        bool                   `protobuf:"varint,9,opt,name=remote,proto3" json:"remote,omitempty"`
 	HostQueue     bool                   `protobuf:"varint,10,opt,name=host_queue,json=hostQueue,proto3" json:"host_queue,omitempty"`
 	FeedSlots     int64                  `protobuf:"varint,11,opt,name=feed_slots,json=feedSlots,proto3" json:"feed_slots,omitempty"`
-	Holds         bool                   `protobuf:"varint,55,opt,name=holds,proto3" json:"holds,omitempty"`  // a Control with tokens holds single queued jobs
-	Guard         bool                   `protobuf:"varint,301,opt,name=guard,proto3" json:"guard,omitempty"` // Job.guard and Job.move_aside are applied before a job starts
+	Requeues      bool                   `protobuf:"varint,12,opt,name=requeues,proto3" json:"requeues,omitempty"` // the scheduler starts jobs again that it stopped itself
+	Holds         bool                   `protobuf:"varint,55,opt,name=holds,proto3" json:"holds,omitempty"`       // a Control with tokens holds single queued jobs
+	Guard         bool                   `protobuf:"varint,301,opt,name=guard,proto3" json:"guard,omitempty"`      // Job.guard and Job.move_aside are applied before a job starts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -631,6 +632,13 @@ func (x *Capabilities) GetFeedSlots() int64 {
 		return x.FeedSlots
 	}
 	return 0
+}
+
+func (x *Capabilities) GetRequeues() bool {
+	if x != nil {
+		return x.Requeues
+	}
+	return false
 }
 
 func (x *Capabilities) GetHolds() bool {
@@ -6450,7 +6458,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04many\x18\x02 \x01(\bR\x04many\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12/\n" +
-	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xe5\x02\n" +
+	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\x81\x03\n" +
 	"\fCapabilities\x12\x16\n" +
 	"\x06arrays\x18\x01 \x01(\bR\x06arrays\x12\"\n" +
 	"\fdependencies\x18\x02 \x01(\bR\fdependencies\x12\x18\n" +
@@ -6467,7 +6475,8 @@ const file_provider_proto_rawDesc = "" +
 	"host_queue\x18\n" +
 	" \x01(\bR\thostQueue\x12\x1d\n" +
 	"\n" +
-	"feed_slots\x18\v \x01(\x03R\tfeedSlots\x12\x14\n" +
+	"feed_slots\x18\v \x01(\x03R\tfeedSlots\x12\x1a\n" +
+	"\brequeues\x18\f \x01(\bR\brequeues\x12\x14\n" +
 	"\x05holds\x187 \x01(\bR\x05holds\x12\x15\n" +
 	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xa9\x04\n" +
 	"\aBackend\x12\x12\n" +
