@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -243,5 +244,54 @@ func TestSimNoise(t *testing.T) {
 		if !errors.As(err, &e) || e.Class != providers.Unreachable {
 			t.Errorf("%s: %v", do, err)
 		}
+	}
+}
+
+// A site without a history forgets a job when it ends. That is no failure either.
+func TestSimNoHistory(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	held := s.submit("held", "exit 0", true)
+	if out, err := s.qmgr("set server job_history_enable = False"); err != nil {
+		t.Fatal(err, out)
+	}
+	id := s.submit("short", "exit 3", false)
+	s.until(func(all map[string]scheduler.Launch) bool { _, there := all[id]; return !there }, id, held)
+	rows, err := s.Queue(t.Context())
+	if err != nil || len(rows) != 1 || s.ID(rows[0].Place) != held {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if err := s.Cancel(t.Context(), scheduler.Whole(id)); err != nil {
+		t.Errorf("a job that is gone: %v", err)
+	}
+}
+
+// qmgr carries out a statement as root.
+func (s *site) qmgr(statement string) (string, error) {
+	cmd := exec.Command(filepath.Join(s.Bin, "qmgr"), "-c", statement)
+	cmd.Env = append(os.Environ(), "PBSSIM_USER=root")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// A job of another user is not in the queue, and cannot be cancelled.
+func TestSimAnotherUser(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	cmd := exec.Command(filepath.Join(s.Bin, "qsub"), "-h", "--", "/bin/true")
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "PBSSIM_USER=bob")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSpace(string(out))
+	if rows, err := s.Queue(t.Context()); err != nil || len(rows) != 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if err := s.Cancel(t.Context(), scheduler.Whole(id)); err == nil || scheduler.Gone(err) {
+		t.Errorf("cancelled another user's job: %v", err)
+	}
+	if err := s.Release(t.Context(), scheduler.Whole(id)); !scheduler.Unchangeable(err) {
+		t.Errorf("released another user's job: %v", err)
 	}
 }
