@@ -159,7 +159,7 @@ func (x *box) hand(ctx context.Context) {
 			}
 			wait = pause
 			x.mu.Lock()
-			next.Seen.Reason = "its machine cannot be reached: " + providers.Reason(err)
+			next.Seen.Reason = "it could not be handed to its machine yet: " + providers.Reason(err)
 			x.mu.Unlock()
 		}
 		if wait == 0 {
@@ -241,7 +241,7 @@ func (x *box) sync(ctx context.Context, j *job) error {
 
 // bring pushes one file of the depot, unless the machine has it.
 func (x *box) bring(ctx context.Context, p pushed) error {
-	here := x.depot.here(p.Path)
+	here := x.depot.origin(p.Path)
 	fi, err := os.Stat(here)
 	if err != nil {
 		return err

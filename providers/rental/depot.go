@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/tree"
 	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
@@ -47,6 +48,14 @@ func (d depot) back(path string) string {
 	return "/" + strings.TrimPrefix(strings.TrimPrefix(path, d.files()), "/")
 }
 
+// origin is the file that is pushed on to machines for a path.
+func (d depot) origin(path string) string {
+	if _, packed := tree.Folder(path); packed {
+		return filepath.Join(d.dir, "trees", d.there(path)+".packed")
+	}
+	return d.here(path)
+}
+
 // A pushed file goes to each machine before its first job.
 type pushed struct {
 	Path   string `json:"path"` // as machines see it
@@ -56,6 +65,14 @@ type pushed struct {
 
 // push keeps a file, and that machines want it.
 func (d depot) push(path string, size int64, digest string, r io.ReadSeeker) error {
+	if d.origin(path) != d.here(path) { // it does not stay where it is unpacked
+		if err := machine.Push(d.origin(path), size, digest, r); err != nil {
+			return err
+		}
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+	}
 	if err := machine.Push(d.here(path), size, digest, r); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
+	"github.com/muster-run/muster/providers/tree"
 	"github.com/muster-run/muster/providers/vastai"
 )
 
@@ -339,6 +340,38 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		p := rental.New(platform{})
 		if err := p.Configure(t.Context(), providers.Backend{Name: "vastai.c", Workdir: "/w", Config: text}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", config, err, want)
+		}
+	}
+}
+
+// What is pushed for jobs reaches each machine, a packed folder, too.
+func TestFilesReachEachMachine(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	work := n.backend.Workdir
+	var packed bytes.Buffer
+	text := "echo '{}'\n"
+	if err := tree.Pack(&packed, []tree.Entry{{Path: "run.sh", Exec: true, Size: int64(len(text)), Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}}); err != nil {
+		t.Fatal(err)
+	}
+	code := filepath.Join(work, ".muster/source/d1")
+	if err := n.provider.Push(t.Context(), n.backend.Name, code+tree.Suffix, int64(packed.Len()), "", bytes.NewReader(packed.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"a", "b"} {
+		j := n.job(name, "sh ./run.sh > "+filepath.Join(work, name+".json"))
+		j.Dir = code
+		n.submit(j)
+		seen := n.until("it to be done", all(offer.Completed, j))
+		if len(n.truth()) != i+1 {
+			t.Errorf("job %s did not run on a machine of its own", name)
+		}
+		out, err := n.provider.Release(t.Context(), n.backend.Name, []string{seen[j.Token].Rental.ID})
+		if err != nil || out[0].Err != nil {
+			t.Fatal(out, err)
+		}
+		if err := tree.Remove(code); err != nil { // another machine has nothing
+			t.Fatal(err)
 		}
 	}
 }

@@ -171,9 +171,12 @@ func unreachable(err error) error {
 func (c *Client) meaning(p *problem) error {
 	switch {
 	case p.Code == "auth_error":
-		return providers.Errorf(providers.Auth, "Vast.ai does not know this API key (HTTP %d)", p.status)
+		e := providers.Errorf(providers.Auth, "Vast.ai does not know this API key (HTTP %d)", p.status)
+		e.Detail = "It is misspelt, has expired, or was deleted: Vast.ai gives one answer to all three."
+		e.Hint = "Make a key on the account's page of keys, and put it where this one is."
+		return e
 	case p.Code == "not_authorized":
-		return providers.Errorf(providers.Auth, "The API key for Vast.ai lacks a scope: it needs instance_read, instance_write, misc, user_read and billing_read")
+		return providers.Errorf(providers.Auth, "The API key for Vast.ai lacks a scope: it needs instance_read, instance_write, misc, user_read, user_write and billing_read")
 	case p.status == http.StatusTooManyRequests:
 		return errors.Join(rental.ErrLater, p)
 	case p.status >= http.StatusInternalServerError:
