@@ -26,15 +26,15 @@ func (ck *checker) splices(p *phaseBuild) {
 		if !ok {
 			continue
 		}
-		q := shell.Bare
+		var at shell.Place
 		for _, part := range t.Parts {
 			if lit, ok := part.(*hclsyntax.LiteralValueExpr); ok {
 				if text, err := value.Text(lit.Val); err == nil {
-					q = q.After(text)
+					at = at.After(text)
 				}
 				continue
 			}
-			ck.splice(p, part, q)
+			ck.splice(p, part, at.Quoting)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Quoting is how a shell reads the place where a value is spliced in.
 type Quoting int
@@ -11,7 +14,7 @@ const (
 	Double
 	Single
 	Comment
-	Heredoc // from here on nothing is said: its text is not split
+	Heredoc // nothing is said of it: its text is not split
 )
 
 // special are the bytes that a shell does not take as they are.
@@ -32,39 +35,84 @@ func (q Quoting) Splitting() string {
 	return ""
 }
 
-// After is the quoting behind a piece of shell text.
-func (q Quoting) After(text string) Quoting {
+// A Place is where a piece of shell text ended.
+type Place struct {
+	Quoting
+	until string // the line that ends a here-document, from the next line on
+}
+
+// After is the place behind a piece of shell text.
+func (p Place) After(text string) Place {
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		switch q {
+		if p.Quoting == Heredoc {
+			if i = p.pass(text, i); i < 0 {
+				return p
+			}
+			p = Place{}
+			continue
+		}
+		switch p.Quoting {
 		case Bare:
 			switch {
 			case c == '\\':
 				i++
 			case c == '"':
-				q = Double
+				p.Quoting = Double
 			case c == '\'':
-				q = Single
+				p.Quoting = Single
 			case c == '#' && (i == 0 || strings.IndexByte(" \t\n;", text[i-1]) >= 0):
-				q = Comment
-			case c == '<' && i+1 < len(text) && text[i+1] == '<':
-				return Heredoc
+				p.Quoting = Comment
+			case strings.HasPrefix(text[i:], "<<<"):
+				i += 2
+			case strings.HasPrefix(text[i:], "<<"):
+				word := delimiter.FindString(text[i+2:])
+				p.until = unquote.Replace(strings.TrimLeft(word, "- \t"))
+				i += 1 + len(word)
 			}
 		case Double:
 			if c == '\\' {
 				i++
 			} else if c == '"' {
-				q = Bare
+				p.Quoting = Bare
 			}
 		case Single:
 			if c == '\'' {
-				q = Bare
+				p.Quoting = Bare
 			}
 		case Comment:
 			if c == '\n' {
-				q = Bare
+				p.Quoting = Bare
 			}
 		}
+		if c == '\n' && p.until != "" && p.Quoting == Bare {
+			p.Quoting = Heredoc
+			if i = p.pass(text, i); i < 0 {
+				return p
+			}
+			p = Place{}
+		}
 	}
-	return q
+	return p
+}
+
+var (
+	delimiter = regexp.MustCompile(`^-?[ \t]*(?:'[^'\n]*'|"[^"\n]*"|[^ \t\n;&|<>()'"])+`)
+	unquote   = strings.NewReplacer("'", "", `"`, "", `\`, "")
+)
+
+// pass is where the last line of a here-document ends, from a point in it on; -1 if not
+// in this text.
+func (p Place) pass(text string, i int) int {
+	for {
+		n := strings.IndexByte(text[i:], '\n')
+		if n < 0 {
+			return -1
+		}
+		i += n + 1
+		line, _, _ := strings.Cut(text[i:], "\n")
+		if strings.TrimLeft(line, "\t") == p.until {
+			return i + len(line) // its line break, or the end
+		}
+	}
 }

@@ -40,3 +40,15 @@ phase "raw" {
     input "many" { path = "my data/*.csv" }
   }
 }
+phase "heredoc" {
+  job {
+    command = <<-SH
+      cat > list <<'EOF'
+      it's ${input.raw}
+      EOF
+      cat list > ${output.o} # ERROR: In phase.heredoc, the path of output.o ("here/a b") goes
+    SH
+    input "raw" { path = "data/my file" }
+    output "o" { path = "here/a b" }
+  }
+}
