@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/shopspring/decimal"
 )
 
 // SchemaVersion is the version of the snapshot this muster writes.
@@ -401,6 +403,24 @@ type Rental struct {
 
 // Rented reports whether the machine is there, and so billed.
 func (r Rental) Rented() bool { return r.Status != RentalReleased }
+
+// Cost is what the machine cost until a time, USD: as its cloud bills it, else its rate
+// from the cloud's own start of billing to its own end. It is not known where the cloud
+// told neither, nor while a stopped machine is billed at another rate than it ran at.
+func (r Rental) Cost(now time.Time) (usd decimal.Decimal, known bool) {
+	if d, err := decimal.NewFromString(r.Billed); err == nil {
+		return d, true
+	}
+	rate, err := decimal.NewFromString(r.PerHour)
+	if err != nil || r.Began.IsZero() || r.Status == RentalStopped || !r.Rented() && r.Ended.IsZero() {
+		return decimal.Zero, false
+	}
+	if !r.Ended.IsZero() {
+		now = r.Ended
+	}
+	hour := decimal.NewFromInt(int64(time.Hour))
+	return rate.Mul(decimal.NewFromInt(int64(max(now.Sub(r.Began), 0)))).DivRound(hour, 15), true
+}
 
 // A Hold stops starts: everywhere (Address "") or for a selection.
 type Hold struct {

@@ -140,6 +140,7 @@ func (e *engine) open() error {
 	e.holds.load()
 	e.accounts.load()
 	e.loadAttempts()
+	e.accounts.reconcile()
 	e.rows.apply()
 	e.loadCells()
 	e.inputs.loadTransfers()
@@ -323,6 +324,10 @@ func (e *engine) end() {
 	}
 	e.settler.rest()
 	if e.err == nil {
+		e.accounts.reconcile()
+		if e.Mode == Drive {
+			e.accounts.stillBilled()
+		}
 		e.conclude()
 		e.Sync()
 	}

@@ -28,6 +28,7 @@ func Record(ctx context.Context, c Config, seen planner.Observed) error {
 			}
 		}
 	}
+	e.accounts.reconcile()
 	e.Sync()
 	return e.err
 }

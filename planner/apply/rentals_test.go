@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -75,5 +76,58 @@ func TestRecordNotesMachines(t *testing.T) {
 	}
 	if n := len(slices.DeleteFunc(slices.Clone(s.disk.events), func(e state.Event) bool { _, is := e.(state.Rented); return !is })); n != 1 {
 		t.Errorf("recorded %d times", n)
+	}
+}
+
+// TestLedgerIsTheCloudsBill: jobs are charged while they run, and the machine is charged
+// the rest, so that both add up to what the cloud asks: boot and idle time count, jobs
+// that share a machine pay it once, and what the cloud says later replaces what was
+// counted before.
+func TestLedgerIsTheCloudsBill(t *testing.T) {
+	t.Parallel()
+	began := time.Now().Add(-2 * time.Hour).UTC()
+	s := newStage(t, rentedPhase)
+	s.world.can.Rents = true
+	s.world.rentals = [][]offer.Rental{{{ID: "r1", Rate: "0.36", Status: offer.RentalReleased, Since: began, Began: began, Ended: began.Add(100 * time.Minute)}}}
+	usd := func(want string) {
+		t.Helper()
+		spent, unknown := s.state().Spent(func(e state.Entry) bool { return e.Backend == "far.x" })
+		if got := amount.Of(spent["usd"]); !got.Round(9).Equal(amount.Of(want)) || unknown != 0 {
+			t.Errorf("the ledger has %v, want %s: %+v", got, want, s.state().Ledger)
+		}
+	}
+	s.must(t.Context()) // the job is charged at $1/h, the machine is gone
+	s.refreshed()
+	usd("0.6")
+	s.world.rentals[0][0].Billed = "0.61"
+	s.refreshed()
+	s.refreshed()
+	usd("0.61")
+	s.world.rentals[0] = append(s.world.rentals[0], offer.Rental{ID: "r2", Rate: "0.36", Status: offer.RentalReleased, Since: began, Began: began, Ended: began, Billed: "0.02"})
+	s.refreshed()
+	usd("0.63")
+	n := 0
+	for _, e := range s.state().Ledger {
+		if e.Attempt == 0 {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d entries of machines", n)
+	}
+}
+
+// TestEndSaysWhatIsBilled: a run does not end without naming the machines that are
+// billed on.
+func TestEndSaysWhatIsBilled(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, rentedPhase)
+	s.world.can.Rents = true
+	s.rents("r1", "running")
+	s.rents("r2", "released")
+	s.must(t.Context())
+	said := strings.Join(s.notes, "\n")
+	if !strings.Contains(said, "r1 on backend.far.x is running and still billed, $0.60/h; `muster destroy` releases it") || strings.Contains(said, "r2") {
+		t.Errorf("notes %q", s.notes)
 	}
 }

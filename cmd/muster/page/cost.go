@@ -142,6 +142,9 @@ func (r Cost) Text(width, row int) string {
 			fmt.Fprintf(&b, "  budget %q: %s of %s%s\n", budget.Name, orZero(unit, budget.Spent[unit]), view.Amount(unit, budget.Limits[unit]), over(unit, budget))
 		}
 	}
+	if _, beside := r.ByPhase[""]; beside && len(r.Rentals) > 0 {
+		fmt.Fprintf(&b, "  other: what machines cost beside their jobs (boot, idle, disk), less what jobs that shared one were charged together\n")
+	}
 	if r.Unknown > 0 {
 		fmt.Fprintf(&b, "  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
 	}

@@ -174,6 +174,14 @@ func (bs *Books) Enter(en state.Entry) (why string) {
 	return why
 }
 
+// Restate replaces what was entered beside any launch.
+func (bs *Books) Restate(it Item, was, now state.Amounts) {
+	more := Parse(now)
+	more.Add(Parse(was), -1)
+	bs.enter(it, more, more, "")
+	bs.Spent.Add(more, 1)
+}
+
 func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, now time.Time) string {
 	if a.late(now) {
 		return a.lateText()

@@ -1,0 +1,104 @@
+package apply
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/state"
+)
+
+// machinesToken marks the entry of a backend's machines in the ledger.
+const machinesToken = "machines"
+
+// reconcile enters, for each backend that rents, what its machines cost beside what its
+// jobs were charged, so that its entries add up to the cloud's bill. A backend where jobs
+// are in flight waits: what they cost is counted at their ceiling.
+func (ac *accounts) reconcile() {
+	var names []string
+	for _, r := range ac.st.Rentals {
+		names = append(names, r.Backend)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if !ac.occupied(name) {
+			ac.reconcileWith(name)
+		}
+	}
+}
+
+// occupied reports whether attempts are in flight on a backend.
+func (ac *accounts) occupied(backend string) bool {
+	for _, f := range ac.attempts {
+		if f.B.Name == backend {
+			return true
+		}
+	}
+	return false
+}
+
+func (ac *accounts) reconcileWith(backend string) {
+	bill, billed, known := ac.invoice(backend)
+	if !known {
+		return
+	}
+	was := state.Entry{}
+	for i := range ac.st.Ledger {
+		switch en := &ac.st.Ledger[i]; {
+		case en.Backend != backend:
+		case en.Token == machinesToken:
+			was = *en
+		case en.Attempt > 0 || billed: // what a cloud bills has the files that left it, too
+			bill = bill.Sub(amount.Of(en.Spent.Map()["usd"]))
+		}
+	}
+	bill = amount.Counted(bill)
+	before := was.Spent.Map()
+	if bill.Equal(amount.Of(before["usd"])) {
+		return
+	}
+	now := map[string]string{"usd": bill.String()}
+	ac.budgets.Restate(ledger.Item{Backend: backend}, before, now)
+	ac.Emit(state.Spent{Entry: state.Entry{Address: "backend." + backend, Token: machinesToken, Backend: backend, At: ac.Clock(), Spent: state.TextsOf(now)}})
+	ac.warnOfBudgets()
+}
+
+// invoice is what the machines of a backend cost until now; billed where the cloud says
+// so of every one, known where all are known.
+func (ac *accounts) invoice(backend string) (sum decimal.Decimal, billed, known bool) {
+	billed = true
+	for _, r := range ac.st.Rentals {
+		if r.Backend != backend {
+			continue
+		}
+		usd, ok := r.Cost(ac.Clock())
+		if !ok {
+			return sum, false, false
+		}
+		sum, billed = sum.Add(usd), billed && r.Billed != ""
+	}
+	return sum, billed, true
+}
+
+// stillBilled says at the end of a run which machines are billed on.
+func (ac *accounts) stillBilled() {
+	for _, id := range slices.Sorted(maps.Keys(ac.st.Rentals)) {
+		r := ac.st.Rentals[id]
+		if !r.Rented() {
+			continue
+		}
+		price := "at a price that is not known"
+		if r.PerHour != "" {
+			price = "$" + r.PerHour + "/h"
+		}
+		status := string(r.Status)
+		if status == "" {
+			status = "rented"
+		}
+		ac.Note("backend."+r.Backend, fmt.Sprintf("%s on backend.%s is %s and still billed, %s; `muster destroy` releases it", id, r.Backend, status, price), true)
+	}
+}
