@@ -98,6 +98,7 @@ func (l *loader) load() (*Campaign, diag.List) {
 	allows := policyReader{set, ps}
 	c.Policy, c.Budgets = allows.policy(top.One("policy")), allows.budgets(top.All("budget"))
 	ps.allowed(c.Policy)
+	allows.seeds(top.One("policy"))
 	if len(c.Phases) == 0 && !l.Sure.HasErrors() {
 		l.Perhaps.Warnf("The campaign has no phase", "So it has no jobs. Write one: phase \"NAME\" { … } with job { command = \"…\" } in it.")
 	}

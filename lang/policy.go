@@ -51,6 +51,13 @@ func (l policyReader) policy(b *syntax.Block) Policy {
 	return p
 }
 
+// seeds checks the grids against min_seeds.
+func (l policyReader) seeds(b *syntax.Block) {
+	if least := l.Integer(b, "min_seeds", 1, 1); b != nil && b.Expr("min_seeds") != nil {
+		l.phases.seeded(least, b.Expr("min_seeds").Range())
+	}
+}
+
 // Permits reports whether jobs may run on a backend, by its address.
 func (p *Policy) Permits(backend string) bool {
 	return (len(p.Allow) == 0 || slices.Contains(p.Allow, backend)) && !slices.Contains(p.Deny, backend)

@@ -148,6 +148,7 @@ var Policy = &Block{
 		{Name: "allow", Type: "list(backend)", Default: "all", Doc: "Only these backends may be used."},
 		{Name: "deny", Type: "list(backend)", Default: "[]", Doc: "These backends may not be used."},
 		{Name: "max_cancel", Type: "number", Default: "no limit", Doc: "Most cancels a plan may hold without being confirmed."},
+		{Name: "min_seeds", Type: "number", Default: "1", Doc: "`validate` and the plan warn of a phase with fewer jobs of one setting that differ only in `seed`, or in the axes that its grid names in `repeat`."},
 	},
 	Blocks: []*Block{{
 		Name: "rule", Doc: "A row of the placement table; the first whose condition holds decides, before the default table.",
