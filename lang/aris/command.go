@@ -257,13 +257,13 @@ func (t *target) inBash(r *reader) {
 // takenApart is the first reference whose values a shell does not take as
 // they are at their place in the command; "" when there is none.
 func (t *target) takenApart() string {
-	q := shell.Bare
+	var at shell.Place
 	for _, p := range t.command.shell {
 		if p.ref == "" {
-			q = q.After(p.lit)
+			at = at.After(p.lit)
 			continue
 		}
-		if !p.quoted && slices.ContainsFunc(t.values(p.ref), func(s string) bool { return strings.ContainsAny(s, q.Special()) }) {
+		if !p.quoted && slices.ContainsFunc(t.values(p.ref), func(s string) bool { return strings.ContainsAny(s, at.Special()) }) {
 			return p.ref
 		}
 	}
