@@ -207,10 +207,35 @@ const launchesApart = 1 << 20
 
 // model draws how launches go on a backend in the n-th rehearsal.
 func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
+	r := nthRehearsal{
+		seed:   seedOf(s.in.Seed, nth),
+		unseen: drawShared(s.in.Seed, nth, "runtimes nobody has seen", golden),
+		today:  drawShared(s.in.Seed, nth, "the day", silver),
+	}
 	place := s.places[backend]
-	seed := seedOf(s.in.Seed, nth)
-	unseen, today := drawShared(s.in.Seed, nth, "runtimes nobody has seen", golden), drawShared(s.in.Seed, nth, "the day", silver)
-	sized := map[string]func(string) int64{} // by phase
+	sized := s.sizesOn(place)
+	return func(j *providers.Job, launch int) sim.Fate {
+		a := s.book[j.Phase]
+		if a == nil {
+			return sim.Fate{Takes: j.Shape.Walltime / 2}
+		}
+		d := draw{nthRehearsal: r, job: j, place: place, says: place.says(j.Phase), assumed: a, group: a.group(j), address: j.Address, attempt: sim.Attempt(launch + *visits*launchesApart)}
+		if j.Smoke {
+			d.address = state.SmokeAddress(j.Address)
+		}
+		runtime, undecided := d.runtime()
+		f := sim.Fate{Size: sized[j.Phase], Wait: d.wait(), Takes: d.takes(runtime, undecided)}
+		if place != nil {
+			f.Metrics, f.Memory = d.says.Metrics, d.says.Memory
+		}
+		return d.fail(f, runtime)
+	}
+}
+
+// sizesOn are the sizes of outputs, by phase: those that s knows, or else what the
+// backend's block says.
+func (s *Stage) sizesOn(place *described) map[string]func(string) int64 {
+	sized := map[string]func(string) int64{}
 	for phase, by := range s.sizes {
 		sized[phase] = func(output string) int64 { return by[output] }
 	}
@@ -219,77 +244,7 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 			sized[p.Name] = place.says(p.Name).Sized()
 		}
 	}
-	return func(j *providers.Job, launch int) sim.Fate {
-		a := s.book[j.Phase]
-		if a == nil {
-			return sim.Fate{Takes: j.Shape.Walltime / 2}
-		}
-		address, n := j.Address, sim.Attempt(launch+*visits*launchesApart)
-		if j.Smoke {
-			address = state.SmokeAddress(address)
-		}
-		runtime := forecast.Declared(j.Shape.Walltime)
-		f := sim.Fate{Size: sized[j.Phase]}
-		g := a.group(j)
-		if g != nil {
-			runtime = g.Runtime
-			f.Wait = forecast.Waits(max(g.Decision.Wait, 0), g.WaitSpread, sim.Normal(seed, address, n, "wait"))
-		}
-		says := place.says(j.Phase)
-		if place != nil {
-			f.Wait, f.Metrics, f.Memory = place.wait(j.Pool, sim.Normal(seed, address, n, "wait")), says.Metrics, says.Memory
-		}
-		undecided := open(runtime) // but by the backend's own block
-		if runtime.Expected == 0 {
-			runtime.Expected, runtime.Median, runtime.P90 = unknownTime, unknownTime, 2*unknownTime
-		}
-		off := forecast.Off{Day: today, Phase: unseen, Alone: sim.Normal(seed, address, n, "runtime")}
-		if runtime.Seen > 0 { // a phase that was seen is off by itself, but for the day
-			off.Phase, off.Spread = sim.Normal(seed, a.plan.Name, "median"), sim.Normal(seed, a.plan.Name, "spread")
-		}
-		if f.Takes = runtime.Draw(off); undecided && says.Median > 0 {
-			f.Takes = says.Takes(j, sim.Normal(seed, address, n, "runtime"))
-		}
-		if limit := endOf(j, g, runtime); limit > 0 {
-			// A draw ends with the launch: launches that it ended are among the
-			// failures, and only what is expected to take longer is sure to be.
-			if inFlight := g != nil && g.InFlight; runtime.Seen > 0 && runtime.Median >= limit && !inFlight {
-				f.Takes = 2 * runtime.Ceiling
-			} else if f.Takes <= runtime.Ceiling {
-				f.Takes = min(f.Takes, limit)
-			}
-		}
-		u := sim.Uniform(seed, address, n, "failure")
-		when := func(takes time.Duration) time.Duration { // at any moment, alike, or as early or late as was seen
-			u := max(sim.Uniform(seed, address, n, "when"), 1e-6)
-			if g != nil && g.Lost > 0 && runtime.Seen > 0 && runtime.Expected > 0 {
-				u = math.Pow(u, 1/min(float64(g.Lost)/float64(runtime.Expected), 1)-1) // its mean is that share
-			}
-			return time.Duration(u * float64(takes))
-		}
-		rates, order := a.rates, a.order
-		if rates == nil && says.Fails != nil {
-			rates, order = says.Fails, place.order[j.Phase]
-		}
-		if rates == nil && u < history.LostWithMachines(j.Shape.Nodes, f.Takes) {
-			f.Class, f.After = failure.NodeFailure, when(f.Takes)
-		}
-		for _, class := range order {
-			if u -= rates[class]; u >= 0 {
-				continue
-			}
-			if class == failure.Walltime {
-				f.Takes = max(f.Takes, 2*j.Shape.Walltime)
-			} else {
-				f.Class, f.After = class, when(f.Takes)
-			}
-			break
-		}
-		if j.Smoke && f.Class == "" && sim.Uniform(seed, address, n, Unexpected) < a.expects.fails {
-			f.Class, f.After = Unexpected, f.Takes
-		}
-		return f
-	}
+	return sized
 }
 
 // endOf is when a launch is ended: at its walltime, or, where it is to be over by
