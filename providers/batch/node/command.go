@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
@@ -282,8 +283,7 @@ func (c *command) watched(w *attempt.Watcher, now time.Time) bool {
 	}
 	// If this note cannot be written now, the next look writes it.
 	name := StallName(c.begin.Token, c.begin.Restart, c.stalls+1)
-	fresh := c.spool.path("stalls", "."+name)
-	if os.MkdirAll(c.spool.path("stalls"), 0o700) == nil && os.WriteFile(fresh, []byte(stalled), 0o600) == nil && os.Rename(fresh, c.spool.path("stalls", name)) == nil {
+	if os.MkdirAll(c.spool.path("stalls"), 0o700) == nil && atomicfile.WriteCache(c.spool.path("stalls", name), []byte(stalled)) == nil {
 		c.stalls++
 	}
 	return false

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/internal/program"
 )
@@ -51,14 +52,13 @@ func SMI(t testing.TB, state string) (path string, set func(state string)) {
 }
 
 // State sets Env to a file in dir with this state and returns what replaces
-// it, atomically.
+// it as a whole.
 func State(t testing.TB, dir, state string) (set func(state string)) {
 	t.Helper()
 	path := filepath.Join(dir, "gpus.txt")
 	set = func(state string) {
 		t.Helper()
-		write(t, path+".new", state)
-		if err := os.Rename(path+".new", path); err != nil {
+		if err := atomicfile.WriteCache(path, []byte(state)); err != nil {
 			t.Fatal(err)
 		}
 	}
