@@ -85,7 +85,7 @@ func (cov *coverage) add(c *texts, v cover) {
 	cov.globs[folder] = append(cov.globs[folder], v)
 }
 
-// sample is a path that an output stands for: of a pattern, one that it fits.
+// sample is a path that an output matches: of a pattern, one that it fits.
 func sample(kind OutputKind, text string) string {
 	if kind != Glob {
 		return text

@@ -33,7 +33,7 @@ type Failure struct {
 }
 
 // knownClasses are the failure classes that muster tells apart by itself; oom
-// stands for oom_gpu, oom_host and oom_sched.
+// means oom_gpu, oom_host and oom_sched.
 var knownClasses = append([]string{failure.OOM}, failure.Known()...)
 
 // newRerunReader reads the failure blocks: the campaign's own catalogue, whose classes

@@ -82,7 +82,7 @@ func badRawPath(text string) string {
 	return ""
 }
 
-// IsPattern reports whether a path stands for all files that match it.
+// IsPattern reports whether a path names all files that match it.
 func IsPattern(path string) bool { return strings.ContainsAny(path, wildcards) }
 
 // Classes parts the cells by the path of the input.

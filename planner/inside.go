@@ -20,7 +20,7 @@ type Room struct {
 	P90, Limit   decimal.Decimal
 }
 
-// Share is what is left of the limit, in percent, rounded down; negative above it.
+// Share is the unused part of the limit, in percent, rounded down; negative above it.
 func (r Room) Share() int64 {
 	switch {
 	case !r.Limit.IsPositive() && r.P90.IsPositive():

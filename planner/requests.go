@@ -62,7 +62,7 @@ func (w *draft) asking() func(memory int64) bool {
 	return func(memory int64) bool { return asked[memory] }
 }
 
-// longest is the longest runtime that a fitted model foretells of what starts,
+// longest is the longest runtime that a fitted model forecasts of what starts,
 // at the 90th percentile; 0 without one.
 func (w *draft) longest() (out time.Duration) {
 	model, ok := w.fit()

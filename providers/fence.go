@@ -4,7 +4,7 @@ import "fmt"
 
 // A Fence is the latest holder of a campaign's lease that a backend has heard
 // of. The number grows with every holder; two copies of one state may have
-// counted alike, so the first holder seen stands for its number.
+// counted alike, so the first holder seen owns its number.
 type Fence struct {
 	N      uint64 `json:"n"`
 	Holder string `json:"holder,omitempty"` // "" = not told, by an older muster

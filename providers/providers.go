@@ -178,7 +178,7 @@ type Backend struct {
 	MaxParallel int               `json:"max_parallel,omitempty"`
 	Profile     string            `json:"profile,omitempty"`
 	// ProfileSource is what Profile holds where that is a file of the campaign's
-	// and none that the provider ships: whoever is told of the backend may run on
+	// and none that the provider ships: whoever learns of the backend may run on
 	// another machine, and later.
 	ProfileSource string          `json:"profile_source,omitempty"`
 	Price         offer.Price     `json:"price,omitzero"`
@@ -360,7 +360,7 @@ type Breaker struct {
 	Jobs      int     `json:"jobs,omitempty"` // of the phase, in all; 0 = not told
 }
 
-// A SubmitRequest hands over jobs of one backend under a fence.
+// A SubmitRequest submits jobs to one backend under a fence.
 type SubmitRequest struct {
 	Backend string
 	Fence   uint64
@@ -483,7 +483,7 @@ type Rename struct {
 
 // A Check is what preflight looks at for like jobs.
 type Check struct {
-	Addresses []string // jobs it stands for
+	Addresses []string // the jobs that it checks for
 	Workdir   string
 	Setup     []string
 	Env       []EnvVar
@@ -491,7 +491,7 @@ type Check struct {
 	Pool      string
 	Options   json.RawMessage
 	Require   []Require
-	Disk      int64  // bytes that must be free where workdir lies
+	Disk      int64  // bytes that must be free in the file system of workdir
 	Keep      int64  // bytes that would be needed there if every job kept all it declares: less is worth a warning
 	Image     string // "" = none
 	Files     int64  // files that jobs still to be done will leave there, as far as is known

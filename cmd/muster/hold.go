@@ -114,7 +114,7 @@ func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (
 			return err
 		}
 		defer func() {
-			for _, text := range refresh.Mended(w.input.Observed.Findings) {
+			for _, text := range refresh.Repairs(w.input.Observed.Findings) {
 				answer.Text += "; " + text
 			}
 		}()

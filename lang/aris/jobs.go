@@ -353,7 +353,7 @@ func (t *target) sameColumn(name string, values []string) bool {
 	return true
 }
 
-// labelRows names the jobs by their ids, or by what is left of them.
+// labelRows names the jobs by their ids, or by the rest of them.
 func (t *target) labelRows() {
 	clean := make([]string, len(t.rows))
 	taken := map[string]bool{}

@@ -16,7 +16,7 @@ type Machine struct {
 	Name    string
 	Status  string    // "running" or "stopped"
 	Since   time.Time // when it came to be what Status says
-	PerHour string    // USD, what it is billed as it stands; "" = not known
+	PerHour string    // USD, what it is billed today; "" = not known
 	Written hcl.Range // of since; of the block where that is not written
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-// resolve replaces a name by what it stands for in the scope. A name that is
+// resolve replaces a name by its meaning in the scope. A name that is
 // not there is reported, and the node stays.
 func (r *rewriter) resolve(n *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	root, name, rest := split(n.Traversal)
@@ -159,7 +159,7 @@ func clipName(s string) string {
 	return s
 }
 
-// param compiles the parameter a name stands for, once.
+// param compiles the parameter that a name refers to, once.
 func (r *rewriter) param(n *hclsyntax.ScopeTraversalExpr, name string, rest hcl.Traversal) hclsyntax.Expression {
 	s := r.scope
 	e, ok := s.Params[name]

@@ -85,8 +85,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// Unescape turns canonical text without symbols back into the text it stands
-// for, and leaves symbols as they are written.
+// Unescape turns canonical text without symbols back into the text that it
+// represents, and leaves symbols as they are written.
 func Unescape(s string) string {
 	if !strings.Contains(s, "$${") {
 		return s

@@ -44,7 +44,7 @@ func encodings() []entry {
 	}
 }
 
-// jsonDecode looks for mistakes first: go-cty's decoder copies what is left of
+// jsonDecode looks for mistakes first: go-cty's decoder copies the rest of
 // the text at every bracket.
 var jsonDecode = checked(stdlib.JSONDecodeFunc, func(args []cty.Value) error {
 	if v := args[0]; v.Type() == cty.String && v.IsKnown() && !v.IsNull() {

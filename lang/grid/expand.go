@@ -30,7 +30,7 @@ type Spec struct {
 	At       At
 }
 
-// At is where the parts of a grid are written; what is zero stands for Range.
+// At is where the parts of a grid are written; a zero means Range.
 type At struct {
 	Where, Sample, Repeat hcl.Range
 	Include               []hcl.Range // by entry

@@ -29,7 +29,7 @@ const (
 	wantsNewline = "Missing newline after argument"
 )
 
-// unclosed stands for a detail that names the line of the open bracket.
+// unclosed is replaced by a detail that names the line of the open bracket.
 const unclosed = "unclosed"
 
 // Messages about quotes.

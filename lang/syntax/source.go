@@ -185,7 +185,7 @@ func (s *Source) strayed(of, c *hclsyntax.Block) bool {
 	})
 }
 
-// Half reports whether an error is of a value at whose very end an error of syntax
+// Half reports whether an error concerns a value at whose very end an error of syntax
 // begins: the 1 of an unquoted 1m. Only the latter says what to write.
 func (s *Source) Half(d diag.Diagnostic) bool {
 	if d.Subject == nil || s.slipsAt(d.Subject.Filename, d.Subject.Start.Byte) || !s.slipsAt(d.Subject.Filename, d.Subject.End.Byte) {

@@ -26,7 +26,7 @@ func (a *adviser) launchedAgain(g *group) []Proposal {
 // sized are the classes of failure that other rules follow.
 var sized = []string{oomHost, oomSched, oomGPU, outOfTime, preempted}
 
-// failing notes where launches fail that no resource would mend, and how much of
+// failing notes where launches fail that no resource would fix, and how much of
 // the jobs' time they took: no line of the campaign is known to be wrong.
 func (a *adviser) failing(g *group) {
 	by := map[string]int{}

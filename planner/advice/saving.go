@@ -97,7 +97,7 @@ func (a *adviser) sparedOn(c *class, change func(offer.Shape) offer.Shape, move 
 	return t.list(of, false)
 }
 
-// scale turns what ran into what is left to run.
+// scale turns the jobs that ran into those that remain.
 func (a *adviser) scale(c *class, ran int) (decimal.Decimal, string) {
 	if c.left == 0 || ran == 0 {
 		return decimal.NewFromInt(1), "of the " + count(ran, "job", "jobs") + " that ran"

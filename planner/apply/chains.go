@@ -67,7 +67,7 @@ func (ch *chains) ridesAfter(p *phase, cell int32) string {
 		for _, m := range ed.In.Members(group) {
 			done := ed.from.At[m].Satisfied()
 			l := unattended.Link{Phase: p.Name, From: ed.from.Name, Backend: b.Name, Done: done && !glob, Glob: glob,
-				Moves: done && !ch.inputs.staging.Together() && !ch.inputs.staging.Lies(&ed.Edge, int32(m), b.Filesystem(d.Pool)), Queued: ch.on(ed.from, int32(m), b)}
+				Moves: done && !ch.inputs.staging.Together() && !ch.inputs.staging.Present(&ed.Edge, int32(m), b.Filesystem(d.Pool)), Queued: ch.on(ed.from, int32(m), b)}
 			if why := unattended.Waits(b.Can, l); why.Elsewhere {
 				return comesAfter(why.Text, p, ed.from, int32(m))
 			} else if why.Text != "" {

@@ -127,7 +127,7 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 	}
 }
 
-// runsOut says what is left undone when every job takes its ceiling.
+// runsOut says which jobs do not start when every job takes its ceiling.
 func runsOut(left int) string {
 	switch left {
 	case 0:
@@ -146,7 +146,7 @@ func ofSpent(unit string, spent decimal.Decimal) string {
 }
 
 // Spent sums a unit over the ledger entries a budget counts. An entry whose
-// bill is not known counts at its ceiling, which stands in it; unpriced are those
+// bill is not known counts at its ceiling, which is part of it; unpriced are those
 // that say nothing of this unit, since their place stated no price in it.
 func Spent(ledger []state.Entry, b lang.Budget, unit string) (total decimal.Decimal, unknown, unpriced int) {
 	var sum amount.Tally

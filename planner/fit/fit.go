@@ -108,7 +108,7 @@ func (f *fitted) occurs() bool {
 }
 
 // predicts reports whether a law is clearly nearer than the mean to runs that are
-// left out of it, one at a time: what is left of a run that counts is divided by one
+// left out of it, one at a time: the residual of a run that counts is divided by one
 // less its leverage (Allen, The relationship between variable selection and data
 // augmentation, Technometrics 16, 1974; exact for linear laws).
 func (d *data) predicts(f *fitted) bool {

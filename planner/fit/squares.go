@@ -132,8 +132,8 @@ func (d *data) descend(l law, theta []float64) (at []float64, rss float64, hessi
 	return theta, rss, hessian
 }
 
-// squares are the sum of squares of the cells around a law, JᵀJ, and Jᵀ of what
-// is left.
+// squares are the sum of squares of the cells around a law, JᵀJ, and Jᵀ of the
+// residuals.
 func (d *data) squares(l law, theta []float64) (rss float64, hessian [][]float64, slope []float64) {
 	p := len(theta)
 	d.budget.spend(len(d.cells) * p)

@@ -184,7 +184,7 @@ func classOf(at, n, classes int) int {
 	if u < 1-1.0/body {
 		return int(u * body)
 	}
-	// Above, each class is half of what is left.
+	// Above, each class is half of the rest.
 	up := int(math.Log2((1.0 / body) / (1 - u)))
 	return min(body-1+up, classes-2)
 }

@@ -184,7 +184,7 @@ func (s sums) aside(g Group, jobs decimal.Decimal) {
 	}
 }
 
-// alikeIn is of how many jobs alike the runtimes of each phase average out: of
+// alikeIn is the number of like jobs over which the runtimes of each phase average out: of
 // jobs that differ in size as many as weigh as much (Kish 1965).
 func alikeIn(in Input) map[string]float64 {
 	sum, squares := map[string]float64{}, map[string]float64{}

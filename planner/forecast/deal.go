@@ -103,7 +103,7 @@ func (d deal) draw(phase string, of []uint16, groups []Group, runs []run) ([]uin
 	chance := rand.New(rand.NewPCG(d.nth, h.Sum64()))
 	out := slices.Clone(of)
 	for i, at := range of {
-		if at == 0 || at == Never || groups[at].InFlight { // what runs takes what is left of the mean
+		if at == 0 || at == Never || groups[at].InFlight { // running jobs take the rest of the mean
 			continue
 		}
 		g := &groups[at]

@@ -16,7 +16,7 @@ type Law struct {
 	Points, Freedom int
 }
 
-// Lawful is the runtime of jobs that a law foretells.
+// Lawful is the runtime of jobs that a law forecasts.
 func Lawful(l Law, walltime time.Duration, basis string) Runtime {
 	bound := 0.0
 	if off := math.Hypot(l.Spread, l.Unsure); off > 0 {

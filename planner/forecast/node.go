@@ -42,8 +42,8 @@ type run struct {
 }
 
 // A line is where cells that start alike stand: those that take the same of
-// the same pool under the same caps, however long they run. Cells are handed
-// over while the caps allow, wait as long as the queue is, and start when the
+// the same pool under the same caps, however long they run. Cells are
+// submitted while the caps allow, wait as long as the queue is, and start when the
 // pool has room; where there is no queue, both happen at once.
 type line struct {
 	pool   *capacity

@@ -154,7 +154,7 @@ func (r Runtime) Paced(by float64) Runtime {
 // leastLeft is what of a runtime is left at least of a job that has worked long.
 const leastLeft = 0.05
 
-// After is what is left of the same runtime after so long.
+// After is the rest of the same runtime after so long.
 func (r Runtime) After(worked time.Duration) Runtime {
 	if worked <= 0 {
 		return r

@@ -54,7 +54,7 @@ func (s *sim) submit(i int, l *line) {
 	}
 }
 
-// run takes a batch's share of its pool and foresees its end.
+// run takes a batch's share of its pool and forecasts its end.
 func (s *sim) run(i int, b batch) {
 	n := s.nodes[i]
 	r := n.groups[b.group]

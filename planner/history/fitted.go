@@ -131,7 +131,7 @@ func sampled(cells []int) []int {
 // model is about as sure.
 type Bucket struct {
 	log    int32  // of the runtime, in steps
-	unsure int16  // beyond what it is of those that ran, in steps of a factor; 0 = no more
+	unsure int16  // beyond the one of cells that ran, in steps of a factor; 0 = no more
 	beyond bool   // on some axis they are outside what ran
 	apart  uint16 // counted from 1: why the completed jobs say nothing of them; 0 = they do
 }
@@ -141,7 +141,7 @@ const (
 	// so that cells whose runtimes differ make few groups.
 	logStep = 0.05
 	// unsureLeast is from what standard deviation of log t on it counts how unsure
-	// the model is of a cell beyond those that ran, and unsureStep by what factor
+	// the model has for a cell beyond those that ran, and unsureStep by what factor
 	// that differs from one bucket to the next.
 	unsureLeast = 0.04
 	unsureStep  = 1.25

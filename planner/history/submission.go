@@ -20,8 +20,8 @@ const (
 	askedJobs = 5000
 )
 
-// SubmitDelay is how long it took from the yes to the first job that was handed
-// over, in the median of the applies before: muster's own time, and that of
+// SubmitDelay is how long it took from the yes to the first submitted
+// job, in the median of the applies before: muster's own time, and that of
 // the command that submits. Rentals are left out, since their boot counts by
 // itself.
 func (p *Queues) SubmitDelay() time.Duration {

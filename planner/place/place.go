@@ -89,7 +89,7 @@ type Candidate struct {
 }
 
 // To is a decision as it is at one of its candidates. What the jobs are held to
-// where it stands is not what they are held to there.
+// where it is recorded is not what they are held to there.
 func (d Decision) To(c Candidate) Decision {
 	d.Backend, d.Pool, d.Price, d.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
 	d.Wait, d.Waited, d.Boot, d.Hold, d.Segments, d.Limits = c.Wait, c.Waited, c.Boot, c.Hold, c.Segments, offer.Limits{}

@@ -39,7 +39,7 @@ func times(p *offer.Price, d *Decision) map[string]*time.Duration {
 	return out
 }
 
-// sizes are what of a shape is charged for. How many cores always stands in a
+// sizes are what of a shape is charged for. The number of cores is always in a
 // record: by it one is told that was made before shapes were recorded.
 func sizes(s *offer.Shape) map[string]*int {
 	return map[string]*int{cores: &s.CPUs, "gpus": &s.GPUs, "nodes": &s.Nodes}
@@ -51,7 +51,7 @@ func given(p *offer.Price) map[string]*int {
 }
 
 // Rates are what a launch is charged by where a decision puts it, and for what,
-// as they are recorded with its attempt: what it took is reckoned by what was
+// as they are recorded with its attempt: its use is counted by what was
 // asked when it was launched, and by what it asked for.
 func (d Decision) Rates(launched offer.Shape) map[string]string {
 	out := map[string]string{}

@@ -104,7 +104,7 @@ func Decode(data []byte) (*File, error) {
 	return f, nil
 }
 
-// A reader takes rows apart; every step is bounded by what is left.
+// A reader takes rows apart; every step is bounded by the bytes that remain.
 type reader struct{ b []byte }
 
 func (r *reader) uvarint() (uint64, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/place"
 )
 
-// Reprice has a plan that was saved go by what its places charge today, as a
+// Reprice gives a saved plan the prices that its places charge today, as a
 // plan of today found it: what starts is held against the ceiling that was
 // approved at what it costs now, wherever it goes. A place that costs more at
 // most than price_tolerance allows is refused by name. One that could not be

@@ -98,7 +98,7 @@ func (h Human) shown(l line) line {
 	return l
 }
 
-// mostName is how many columns a name takes that begins a row; what stands
+// mostName is how many columns a name takes that begins a row; the text
 // behind a longer one is worth more than its end, which JSON has.
 const mostName = 44
 
@@ -119,7 +119,7 @@ func (h Human) fit(s string) string {
 	return strings.TrimRight(h.Style.Text(term.Fit(s, width)), " ") + "\n"
 }
 
-// overhang is how far an amount stands to the left of its column, so that the
+// overhang is how far an amount begins left of its column, so that the
 // last digit of its count is in it.
 func overhang(l line) int {
 	if l.phase {

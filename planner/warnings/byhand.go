@@ -65,7 +65,7 @@ const furthestEast = 14 * time.Hour
 
 // Ahead are the machines that are said to stand as they do since a time that is
 // still to come: what became of them by then, and what they were billed, would be
-// reckoned from it.
+// counted from it.
 func Ahead(backends []*lang.Backend, now time.Time) (out diag.List) {
 	for _, b := range backends {
 		for _, m := range b.Rented {

@@ -54,14 +54,14 @@ func TestCancelForgotten(t *testing.T) {
 		t.Parallel()
 		k := cancelled(t)
 		notes := k.pools()
-		if !taken(k) || !slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, offer.Mended+told) }) {
+		if !taken(k) || !slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, offer.Repaired+told) }) {
 			t.Errorf("Slurm is told %q, notes %q", k.f.told(), notes)
 		}
 		k.f.queued = nil
-		if pools, err := k.s.Pools(t.Context(), k.b.Name); err != nil || slices.ContainsFunc(pools[0].Notes, func(n string) bool { return strings.HasPrefix(n, offer.Mended) }) {
+		if pools, err := k.s.Pools(t.Context(), k.b.Name); err != nil || slices.ContainsFunc(pools[0].Notes, func(n string) bool { return strings.HasPrefix(n, offer.Repaired) }) {
 			t.Errorf("told again: %+v, %v", pools, err)
 		}
-		if notes = k.pools(); slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, offer.Mended) }) {
+		if notes = k.pools(); slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, offer.Repaired) }) {
 			t.Errorf("with nothing there: %q", notes)
 		}
 	})

@@ -140,7 +140,7 @@ func (s *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	}
 	if exists(b.campaign.spools.dir) && b.campaign.load() == nil {
 		if text, err := b.campaign.leftovers.tidy(ctx, false); err == nil && text != "" {
-			pools[0].Notes = append(slices.Clone(pools[0].Notes), offer.Mended+text)
+			pools[0].Notes = append(slices.Clone(pools[0].Notes), offer.Repaired+text)
 		}
 	}
 	return pools, nil

@@ -106,13 +106,13 @@ type Pool struct {
 
 	Verified string   // month the facts were verified: "2026-05"; "" for live answers
 	Source   string   // "profile cu-alpine", "live"
-	Notes    []string // for people; what begins with Mended is told by every command that asks
+	Notes    []string // for people; every command that asks prints those that begin with Repaired
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
 	// Home is the user's home directory there: what `~` of a workdir means;
 	// "" when it is muster's own machine or not known.
 	Home string
-	// Filesystem names where the workdir lies as this pool's jobs see it.
+	// Filesystem names the file system of the workdir as this pool's jobs see it.
 	// Pools that name the same one, of one backend or of several with the same
 	// workdir, see each other's files; a pool that names none shares with its
 	// backend's others that name none.
@@ -124,8 +124,8 @@ type Pool struct {
 	Facts []Fact
 }
 
-// Mended begins a note of what a backend put right when it was asked.
-const Mended = "put right: "
+// Repaired begins a note of what a backend put right when it was asked.
+const Repaired = "put right: "
 
 // A Fact is one thing that is known of a pool, where it comes from and since when.
 type Fact struct {
@@ -137,7 +137,7 @@ type Fact struct {
 }
 
 // PerBilling ends a rate, among the facts of a pool, for each unit that its
-// scheduler reckons of what a job asks for: only a quote has what that comes to.
+// scheduler counts for a job's request: only a quote has what that comes to.
 const PerBilling = " SU/billing-hour"
 
 // A Clock is a danger clock of a pool.
@@ -355,7 +355,7 @@ func (o *Observation) StoppedBy() (why string, ok bool) {
 	return why, o.Cause == PhaseStopped || o.Cause == "" && begins
 }
 
-// An Output is one declared output as it was found and checked where it lies.
+// An Output is one declared output as it was found and checked in place.
 type Output struct {
 	Name    string
 	Path    string // relative to the workdir where it can be, as declared

@@ -48,7 +48,7 @@ func (s Shape) Given() Shape {
 	return s
 }
 
-// Given is a shape as it is given where a price stands, and charged.
+// Given is a shape as a place with this price gives and charges it.
 func (p Price) Given(s Shape) Shape {
 	s = s.Given()
 	s.CPUs, s.GPUs = max(s.CPUs, p.CPUs), max(s.GPUs, p.GPUs)

@@ -12,7 +12,7 @@ const (
 	anOutage // begins or ends
 )
 
-// A due is what the world foresees. It holds as long as its job has taken no
+// A due is an event that the world expects. It holds as long as its job has taken no
 // other turn.
 type due struct {
 	at   time.Time

@@ -24,8 +24,8 @@ type job struct {
 	began          time.Time
 	factor         float64 // of its price
 	line           *line
-	turn           int                // counts what was foreseen of it: older events are void
-	seen           *offer.Observation // what was told of it last; nil once its end is acknowledged
+	turn           int                // counts its forecast events: older ones are void
+	seen           *offer.Observation // the last report; nil once its end is acknowledged
 	decided        bool               // it ended for good
 	grown          bool               // its shape is no longer what was submitted
 }

@@ -15,7 +15,7 @@ type sea struct {
 	first string              // files that all sites see, until there are others
 	apart bool                // not all sites see the same files
 	size  map[string]int64    // of what was made, by path below a workdir
-	here  map[location]bool   // where it lies
+	here  map[location]bool   // where it is
 	bound map[location]string // by full path: what was looked for in vain, to be carried there
 }
 
@@ -26,8 +26,8 @@ func newSea() *sea {
 	return &sea{size: map[string]int64{}, here: map[location]bool{}, bound: map[location]string{}}
 }
 
-// A Lie is an output that was made, or brought, before.
-type Lie struct {
+// An ExistingOutput is an output that was made, or brought, before.
+type ExistingOutput struct {
 	Pool, Path string
 	Size       int64
 }
@@ -50,7 +50,7 @@ func (s *sea) join(w *world) {
 			s.apart = true
 		}
 	}
-	for _, l := range w.site.Lies {
+	for _, l := range w.site.Existing {
 		s.lay(w.files(l.Pool), l.Path, l.Size)
 	}
 }

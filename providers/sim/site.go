@@ -31,8 +31,8 @@ type Site struct {
 	Files func(pool string) string
 	// Bandwidth is what its link carries, bytes a second; 0 takes no time.
 	Bandwidth int64
-	// Lies are outputs that lie there from before.
-	Lies []Lie
+	// Existing are outputs made or brought before.
+	Existing []ExistingOutput
 	// Known are digests of outputs that were made elsewhere, by path.
 	Known map[string]string
 }

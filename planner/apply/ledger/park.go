@@ -21,7 +21,7 @@ func (bs *Books) Unpark(t *Tab) {
 	bs.count(t, 1)
 }
 
-// Raise has what is left of a tab cost more, or no more than its rates say.
+// Raise makes the rest of a tab cost more, or no more than its rates say.
 func (bs *Books) Raise(t *Tab, by Rise) {
 	bs.count(t, -1)
 	t.Rise = by

@@ -47,7 +47,7 @@ func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, k
 	return a, all.All()
 }
 
-// Cost is what a launch takes, reckoned from how long it runs, and in which units
+// Cost is the cost of a launch, from its runtime, and in which units
 // that is known.
 func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known place.Known) {
 	if p := t.Price; !t.Charges() && p.Granularity == 0 && p.Minimum == 0 {

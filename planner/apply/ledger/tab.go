@@ -40,10 +40,10 @@ type Launch struct {
 	Seen   *offer.Observation
 }
 
-// Open sets aside what is left of a tab; Close takes it away.
+// Open sets aside the rest of a tab; Close takes it away.
 func (bs *Books) Open(t *Tab) { bs.count(t, 1) }
 
-// count counts what is left of a tab as in flight; negative times take it away.
+// count counts the rest of a tab as in flight; negative times take it away.
 func (bs *Books) count(t *Tab, times int64) {
 	if !t.parked {
 		bs.reserve(t.Item, t.Rest(), times)

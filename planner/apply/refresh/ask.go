@@ -96,7 +96,7 @@ func whyNot(ctx context.Context, err error) string {
 }
 
 // A miswritten error is a mistake in what is written of a backend, which no answer
-// of it mends.
+// of it fixes.
 type miswritten struct{ error }
 
 func (m miswritten) Unwrap() error { return m.error }
@@ -144,7 +144,7 @@ func (as *asker) pools(ctx context.Context, a *ask) error {
 	as.answers.Pools = append(as.answers.Pools, pools...)
 	for _, p := range pools {
 		for _, n := range p.Notes {
-			if text, ok := strings.CutPrefix(n, offer.Mended); ok {
+			if text, ok := strings.CutPrefix(n, offer.Repaired); ok {
 				as.answers.Observed.Findings = append(as.answers.Observed.Findings, observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
 					Summary: "backend." + a.name + wasMended, Detail: text, Address: "backend." + a.name}})
 			}
@@ -156,9 +156,9 @@ func (as *asker) pools(ctx context.Context, a *ask) error {
 
 const wasMended = " was put right"
 
-// Mended is what backends put right as they were asked, in words, for those who
+// Repairs are those that backends made when they were asked, in words, for those who
 // show no findings.
-func Mended(list []observed.Finding) (out []string) {
+func Repairs(list []observed.Finding) (out []string) {
 	for _, f := range list {
 		if strings.HasSuffix(f.Summary, wasMended) {
 			out = append(out, f.Summary+": "+f.Detail)

@@ -241,10 +241,10 @@ func TestMistakesOfABackendAreToldOnce(t *testing.T) {
 // asked for; other notes of its pools are not.
 func TestMendedIsTold(t *testing.T) {
 	t.Parallel()
-	a := &asked{pools: []offer.Pool{{Name: "p", Notes: []string{"a note", offer.Mended + "two jobs were taken out"}}}}
+	a := &asked{pools: []offer.Pool{{Name: "p", Notes: []string{"a note", offer.Repaired + "two jobs were taken out"}}}}
 	var got []string
 	found := a.observe(t, phase("seed = [1]", ""), nil).Observed.Findings
-	if text := Mended(found); len(text) != 1 || text[0] != "backend.local.local was put right: two jobs were taken out" {
+	if text := Repairs(found); len(text) != 1 || text[0] != "backend.local.local was put right: two jobs were taken out" {
 		t.Errorf("in words: %q", text)
 	}
 	for _, f := range found {

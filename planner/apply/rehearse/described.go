@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A described is a backend that is itself simulated: what its block says stands
+// A described is a backend that is itself simulated: what its block says is
 // where history says nothing, and its outages and prices are played.
 type described struct {
 	sim.Site

@@ -57,9 +57,9 @@ func sizes(st *state.State) map[string]map[string]int64 {
 	return out
 }
 
-// Lies are the outputs that simulated backends report as present, by backend.
-func Lies(st *state.State) map[string][]sim.Lie {
-	out := map[string][]sim.Lie{}
+// Existing are the outputs that simulated backends report as present, by backend.
+func Existing(st *state.State) map[string][]sim.ExistingOutput {
+	out := map[string][]sim.ExistingOutput{}
 	for _, j := range st.All() {
 		for _, o := range j.Outputs {
 			pool := ""
@@ -67,11 +67,11 @@ func Lies(st *state.State) map[string][]sim.Lie {
 				pool = a.Pool
 			}
 			if !o.Missing {
-				out[o.Backend] = append(out[o.Backend], sim.Lie{Pool: pool, Path: o.Path, Size: o.Size})
+				out[o.Backend] = append(out[o.Backend], sim.ExistingOutput{Pool: pool, Path: o.Path, Size: o.Size})
 			}
 			for _, c := range o.Copies {
 				name, pool := providers.CutAt(c.Backend)
-				out[name] = append(out[name], sim.Lie{Pool: pool, Path: o.Path, Size: o.Size})
+				out[name] = append(out[name], sim.ExistingOutput{Pool: pool, Path: o.Path, Size: o.Size})
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Stage) wait(ctx context.Context, v *clock.Virtual) {
 	v.Park(func() bool { return len(came) > 0 || ctx.Err() != nil })
 }
 
-// again plans what is left, as the next `muster apply` would.
+// again plans the remaining jobs, as the next `muster apply` would.
 func (s *Stage) again(st *state.State, now time.Time) (*planner.Plan, error) {
 	p, err := s.in.plannedAgain(st, now)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Stage) Attended(runs []Result) string {
 	}))
 }
 
-// applied is what comes of the plan, and of what is left of it each time that
+// applied is the result of the plan, and of the rest of it each time that
 // somebody has looked at it, until nothing waits for that or it was in vain.
 func (s *Stage) applied(ctx context.Context, v *clock.Virtual, st *state.State, conf apply.Config, visits *int) (o progress.Outcome, err error) {
 	spent, done, vain := ledger.Amounts{}, 0, 0

@@ -81,7 +81,7 @@ type Stage struct {
 	places   map[string]*described // those that are simulated anyway
 	links    map[string]link
 	sizes    map[string]map[string]int64 // of outputs, by phase and name
-	lies     map[string][]sim.Lie
+	existing map[string][]sim.ExistingOutput
 	known    map[string]string
 	present  map[string][]sim.Present
 }
@@ -96,7 +96,7 @@ func New(in Input) (*Stage, error) {
 	if whole.Plan, err = in.resumed(); err != nil {
 		return nil, err
 	}
-	s := &Stage{in: in, places: places, book: assumptions(whole, places), known: map[string]string{}, links: links(in), sizes: sizes(in.State), lies: Lies(in.State)}
+	s := &Stage{in: in, places: places, book: assumptions(whole, places), known: map[string]string{}, links: links(in), sizes: sizes(in.State), existing: Existing(in.State)}
 	s.campaign, s.plan = unexpected(in.Campaign, in.Plan, s.book)
 	if len(in.State.Jobs) > 0 || len(in.State.Approvals) > 0 || len(in.State.Holds) > 0 {
 		if s.state, err = snapshot.Bytes(in.State); err != nil {

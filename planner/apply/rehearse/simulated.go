@@ -45,10 +45,10 @@ func WorldOf(c *lang.Campaign, st *state.State, now time.Time) *World {
 	}
 	v, present := clock.NewVirtual(now), InFlight(c, st)
 	epoch, launches := Began(st), Launches(st, present)
-	lies := Lies(st)
+	existing := Existing(st)
 	return &World{Clock: v, Sim: sim.NewOf(v, sim.Schema(), func(b providers.Backend) (sim.Site, error) {
 		s, err := sim.SiteOf(b)
-		s.Present, s.Epoch, s.Launches, s.Lies = present[b.Name], epoch[b.Name], launches[b.Name], lies[b.Name]
+		s.Present, s.Epoch, s.Launches, s.Existing = present[b.Name], epoch[b.Name], launches[b.Name], existing[b.Name]
 		return s, err
 	})}
 }

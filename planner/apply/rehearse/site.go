@@ -35,7 +35,7 @@ func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int, visit
 		out.Pools = []sim.Pool{{Pool: offer.Pool{Backend: b.Name}}}
 	}
 	out.Files = func(pool string) string { return site.FilesystemOf(b, mine, pool).Files() }
-	out.Bandwidth, out.Lies = s.links[b.Name].bytes, s.lies[b.Name]
+	out.Bandwidth, out.Existing = s.links[b.Name].bytes, s.existing[b.Name]
 	return out
 }
 

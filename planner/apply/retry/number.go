@@ -11,18 +11,18 @@ type Number struct {
 	Again string
 }
 
-// Next numbers the launch of a job as a plan wants it: anew says that the plan
-// gives it its attempts anew, own that what it approves holds its launches. Result
-// is what the job is to come to, "" where that is not known.
-func Next(rec *state.Job, plan, result string, anew, own bool) Number {
+// Next numbers the launch of a job as a plan wants it: fresh says that the plan
+// counts its attempts from 1, own that its approval covers the job's launches. Result
+// is the result hash that the job is to reach, "" where that is not known.
+func Next(rec *state.Job, plan, result string, fresh, own bool) Number {
 	last := rec.Last()
 	if last == nil {
 		return Number{N: 1, Fresh: true}
 	}
 	// What this plan launched itself goes on counting.
-	anew = anew && last.Plan != plan
+	fresh = fresh && last.Plan != plan
 	other := rec.Result != "" && result != "" && rec.Result != result
-	if anew || other || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled {
+	if fresh || other || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled {
 		return Number{N: 1, Fresh: true}
 	}
 	n := Number{N: last.N + 1}

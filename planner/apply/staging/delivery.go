@@ -64,7 +64,7 @@ func (ou *outputs) fetch(ed *Edge, g int32, k *fed) bool {
 		return false
 	}
 	for _, m := range ed.In.Members(int(g)) {
-		if ou.Lies(ed, int32(m), k.at) {
+		if ou.Present(ed, int32(m), k.at) {
 			continue
 		}
 		c := ou.deliveryOf(ed, int32(m), k.b, k.at)
@@ -82,9 +82,9 @@ func (ou *outputs) fetch(ed *Edge, g int32, k *fed) bool {
 	return k.here
 }
 
-// Lies reports whether a producer's output was made where jobs at a spot see
+// Present reports whether a producer's output was made where jobs at a spot see
 // it. A copy from an earlier run counts only when it was looked at in this.
-func (ou *outputs) Lies(ed *Edge, producer int32, at site.Filesystem) bool {
+func (ou *outputs) Present(ed *Edge, producer int32, at site.Filesystem) bool {
 	rec := ou.State.Jobs[ed.In.From.Address(int(producer))]
 	if rec == nil || rec.Status != state.Completed {
 		return true // its job was submitted before, and is expected there
@@ -147,7 +147,7 @@ func (ou *outputs) Ahead(ed *Edge, producer int32, b *Endpoint, pool string) {
 	if !b.known(pool) {
 		return
 	}
-	if to := b.Filesystem(pool); !ou.Lies(ed, producer, to) {
+	if to := b.Filesystem(pool); !ou.Present(ed, producer, to) {
 		ou.deliveryOf(ed, producer, b, to)
 	}
 }

@@ -79,9 +79,9 @@ func Move(ctx context.Context, from, to End, f Load) (Copied, error) {
 	return Copied{copied, true, there.Stamp}, compare(there, f.Output)
 }
 
-// Lies reports whether a load is where it would go, and right, so that
+// InPlace reports whether a load is where it would go, and right, so that
 // nothing of it would be sent.
-func Lies(ctx context.Context, to End, f Load) bool {
+func InPlace(ctx context.Context, to End, f Load) bool {
 	there, err := look(ctx, to, f, f.arrives())
 	return err == nil && there.is(f.Output)
 }

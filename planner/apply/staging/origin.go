@@ -128,9 +128,9 @@ func (co *core) covered(charge Charge, to End, load Load, move func(), refused f
 		return
 	}
 	co.Spawn(func() { // what is there already leaves nowhere
-		lies := Lies(co.Ctx, to, load)
+		inPlace := InPlace(co.Ctx, to, load)
 		co.Post(func() {
-			if !lies {
+			if !inPlace {
 				if err := co.Ledger.Pay(charge); err != nil {
 					refused(err)
 					return

@@ -87,7 +87,7 @@ type Transfers struct {
 	*sources
 }
 
-// core is what every part shares: the routes between spots, and what is told of
+// core is what every part shares: the routes between spots, and what is known about
 // them.
 type core struct {
 	Config

@@ -138,7 +138,7 @@ func (r *reader) price(to *Profile, b partition, p *offer.Pool, in func(string) 
 			to.PerBilling = map[string]string{}
 		}
 		to.PerBilling[b.Name] = unit
-		p.Price.UnknownSU = !p.Price.InServiceUnits() // until the cluster says how it reckons
+		p.Price.UnknownSU = !p.Price.InServiceUnits() // until the cluster says how it charges
 	}
 	if p.GPUs == 0 && p.Price.SUPerGPUHour != "" {
 		r.WrongAt(b.Price.PerGPUHour.Range(), "%s charges for GPUs, and the partition has none: add a gpu block, or charge by node or cpu", in("price: service_units_per_gpu_hour"))
