@@ -72,16 +72,17 @@ func (ac *accounts) reconcileWith(backend string) {
 func (ac *accounts) invoice(backend string) (sum decimal.Decimal, billed, known bool) {
 	billed = true
 	for _, r := range ac.st.Rentals {
-		if r.Backend != backend {
+		if r.Backend != backend || !r.Rented() && r.Began.IsZero() && r.Billed == "" { // no cloud began to bill it
 			continue
 		}
+		known = true
 		usd, ok := r.Cost(ac.Clock())
 		if !ok {
 			return sum, false, false
 		}
 		sum, billed = sum.Add(usd), billed && r.Billed != ""
 	}
-	return sum, billed, true
+	return sum, billed, known
 }
 
 // stillBilled says at the end of a run which machines are billed on.

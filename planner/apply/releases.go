@@ -136,6 +136,12 @@ func (r *run) machine(backend string, says *offer.Rental) {
 // machines records what providers just said of the campaign's machines. One that is gone
 // and that the state never knew is left out, unless it was billed.
 func (r *run) machines() {
+	seen := observed.Refresh{Rentals: r.Rentals}
+	for _, id := range slices.Sorted(maps.Keys(r.st.Rentals)) {
+		if m := r.st.Rentals[id]; seen.Unlisted(m) {
+			r.machine(m.Backend, &offer.Rental{ID: id, Kind: m.Kind, Status: offer.RentalReleased, Since: r.Clock()})
+		}
+	}
 	for _, backend := range slices.Sorted(maps.Keys(r.Rentals)) {
 		for _, m := range r.Rentals[backend] {
 			if _, known := r.st.Rentals[m.ID]; known || m.Status != offer.RentalReleased || m.Billed != "" || !m.Began.IsZero() {

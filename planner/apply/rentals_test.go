@@ -104,8 +104,12 @@ func TestLedgerIsTheCloudsBill(t *testing.T) {
 	s.refreshed()
 	usd("0.61")
 	s.world.rentals[0] = append(s.world.rentals[0], offer.Rental{ID: "r2", Rate: "0.36", Status: offer.RentalReleased, Since: began, Began: began, Ended: began, Billed: "0.02"})
+	s.rents("token", "running") // before the cloud gave it an id: r2
 	s.refreshed()
 	usd("0.63")
+	if r := s.state().Rentals["token"]; r.Rented() {
+		t.Errorf("what the cloud does not list is %+v", r)
+	}
 	n := 0
 	for _, e := range s.state().Ledger {
 		if e.Attempt == 0 {

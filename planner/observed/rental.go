@@ -53,6 +53,13 @@ func (r *Refresh) Rented(backend string, list []offer.Rental) {
 	}
 }
 
+// Unlisted reports whether a recorded machine is missing from the whole list of its
+// provider, which has all that may be billed: it is gone, or has another id by now.
+func (r *Refresh) Unlisted(m state.Rental) bool {
+	list, asked := r.Rentals[m.Backend]
+	return asked && m.Rented() && !slices.ContainsFunc(list, func(o offer.Rental) bool { return o.ID == m.ID })
+}
+
 // Machines are the recorded machines as their providers say that they are now. One that
 // the state does not know is among them unless it is gone.
 func (r *Refresh) Machines(recorded map[string]state.Rental, now time.Time) map[string]state.Rental {
@@ -62,6 +69,12 @@ func (r *Refresh) Machines(recorded map[string]state.Rental, now time.Time) map[
 	out := maps.Clone(recorded)
 	if out == nil {
 		out = map[string]state.Rental{}
+	}
+	for id, m := range out {
+		if r.Unlisted(m) {
+			m.Status, m.Since = state.RentalReleased, now
+			out[id] = m
+		}
 	}
 	for _, backend := range slices.Sorted(maps.Keys(r.Rentals)) {
 		for _, m := range r.Rentals[backend] {
