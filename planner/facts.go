@@ -150,6 +150,12 @@ func (fs *facts) rents(address string) bool {
 	return b != nil && fs.in.Can[b.Type].Rents
 }
 
+// keepsFiles reports whether a backend's files outlive its rented machines.
+func (fs *facts) keepsFiles(address string) bool {
+	b := fs.backend(address)
+	return b != nil && fs.in.Can[b.Type].KeepsFiles
+}
+
 // family is the GPU family of a decision's pool, "" for CPU work.
 func (fs *facts) family(d place.Decision) string {
 	if d.Shape.GPUs == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers/offer"
@@ -202,8 +203,8 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
 		if r.Status == state.RentalDeleting {
 			row.Detail.Text = "asked to be released before, and billed until it is gone"
 		}
-		if unsafe := unsafeOutputs(fs.st, r.Backend); unsafe > 0 {
-			notes = append(notes, fmt.Sprintf("%s on %s is idle and kept: %s without a verified copy elsewhere; `muster pull` makes one. It costs $%s/h.", id, r.Backend, units.Count(unsafe, "output"), orElse(r.PerHour, "?")))
+		if unsafe := unsafeOutputs(fs, r.Backend); unsafe > 0 {
+			notes = append(notes, fmt.Sprintf("%s on %s is idle and kept: %s without a verified copy elsewhere; `muster pull` makes one. It costs %s.", id, r.Backend, units.Count(unsafe, "output"), amount.Hourly(r.PerHour)))
 			continue
 		}
 		rows = append(rows, row)
@@ -217,9 +218,12 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
 	return rows, notes
 }
 
-func unsafeOutputs(st *state.State, backend string) int {
+func unsafeOutputs(fs *facts, backend string) int {
+	if fs.keepsFiles(backend) {
+		return 0
+	}
 	n := 0
-	for _, job := range st.All() {
+	for _, job := range fs.st.All() {
 		n += job.OnlyOn(backend)
 	}
 	return n

@@ -127,3 +127,17 @@ func Texts(sums map[string]decimal.Decimal) map[string]string {
 func Jobs(n int) string {
 	return units.Count(n, "job")
 }
+
+// rateDigits is how many digits behind the point of a rate people read.
+const rateDigits = 4
+
+// Hourly is a rate in USD an hour as people read it: "$0.3441/h"; "" is not known.
+func Hourly(rate string) string {
+	if rate == "" {
+		return "$?/h"
+	}
+	if d := Of(rate); d.Exponent() < -rateDigits && !d.Round(rateDigits).IsZero() {
+		rate = d.Round(rateDigits).String()
+	}
+	return "$" + rate + "/h"
+}

@@ -165,6 +165,9 @@ func (e *engine) drive(ctx context.Context) {
 			return
 		}
 		if e.finished() {
+			if e.rows.releases.askLast() {
+				continue
+			}
 			if e.accounts.shorted > 0 {
 				e.limits.stopShort()
 			}

@@ -58,6 +58,11 @@ func (sm *summary) outcome() progress.Outcome {
 	if sm.Plan.Destroy && o.Stopped == progress.Interrupted {
 		o.Next = "muster destroy"
 	}
+	for _, id := range slices.Sorted(maps.Keys(sm.st.Rentals)) {
+		if r := sm.st.Rentals[id]; r.Rented() {
+			o.Rentals = append(o.Rentals, r)
+		}
+	}
 	sm.open(&o)
 	if len(sm.Campaign.Results) > 0 {
 		o.Results = staging.Results(sm.Campaign, sm.st)

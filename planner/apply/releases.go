@@ -24,11 +24,13 @@ type releases struct {
 	since   time.Time         // when the last of them was asked for
 	next    time.Time         // when their providers are asked whether they are gone
 	asking  int
+	asked   bool // what is rented when the run ends
 }
 
 // A releaser is the backends of a run; see backends.Set.
 type releaser interface {
 	Reaches(backend string) bool
+	KeepsFiles(backend string) bool
 	Release(backend, id string, told func(error))
 	Rentals(backend string, told func([]offer.Rental, error))
 }
@@ -105,6 +107,31 @@ func (rl *releases) look() {
 	rl.wakeAt(rl.next)
 }
 
+// askLast asks, once, what is still rented when a run ends; it reports whether there is
+// somebody to ask.
+func (rl *releases) askLast() bool {
+	if rl.asked {
+		return false
+	}
+	rl.asked = true
+	rented := map[string]bool{}
+	for _, r := range rl.st.Rentals {
+		if r.Rented() && rl.places.Reaches(r.Backend) {
+			rented[r.Backend] = true
+		}
+	}
+	for _, backend := range slices.Sorted(maps.Keys(rented)) {
+		rl.places.Rentals(backend, func(list []offer.Rental, err error) {
+			for _, m := range list {
+				if _, known := rl.st.Rentals[m.ID]; known && err == nil {
+					rl.machine(backend, &m)
+				}
+			}
+		})
+	}
+	return len(rented) > 0
+}
+
 // seen records which machines that were to leave are gone: those of which their provider
 // says so, and those that its whole list does not have any more.
 func (rl *releases) seen(backend string, list []offer.Rental) {
@@ -156,6 +183,9 @@ func (r *run) machines() {
 func (rl *releases) needed(backend string) string {
 	if n := rl.running(backend); n > 0 {
 		return amount.Jobs(n) + " may run there"
+	}
+	if rl.places.KeepsFiles(backend) {
+		return ""
 	}
 	unsafe := 0
 	for _, j := range rl.st.All() {

@@ -138,7 +138,8 @@ func TestRentalIsRecordedAsItsProviderSays(t *testing.T) {
 // A landlord takes rentals back; nil cannot be reached.
 type landlord func(id string, told func(error))
 
-func (l landlord) Reaches(string) bool { return l != nil }
+func (l landlord) Reaches(string) bool    { return l != nil }
+func (l landlord) KeepsFiles(string) bool { return false }
 
 func (l landlord) Release(_, id string, told func(error)) { l(id, told) }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/state"
 )
 
@@ -48,7 +49,7 @@ func NotOurs(backends []*lang.Backend) string {
 		if m.PerHour == "" {
 			text += ", at a price that is not known"
 		} else {
-			text += ", at $" + m.PerHour + "/h"
+			text += ", at " + amount.Hourly(m.PerHour)
 		}
 		parts = append(parts, text)
 	}

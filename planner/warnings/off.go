@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/budget"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/unattended"
@@ -365,7 +366,7 @@ func Smokes(n int) string {
 func NoCeiling(backends []*lang.Backend, used map[string]bool, can map[string]offer.Capabilities) (notes []string) {
 	for _, b := range backends {
 		if used[b.Address()] && can[b.Type].Rents && b.OnHold == "keep" {
-			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: $%s/h.", b.Address(), cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, b.Price.USDPerCPUHour, "?")))
+			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: %s.", b.Address(), amount.Hourly(cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, b.Price.USDPerCPUHour))))
 		}
 	}
 	return notes

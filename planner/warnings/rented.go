@@ -35,7 +35,7 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 		}
 		daily := rate.Mul(decimal.NewFromInt(24))
 		day = day.Add(daily)
-		return fmt.Sprintf("$%s/h, %s a day", perHour, amount.Words("usd", daily.String()))
+		return fmt.Sprintf("%s, %s a day", amount.Hourly(perHour), amount.Words("usd", daily.String()))
 	}
 	for _, id := range slices.Sorted(maps.Keys(rentals)) {
 		r := rentals[id]

@@ -74,6 +74,7 @@ type Capabilities struct {
 	Requeues     bool // its scheduler starts jobs again that it stopped itself, and no others
 	GPUs         bool
 	Rents        bool // creates and releases machines
+	KeepsFiles   bool // of Rents: the files of its jobs outlive the machines
 	Events       bool // pushes events rather than being polled
 	Transfer     bool // moves files with Push and Pull
 	Accounting   bool // reports usage after the fact

@@ -80,7 +80,7 @@ func Schema(p Platform) offer.Schema {
 			{Name: "spot", Type: offer.Bool, Default: "false", Doc: "Rent machines that a higher bid may take away."},
 			{Name: "bid", Type: offer.Number, Doc: "With `spot`: what to bid, USD an hour; more than 0."},
 		}, p.Attrs()...)},
-		Can: offer.Capabilities{GPUs: true, Rents: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true},
 	}
 }
 

@@ -213,7 +213,7 @@ func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 	for _, rental := range rented {
 		price, day := "at a price that is not known", ""
 		if rate, err := decimal.NewFromString(rental.PerHour); err == nil {
-			price = "$" + rental.PerHour + "/h"
+			price = amount.Hourly(rental.PerHour)
 			day = amount.Words("usd", rate.Mul(decimal.NewFromInt(24)).String()) + " a day"
 		}
 		since := ""

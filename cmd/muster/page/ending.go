@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,9 +13,11 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/warnings"
+	"github.com/muster-run/muster/state"
 )
 
 // Ending is the last words of a run, of the plan saved in a file or of one made
@@ -25,11 +28,45 @@ func Ending(p *planner.Plan, o progress.Outcome, saved string, backends []*lang.
 	if p.Destroy && o.Stopped == progress.None {
 		text = term.Join("\n", strings.TrimSuffix(destroyed(o)+unended(p), "\n"), warnings.NotOurs(backends)) + "\n"
 	}
-	text = "\n" + term.Fold(text, width)
+	text = "\n" + term.Fold(text+stillRented(o.Rentals, backends), width)
 	for _, r := range o.Results {
 		text += resultLine(r, width)
 	}
 	return text
+}
+
+// stillRented names the machines that are billed after a run, and what ends that.
+func stillRented(rentals []state.Rental, backends []*lang.Backend) string {
+	var b strings.Builder
+	for _, r := range rentals {
+		fmt.Fprintf(&b, "Still rented: %s on %s, %s, %s", r.ID, r.Backend, cmp.Or(string(r.Status), "rented"), amount.Hourly(r.PerHour))
+		i := slices.IndexFunc(backends, func(b *lang.Backend) bool { return b.Address() == r.Backend })
+		if i >= 0 && r.Status == state.RentalRunning {
+			b.WriteString(afterHold(backends[i]))
+		}
+		b.WriteString(".\n")
+	}
+	if len(rentals) > 0 {
+		b.WriteString("`muster destroy` gives back what no job needs; `muster cost` shows what is billed.\n")
+	}
+	return b.String()
+}
+
+// afterHold is what a backend does with a machine after its last job, in words.
+func afterHold(b *lang.Backend) string {
+	after := "after its last job"
+	if b.Hold > 0 {
+		after = units.FormatDuration(b.Hold) + " " + after
+	}
+	switch b.OnHold {
+	case "release":
+		return ", released " + after
+	case "stop":
+		return ", stopped " + after + ", and its disk is billed then"
+	case "keep":
+		return ", kept and billed until you release it"
+	}
+	return ""
 }
 
 // destroyed is the last word of a destroy that came to its end.

@@ -3,11 +3,13 @@ package page
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/state"
 )
 
 // The last words say how it ended and what to type next.
@@ -61,5 +63,30 @@ func TestEndingOfADestroyThatLeavesJobs(t *testing.T) {
 		"The state keeps these jobs. When the backend can be asked again, or its block is back in the\ncampaign:\n\n    muster destroy\n"
 	if got := Ending(p, progress.Outcome{Cancelled: 1}, "", nil, term.MaxWidth); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestStillRented: the last words of a run name what is billed, and what ends that.
+func TestStillRented(t *testing.T) {
+	t.Parallel()
+	box := state.Rental{ID: "9", Backend: "vastai.cloud", Status: state.RentalRunning, PerHour: "0.3441095890410959"}
+	cloud := &lang.Backend{Type: "vastai", Name: "cloud", Hold: 2 * time.Minute}
+	for on, want := range map[string]string{
+		"release": "Still rented: 9 on vastai.cloud, running, $0.3441/h, released 2m after its last job.\n",
+		"stop":    "Still rented: 9 on vastai.cloud, running, $0.3441/h, stopped 2m after its last job, and its disk is billed then.\n",
+		"keep":    "Still rented: 9 on vastai.cloud, running, $0.3441/h, kept and billed until you release it.\n",
+		"":        "Still rented: 9 on vastai.cloud, running, $0.3441/h.\n",
+	} {
+		cloud.OnHold = on
+		if got := stillRented([]state.Rental{box}, []*lang.Backend{cloud}); !strings.HasPrefix(got, want) || !strings.Contains(got, "muster destroy") {
+			t.Errorf("%q: %q, want %q", on, got, want)
+		}
+	}
+	box.Status = state.RentalDeleting
+	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{cloud}), "Still rented: 9 on vastai.cloud, deleting, $0.3441/h.\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := stillRented(nil, nil); got != "" {
+		t.Errorf("%q, and nothing is rented", got)
 	}
 }

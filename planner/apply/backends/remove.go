@@ -75,6 +75,12 @@ func (fs *files) remove(b *Backend, name string, files []File) error {
 // Reaches reports whether a backend is in this run.
 func (fs *files) Reaches(backend string) bool { return fs.At(backend, "") != nil }
 
+// KeepsFiles reports whether a backend's files outlive the machines that it rents.
+func (fs *files) KeepsFiles(backend string) bool {
+	b := fs.At(backend, "")
+	return b != nil && b.Can.KeepsFiles
+}
+
 // Release gives a rental back, where its provider rents; then hears why it did not,
 // nil if it did.
 func (fs *files) Release(backend, id string, then func(error)) {

@@ -62,7 +62,8 @@ type Outcome struct {
 	First     string         // Detach, Once: the first thing that needs muster
 	Next      string         // the command that carries on, "" when none is needed
 	Results   []lang.ResultValue
-	Spent     state.Amounts // by this run
+	Spent     state.Amounts  // by this run
+	Rentals   []state.Rental // that are billed still, by id
 }
 
 // A BackendCount is a number of jobs on a backend.
