@@ -6,7 +6,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
-	"github.com/muster-run/muster/planner/amount"
+	money "github.com/muster-run/muster/planner/amount"
 )
 
 // loose shows rows about jobs that are not wanted any more and about rented
@@ -41,7 +41,7 @@ func looseLine(r planner.Row) line {
 		l.note = strings.TrimPrefix(l.note+"; files stay", "; ")
 	}
 	if r.PerHour != "" {
-		l.note = strings.TrimPrefix(l.note+"; "+amount.Hourly(r.PerHour), "; ")
+		l.note = strings.TrimPrefix(l.note+"; "+money.Hourly(r.PerHour), "; ")
 	}
 	return l
 }
