@@ -328,9 +328,6 @@ func (e *engine) end() {
 	e.settler.rest()
 	if e.err == nil {
 		e.accounts.reconcile()
-		if e.Mode == Drive {
-			e.accounts.stillBilled()
-		}
 		e.conclude()
 		e.Sync()
 	}

@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -83,23 +81,4 @@ func (ac *accounts) invoice(backend string) (sum decimal.Decimal, billed, known 
 		sum, billed = sum.Add(usd), billed && r.Billed != ""
 	}
 	return sum, billed, known
-}
-
-// stillBilled says at the end of a run which machines are billed on.
-func (ac *accounts) stillBilled() {
-	for _, id := range slices.Sorted(maps.Keys(ac.st.Rentals)) {
-		r := ac.st.Rentals[id]
-		if !r.Rented() {
-			continue
-		}
-		price := "at a price that is not known"
-		if r.PerHour != "" {
-			price = "$" + r.PerHour + "/h"
-		}
-		status := string(r.Status)
-		if status == "" {
-			status = "rented"
-		}
-		ac.Note("backend."+r.Backend, fmt.Sprintf("%s on backend.%s is %s and still billed, %s; `muster destroy` releases it", id, r.Backend, status, price), true)
-	}
 }
