@@ -10,14 +10,14 @@ import (
 const (
 	// garbageRoom is how much garbage a run of the engine may leave beside its live heap.
 	// Go's default is as much as is live: a large run would take twice its memory.
-	garbageRoom = 96 << 20 // bytes
+	garbageRoom = 48 << 20 // bytes
 	// leastPercent bounds the time spent on collections where the live heap is large.
-	leastPercent = 25
+	leastPercent = 15
 	// paced is how often the share is adapted to the live heap.
 	paced = 100 * time.Millisecond
 )
 
-// paceCollector keeps garbage within garbageRoom, or a quarter of the live heap where
+// paceCollector keeps garbage within garbageRoom, or leastPercent of the live heap where
 // that is more, until it is stopped. A person who sets GOGC decides instead.
 func paceCollector() (stop func()) {
 	if os.Getenv("GOGC") != "" {
