@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/offer"
@@ -92,7 +94,7 @@ func TestPreemption(t *testing.T) {
 	n.backend.OnHold = "release"
 	n.begin()
 	work := n.backend.Workdir
-	j := n.job("a", "echo step7 > ck; while :; do sleep 0.05; done")
+	j := n.job("a", "echo $$ > pid; echo step7 > ck; while :; do sleep 0.05; done")
 	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(work, "ck"), Interval: time.Second}
 	n.submit(j)
 	seen := n.until("it to run", all(offer.Running, j))
@@ -105,6 +107,7 @@ func TestPreemption(t *testing.T) {
 	spool := filepath.Join(n.folders[id], "s")
 	n.mu.Unlock()
 	hosttest.Kill(t, spool)
+	killGroup(t, filepath.Join(work, "pid"))
 	if err := os.Remove(filepath.Join(work, "ck")); err != nil { // another machine has nothing
 		t.Fatal(err)
 	}
@@ -124,6 +127,26 @@ func TestPreemption(t *testing.T) {
 	}
 	if got := n.alive(); len(got) != 1 || strconv.Itoa(got[0]) == id {
 		t.Errorf("machines %v: the lost one, %s, is given up", got, id)
+	}
+}
+
+// killGroup kills the group of the process that a file names, as the end of its machine does.
+func killGroup(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := unix.Getpgid(pid)
+	if err == nil {
+		err = unix.Kill(-group, unix.SIGKILL)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
