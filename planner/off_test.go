@@ -37,6 +37,17 @@ func TestMusterOff(t *testing.T) {
 	}
 }
 
+// TestMusterOffOfRentals: a job that has no machine yet waits for muster, which rents it.
+func TestMusterOffOfRentals(t *testing.T) {
+	t.Parallel()
+	in := input(load(t, nil, phaseSpec{name: "a", lr: "1"}), nil)
+	in.Can = map[string]offer.Capabilities{"local": {Rents: true}}
+	p, _ := Make(in)
+	if got, want := offOf(p.Notes), "If you close muster now, what has a machine by then finishes; everything else waits for your next `muster apply` (backend.local.local rents machines only while muster runs)."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 // TestMusterOffOfAFullQueue: where a pool takes fewer jobs at a time than the plan
 // starts there, the rest waits for muster.
 func TestMusterOffOfAFullQueue(t *testing.T) {

@@ -153,6 +153,8 @@ func (o Off) continues() (goes, rest, waits []string) {
 	}
 	switch {
 	case len(phases) == 0:
+	case slices.ContainsFunc(slices.Collect(maps.Keys(backends)), func(b string) bool { return o.can(b).Rents }):
+		goes = append(goes, "what has a machine by then")
 	case len(caps) > 0 || len(phases) > mostPhases:
 		goes = append(goes, "what is submitted by then")
 	default:
@@ -322,6 +324,9 @@ func (o Off) capped(works []Work) (why []string) {
 		why = append(why, unattended.CampaignCapReached(o.MaxParallel))
 	}
 	for _, b := range o.Backends {
+		if load[b.Address()] > 0 && o.Can[b.Type].Rents {
+			why = append(why, fmt.Sprintf("backend.%s rents machines only while muster runs", b.Address()))
+		}
 		if can := o.Can[b.Type]; (unattended.Cap{Most: b.MaxParallel, Jobs: load[b.Address()], ByQueue: can.HostQueue, OneQueue: !split[b.Address()]}).Exceeded() {
 			why = append(why, fmt.Sprintf("max_parallel = %d of backend.%s is reached", b.MaxParallel, b.Address()))
 		}
