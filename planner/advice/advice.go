@@ -50,7 +50,7 @@ type Report struct {
 
 // Of draws the advice of a campaign.
 func Of(in Input) Report {
-	a := adviser{Input: in}
+	a := adviser{Input: in, editor: editor{in.Campaign.Files}}
 	for _, g := range gather(in, nil) {
 		a.out.Launches += len(g.launches)
 		if len(g.launches) == 0 {
@@ -77,6 +77,7 @@ var rules = []func(*adviser, *group) []Proposal{
 
 type adviser struct {
 	Input
+	editor
 	out  Report
 	fits fit.Budget
 }

@@ -25,10 +25,13 @@ type Edit struct {
 	Value  string
 }
 
+// An editor makes edits of a campaign's files, by name.
+type editor struct{ files map[string]*hcl.File }
+
 // edit replaces the value at a range.
-func (a *adviser) edit(at hcl.Range, value string) Edit {
+func (ed editor) edit(at hcl.Range, value string) Edit {
 	e := Edit{File: at.Filename, Line: at.Start.Line, Value: value}
-	src := a.source(at.Filename)
+	src := ed.source(at.Filename)
 	if at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {
 		return e
 	}
@@ -46,25 +49,25 @@ func (a *adviser) edit(at hcl.Range, value string) Edit {
 
 // asked is the edit of what a phase asks for; where it asks for nothing, the
 // line to add to its resources.
-func (a *adviser) asked(g *group, name, value string) Edit {
+func (ed editor) asked(g *group, name, value string) Edit {
 	if at, ok := g.phase.Asks[name]; ok {
-		return a.edit(at, value)
+		return ed.edit(at, value)
 	}
-	if e, ok := a.into(g.phase, name+" = "+value, "job", "resources"); ok {
+	if e, ok := ed.into(g.phase, name+" = "+value, "job", "resources"); ok {
 		e.Value = value
 		return e
 	}
-	if e, ok := a.into(g.phase, "resources { "+name+" = "+value+" }", "job"); ok {
+	if e, ok := ed.into(g.phase, "resources { "+name+" = "+value+" }", "job"); ok {
 		e.Value = value
 		return e
 	}
-	return a.add(g.phase, name+" = "+value)
+	return ed.add(g.phase, name+" = "+value)
 }
 
 // into is a line to add to a block below a phase, right below the line on which it
 // begins. A block on one line is taken apart.
-func (a *adviser) into(p *lang.Phase, line string, path ...string) (Edit, bool) {
-	b, ok := a.find(p, path...)
+func (ed editor) into(p *lang.Phase, line string, path ...string) (Edit, bool) {
+	b, ok := ed.find(p, path...)
 	if !ok {
 		return Edit{}, false
 	}
@@ -73,8 +76,8 @@ func (a *adviser) into(p *lang.Phase, line string, path ...string) (Edit, bool) 
 	if open.Start.Line != end.End.Line {
 		return e, true
 	}
-	inner := a.text(hcl.Range{Filename: at.Filename, Start: open.End, End: end.Start})
-	head, tail, _ := strings.Cut(a.edit(hcl.RangeBetween(at, end), "").Before, inner+"}")
+	inner := ed.text(hcl.Range{Filename: at.Filename, Start: open.End, End: end.Start})
+	head, tail, _ := strings.Cut(ed.edit(hcl.RangeBetween(at, end), "").Before, inner+"}")
 	e.Before, e.After = head+inner+"}"+tail, head+"\n"
 	for _, l := range []string{strings.TrimSpace(inner), line} {
 		if l != "" {
@@ -86,12 +89,12 @@ func (a *adviser) into(p *lang.Phase, line string, path ...string) (Edit, bool) 
 }
 
 // add is a line to add to a phase.
-func (a *adviser) add(p *lang.Phase, line string) Edit {
+func (ed editor) add(p *lang.Phase, line string) Edit {
 	return Edit{File: p.Range.Filename, Line: p.Range.Start.Line, After: line, Value: line}
 }
 
-func (a *adviser) source(file string) string {
-	if f := a.Campaign.Files[file]; f != nil {
+func (ed editor) source(file string) string {
+	if f := ed.files[file]; f != nil {
 		return string(f.Bytes)
 	}
 	return ""
@@ -105,8 +108,8 @@ func plain(text string) bool {
 
 // body is the body of a phase as it is written, nil where it is not native
 // syntax.
-func (a *adviser) body(p *lang.Phase) *hclsyntax.Body {
-	f := a.Campaign.Files[p.Range.Filename]
+func (ed editor) body(p *lang.Phase) *hclsyntax.Body {
+	f := ed.files[p.Range.Filename]
 	if f == nil {
 		return nil
 	}
@@ -123,8 +126,8 @@ func (a *adviser) body(p *lang.Phase) *hclsyntax.Body {
 }
 
 // find is a block below a phase. A name with a space is a type and a label.
-func (a *adviser) find(p *lang.Phase, path ...string) (found *hclsyntax.Block, ok bool) {
-	body := a.body(p)
+func (ed editor) find(p *lang.Phase, path ...string) (found *hclsyntax.Block, ok bool) {
+	body := ed.body(p)
 	for _, name := range path {
 		if body == nil {
 			return nil, false
@@ -142,8 +145,8 @@ func (a *adviser) find(p *lang.Phase, path ...string) (found *hclsyntax.Block, o
 }
 
 // attr is the range of the value of an attribute of a block.
-func (a *adviser) attr(p *lang.Phase, name string, path ...string) (hcl.Range, bool) {
-	b, ok := a.find(p, path...)
+func (ed editor) attr(p *lang.Phase, name string, path ...string) (hcl.Range, bool) {
+	b, ok := ed.find(p, path...)
 	if !ok || b.Body.Attributes[name] == nil {
 		return hcl.Range{}, false
 	}
@@ -198,25 +201,25 @@ func timeLike(d time.Duration) time.Duration {
 
 // sizeText is how a size is written that a phase asks for: as in the campaign
 // where it is written there, else as it is printed.
-func (a *adviser) sizeText(g *group, name string, asked float64) string {
-	if text := a.old(g, name); plain(text) {
+func (ed editor) sizeText(g *group, name string, asked float64) string {
+	if text := ed.old(g, name); plain(text) {
 		return text
 	}
 	return units.FormatSize(int64(asked))
 }
 
 // old is the text of what a phase asks for.
-func (a *adviser) old(g *group, name string) string {
+func (ed editor) old(g *group, name string) string {
 	at, ok := g.phase.Asks[name]
 	if !ok {
 		return ""
 	}
-	return a.text(at)
+	return ed.text(at)
 }
 
 // text is what is written at a range, "" where there is no such place.
-func (a *adviser) text(at hcl.Range) string {
-	src := a.source(at.Filename)
+func (ed editor) text(at hcl.Range) string {
+	src := ed.source(at.Filename)
 	if at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {
 		return ""
 	}

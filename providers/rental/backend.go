@@ -20,33 +20,27 @@ import (
 // records; others read them.
 type backend struct {
 	providers.Backend
-	settings
-	account  Account
-	platform Platform
-	dialer   Dialer
-	now      func() time.Time
-	beat     time.Duration
-	dir      string
-	depot    depot
+	*market
+	dialer Dialer
+	beat   time.Duration
+	dir    string
+	depot  depot
 
 	kick chan struct{} // the leader is to look at once
 
-	mu          sync.Mutex
-	lock        *os.File // nil while this process does not lead
-	end         context.CancelFunc
-	ended       chan struct{}
-	jobs        *jobs
-	rentals     []Rental // as of the last turn
-	boxes       map[string]*box
-	release     map[string]string    // tokens that are to be given up, and why
-	prices      map[string]Offer     // the cheapest offer of each pool when it was last shown
-	started     map[string]time.Time // when the start of a stopped machine was last asked for
-	held        bool
-	searched    time.Time
-	shownOffers []Offer
-	trouble     string        // why the last turn did not do all
-	looked      time.Time     // when the cloud last answered
-	changed     chan struct{} // closed with the next change of a job or a rental
+	mu      sync.Mutex
+	lock    *os.File // nil while this process does not lead
+	end     context.CancelFunc
+	ended   chan struct{}
+	jobs    *jobs
+	rentals []Rental // as of the last turn
+	boxes   map[string]*box
+	release map[string]string    // tokens that are to be given up, and why
+	started map[string]time.Time // when the start of a stopped machine was last asked for
+	held    bool
+	trouble string        // why the last turn did not do all
+	looked  time.Time     // when the cloud last answered
+	changed chan struct{} // closed with the next change of a job or a rental
 }
 
 // lead makes this process the one that leads the backend's machines.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -49,11 +50,25 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	return out, nil
 }
 
+// A market is what a backend may rent, and what it was last shown to cost.
+type market struct {
+	settings
+	of       string // the backend
+	account  Account
+	platform Platform
+	now      func() time.Time
+
+	mu       sync.Mutex
+	prices   map[string]Offer // of each pool, the dearest that would be rented, when it was last shown
+	searched time.Time
+	shown    []Offer // by the last search
+}
+
 // offers are those within the limits, by pool, cheapest first.
-func (b *backend) offers(ctx context.Context) (map[string][]Offer, error) {
+func (b *market) offers(ctx context.Context) (map[string][]Offer, error) {
 	w := b.want(nil)
 	b.mu.Lock()
-	all, fresh := b.shownOffers, b.now().Sub(b.searched) < searchLife
+	all, fresh := b.shown, b.now().Sub(b.searched) < searchLife
 	b.mu.Unlock()
 	if !fresh {
 		var err error
@@ -70,7 +85,7 @@ func (b *backend) offers(ctx context.Context) (map[string][]Offer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !fresh {
-		b.shownOffers, b.searched = all, b.now()
+		b.shown, b.searched = all, b.now()
 	}
 	b.prices = map[string]Offer{}
 	for pool, offers := range by {
@@ -81,21 +96,23 @@ func (b *backend) offers(ctx context.Context) (map[string][]Offer, error) {
 }
 
 // most is the dearest hour of a pool that may be rented: that of the plan and a
-// little, never more than the backend's limit. The lock is held.
-func (b *backend) most(pool string) decimal.Decimal {
+// little, never more than the backend's limit.
+func (b *market) most(pool string) decimal.Decimal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if shown, ok := b.prices[pool]; ok {
 		return decimal.Min(b.MostUSD, shown.USDPerHour.Mul(tolerance))
 	}
 	return b.MostUSD
 }
 
-func (b *backend) pool(name string, offers []Offer) offer.Pool {
+func (b *market) pool(name string, offers []Offer) offer.Pool {
 	f := b.platform.Facts()
 	best := offers[0]
 	pool := offer.Pool{
-		Backend: b.Name, Name: name, Kind: offer.RentalPool, Word: "offer", GPUs: best.GPUs, GPUModel: best.GPU, GPUClass: best.GPU, GPUMem: best.GPUMemory,
+		Backend: b.of, Name: name, Kind: offer.RentalPool, Word: "offer", GPUs: best.GPUs, GPUModel: best.GPU, GPUClass: best.GPU, GPUMem: best.GPUMemory,
 		CPUs: best.CPUs, Memory: best.Memory, MaxNodes: 1, MaxJobs: b.MaxBoxes * b.GPUs, Idle: min(len(offers), b.MaxBoxes) * b.GPUs, Total: b.MaxBoxes * b.GPUs, Wait: 0,
-		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.Name, Clocks: f.Clocks, Facts: nil,
+		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.of, Clocks: f.Clocks, Facts: nil,
 	}
 	for _, o := range offers {
 		pool.GPUMem = min(pool.GPUMem, o.GPUMemory)
@@ -113,7 +130,7 @@ func (b *backend) pool(name string, offers []Offer) offer.Pool {
 
 // price is what a pool's plan counts with: the dearest of the offers that would be
 // rented for it.
-func (b *backend) price(pool string) offer.Price {
+func (b *market) price(pool string) offer.Price {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	o, ok := b.prices[pool]
@@ -153,7 +170,7 @@ func (o Offer) MaxTime(now time.Time) time.Duration {
 }
 
 // balance says what the account has left, "" where that is not known or enough.
-func (b *backend) balance(ctx context.Context) string {
+func (b *market) balance(ctx context.Context) string {
 	credit, err := b.account.Credit(ctx)
 	if err != nil {
 		return ""
@@ -195,12 +212,12 @@ func (p *Provider) Quote(ctx context.Context, name string, shapes []offer.Shape)
 }
 
 // lacks says why a shape does not fit a pool, "" if it does.
-func (b *backend) lacks(s offer.Shape, pool offer.Pool) (why, would string) {
+func (b *market) lacks(s offer.Shape, pool offer.Pool) (why, would string) {
 	switch {
 	case s.Nodes > 1:
 		return fmt.Sprintf("a rented machine is one node, and the job asks for %d", s.Nodes), "choose a scheduler"
 	case s.GPUs > pool.GPUs:
-		return fmt.Sprintf("the machine has %s, and the job asks for %d", units.Count(pool.GPUs, "GPU"), s.GPUs), fmt.Sprintf("gpus = %d in backend.%s", s.GPUs, b.Name)
+		return fmt.Sprintf("the machine has %s, and the job asks for %d", units.Count(pool.GPUs, "GPU"), s.GPUs), fmt.Sprintf("gpus = %d in backend.%s", s.GPUs, b.of)
 	case len(s.GPU.Models) > 0 && !slices.ContainsFunc(s.GPU.Models, func(m string) bool { return named(m, pool.GPUModel) }):
 		return fmt.Sprintf("its GPU is %s, and the job asks for %s", pool.GPUModel, strings.Join(s.GPU.Models, " or ")), ""
 	case s.GPU.Memory > pool.GPUMem:
@@ -210,7 +227,7 @@ func (b *backend) lacks(s offer.Shape, pool offer.Pool) (why, would string) {
 	case s.Memory > pool.Memory && pool.Memory > 0:
 		return fmt.Sprintf("the machine has %s of memory, and the job asks for %s", units.FormatSize(pool.Memory), units.FormatSize(s.Memory)), ""
 	case s.Disk > b.Disk:
-		return fmt.Sprintf("the machine's disk has %s, and the job asks for %s", units.FormatSize(b.Disk), units.FormatSize(s.Disk)), "a larger disk in backend." + b.Name
+		return fmt.Sprintf("the machine's disk has %s, and the job asks for %s", units.FormatSize(b.Disk), units.FormatSize(s.Disk)), "a larger disk in backend." + b.of
 	case pool.MaxTime > 0 && s.Walltime > pool.MaxTime:
 		return fmt.Sprintf("its host takes the machine back after %s, and the job may take %s", units.FormatDuration(pool.MaxTime), units.FormatDuration(s.Walltime)), ""
 	}

@@ -65,7 +65,7 @@ func (p *Provider) Configure(_ context.Context, b providers.Backend) error {
 		return providers.Errorf(providers.Invalid, "backend.%s: workdir is not set; write workdir = \"~/work\"", b.Name)
 	}
 	dir := filepath.Join(b.Dir, ".muster", "rentals", b.Lineage, b.Name)
-	be := &backend{Backend: b, settings: s, account: account, platform: p.platform, dialer: p.dialer, now: p.now, beat: p.beat, dir: dir,
+	be := &backend{Backend: b, market: &market{settings: s, of: b.Name, account: account, platform: p.platform, now: p.now}, dialer: p.dialer, beat: p.beat, dir: dir,
 		depot: depot{dir: dir, home: p.platform.Facts().Home, workdir: b.Workdir}, boxes: map[string]*box{}, kick: make(chan struct{}, 1), changed: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
