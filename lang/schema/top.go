@@ -63,8 +63,8 @@ var Backend = &Block{
 		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of every job here."},
 		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running here at once. Of a phase with a `max_parallel` that its queue keeps (a Slurm array) no more count than that lets run."},
 		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_cpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for), `usd_per_gb_out` (of files that leave it for another backend) (decimals), `granularity` (what is billed is a multiple of it), `minimum` (the least that is billed of a launch) (durations), `bills_while_queued` (bool: the wait in the queue is billed, too. Plan and ceiling count the wait that is quoted, the ledger the one that was. One that grows longer is set aside while it grows, and its job is taken back from the queue where no budget or ceiling covers that; of a wait that nobody knows the cost is unknown). In another currency: `currency`, `usd_per_unit` (what one unit of it is worth), `per_gpu_hour`, `per_cpu_hour`, `per_hour`, `per_gb_month`, `per_gb_out`."},
-		{Name: "hold", Type: "duration", Default: "0s", Doc: "Rentals: how long a machine is kept after its last job."},
-		{Name: "on_hold", Type: "string", Default: "by the provider", Doc: "Rentals: `stop`, `release` or `keep` when a job is held."},
+		{Name: "hold", Type: "duration", Doc: "Rentals, required: how long a machine is kept after its last job."},
+		{Name: "on_hold", Type: "string", Doc: "Rentals, required: what happens then: `stop`, `release` or `keep`."},
 		{Name: "verified", Type: "string", Doc: "Month in which what the block says of money and deletion was last compared with the platform, such as `\"2026-05\"`. Plans warn when it is older than `stale_after`."},
 	},
 	Blocks: []*Block{{

@@ -60,6 +60,7 @@ func TestMachineIsBilledUntilItIsGone(t *testing.T) {
 // TestRunWaitsUntilAMachineIsGone: a run that asked for a release asks for the list, not for
 // the release again, until the machine is gone.
 func TestRunWaitsUntilAMachineIsGone(t *testing.T) {
+	// Requirement: TDN-03
 	t.Parallel()
 	for name, gone := range map[string][]offer.Rental{
 		"listed as gone": {{ID: "r1", Status: offer.RentalReleased}},

@@ -18,6 +18,7 @@ import (
 // with its price, also where no job goes; a machine that the state knows is none, and
 // one that is gone is in no plan.
 func TestOrphanIsInTheNextPlan(t *testing.T) {
+	// Requirement: TDN-13
 	t.Parallel()
 	s := newStage(t, strings.Replace(rentedPhase, "candidates = [backend.far.x]", "candidates = [backend.local.local]", 1))
 	s.world.can.Rents = true
@@ -84,6 +85,7 @@ func TestRecordNotesMachines(t *testing.T) {
 // that share a machine pay it once, and what the cloud says later replaces what was
 // counted before.
 func TestLedgerIsTheCloudsBill(t *testing.T) {
+	// Requirement: CST-08
 	t.Parallel()
 	began := time.Now().Add(-2 * time.Hour).UTC()
 	s := newStage(t, rentedPhase)

@@ -18,6 +18,7 @@ import (
 
 // Prices that rise after the plan was shown: nothing is rented, and the job says why.
 func TestAPriceThatRises(t *testing.T) {
+	// Requirement: SPT-08
 	t.Parallel()
 	n := newTown(t, nil)
 	if _, err := n.provider.Pools(t.Context(), n.backend.Name); err != nil {

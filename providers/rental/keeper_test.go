@@ -386,6 +386,7 @@ func TestEndedByTheCloud(t *testing.T) {
 
 // Ours and unknown is an orphan; strangers' machines are not looked at.
 func TestOrphansAndStrangers(t *testing.T) {
+	// Requirement: TDN-12
 	t.Parallel()
 	w := newWorld(t)
 	w.wants()
@@ -452,6 +453,7 @@ func TestBadRecords(t *testing.T) {
 }
 
 func TestDevices(t *testing.T) {
+	// Requirement: DT-23
 	t.Parallel()
 	o := rental.Offer{GPU: "A100 SXM4", GPUs: 2, GPUMemory: 81920 << 20}
 	const one = "NVIDIA A100-SXM4-80GB, 81920\n"

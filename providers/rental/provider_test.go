@@ -235,6 +235,7 @@ func TestAJobRunsOnARentedMachine(t *testing.T) {
 
 // A machine with work on it is not given up, whoever asks.
 func TestAReleaseWaitsForResults(t *testing.T) {
+	// Requirement: TDN-01
 	t.Parallel()
 	n := newTown(t, nil)
 	j := n.job("slow", "while [ ! -e go ]; do sleep 0.02; done; echo '{}' > slow.json")
