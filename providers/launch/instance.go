@@ -113,7 +113,7 @@ func (i *instance) configure(ctx context.Context, b providers.Backend) error {
 // startError explains a start that came to nothing.
 func startError(prog Program, p *process, err error) error {
 	out := &providers.Error{Class: providers.Internal, Summary: fmt.Sprintf("Provider %q does not start", prog.Type)}
-	said := []string{fmt.Sprintf("%s: %v.", prog, err)}
+	said, killed := []string{fmt.Sprintf("%s: %v.", prog, err)}, false
 	if p != nil && p.cmd.Process != nil {
 		head, tail := p.head.String(), strings.TrimSpace(p.tail.String())
 		switch {
@@ -124,14 +124,23 @@ func startError(prog Program, p *process, err error) error {
 			said[0] = fmt.Sprintf("%s did not say hello in time.", prog)
 		case p.fate() != "":
 			said[0] = fmt.Sprintf("%s ended before it said hello: %s.", prog, p.fate())
+			killed = p.signaled()
 		}
 		if tail != "" {
 			said = append(said, "Its last words: "+lastWords(tail))
 		}
 	}
 	out.Detail = strings.Join(said, "\n")
+	if killed {
+		return &shot{out}
+	}
 	return out
 }
+
+// A shot provider was killed by somebody else while it started, which says nothing of it.
+type shot struct{ error }
+
+func (s *shot) Unwrap() error { return s.error }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")

@@ -191,6 +191,26 @@ func TestStartsThatComeToNothing(t *testing.T) {
 	}
 }
 
+// TestKilledWhileItStarts: somebody else's kill costs one start, and not the backend.
+func TestKilledWhileItStarts(t *testing.T) {
+	t.Parallel()
+	for typ, want := range map[string]string{"shot": "xx", "doomed": "xx"} {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			_, err := newLauncher(t, Options{Environ: []string{"HOME=" + home}}).Provider(t.Context(), typ)
+			if typ == "doomed" {
+				wantError(t, err, providers.Internal, "does not start", "killed by signal 9")
+			} else if err != nil {
+				t.Error(err)
+			}
+			if got, _ := os.ReadFile(filepath.Join(home, "started")); string(got) != want {
+				t.Errorf("it was started %d times", len(got))
+			}
+		})
+	}
+}
+
 func TestEnvironmentIsBare(t *testing.T) {
 	t.Parallel()
 	l := newLauncher(t, Options{Environ: []string{

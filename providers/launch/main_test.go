@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
@@ -39,6 +42,16 @@ func serve(typ string) {
 		os.Exit(7)
 	case "mute":
 		time.Sleep(time.Hour)
+	case "shot", "doomed":
+		mark, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "started"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		mark.WriteString("x")
+		if at, _ := mark.Seek(0, io.SeekEnd); at == 1 || typ == "doomed" {
+			unix.Kill(os.Getpid(), unix.SIGKILL)
+			time.Sleep(time.Hour)
+		}
 	}
 	sdk.Serve(&fake{typ: typ, backends: map[string]providers.Backend{}})
 }
@@ -174,7 +187,7 @@ func playHost(how string) {
 func newLauncher(t testing.TB, o Options) *Launcher {
 	t.Helper()
 	if o.Builtin == nil {
-		o.Builtin = []string{"fake", "other", "chatty", "stillborn", "mute"}
+		o.Builtin = []string{"fake", "other", "chatty", "stillborn", "mute", "shot", "doomed"}
 	}
 	if o.Dir == "" {
 		o.Dir = t.TempDir()

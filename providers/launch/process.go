@@ -153,6 +153,15 @@ func (p *process) fate() string {
 	return fmt.Sprintf("exit status %d", p.cmd.ProcessState.ExitCode())
 }
 
+// signaled reports whether the process has ended by a signal, and not because it hung.
+func (p *process) signaled() bool {
+	if p.alive() || p.cmd.ProcessState == nil || p.hung.Load() {
+		return false
+	}
+	ws, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && ws.Signaled()
+}
+
 // keep remembers the first or last bytes that went by.
 type keep struct {
 	mu    sync.Mutex

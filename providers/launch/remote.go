@@ -91,6 +91,10 @@ func (r *remote) run(s *launching, delay time.Duration) {
 		var prog Program
 		if prog, s.err = r.launcher.program.find(r.typ); s.err == nil {
 			s.inst, s.err = r.launcher.launch(prog)
+			var killed *shot
+			if errors.As(s.err, &killed) && r.launcher.ctx.Err() == nil {
+				s.inst, s.err = r.launcher.launch(prog)
+			}
 		}
 	}
 	r.mu.Lock()
