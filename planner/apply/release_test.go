@@ -13,7 +13,11 @@ import (
 )
 
 const rentedPhase = `
-backend "far" "x" { price = { usd_per_hour = 1 } }
+backend "far" "x" {
+  price   = { usd_per_hour = 1 }
+  hold    = "10m"
+  on_hold = "release"
+}
 phase "a" {
   place { candidates = [backend.far.x] }
   job {
