@@ -1,13 +1,8 @@
 package vastai
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"io/fs"
+	"cmp"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -48,90 +43,17 @@ const (
 	EnvURL = "VAST_URL"
 )
 
+// keys are where the key is found: the service's own tool reads these, too.
+var keys = rental.KeySource{Cloud: "Vast.ai", Env: EnvKey, Files: []string{"$XDG_CONFIG_HOME/vastai/vast_api_key", "~/.vast_api_key"}}
+
 // Attrs are where the key is found.
-func (Platform) Attrs() []offer.Attr {
-	return []offer.Attr{
-		{Name: "api_key_file", Type: offer.String, Doc: "File that holds the API key and nothing else, readable by you alone; relative to the campaign. Default: `$VAST_API_KEY`, then the files of Vast.ai's own tool, `~/.config/vastai/vast_api_key` and `~/.vast_api_key`."},
-	}
-}
+func (Platform) Attrs() []offer.Attr { return []offer.Attr{keys.Attr()} }
 
 // Open makes a client. It reads the key and asks nothing.
 func (Platform) Open(b providers.Backend) (rental.Account, error) {
-	var c struct {
-		File string `json:"api_key_file"`
-	}
-	if len(b.Config) > 0 {
-		if err := json.Unmarshal(b.Config, &c); err != nil {
-			return nil, providers.Errorf(providers.Invalid, "Settings of backend.%s cannot be read: %v", b.Name, err)
-		}
-	}
-	key, err := findKey(b, c.File)
+	key, err := keys.Find(b)
 	if err != nil {
 		return nil, err
 	}
-	url := os.Getenv(EnvURL)
-	if url == "" {
-		url = Server
-	}
-	return New(Config{URL: url, Key: key, Now: time.Now, Sleep: sleep}), nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// findKey is the key: of the file that the backend names, else of the environment,
-// else of the files of the service's own tool.
-func findKey(b providers.Backend, file string) (string, error) {
-	if file != "" {
-		return readKey(b, expand(file, b.Dir))
-	}
-	if key := strings.TrimSpace(os.Getenv(EnvKey)); key != "" {
-		return checkKey(b, key, "$"+EnvKey)
-	}
-	config := os.Getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = expand("~/.config", "")
-	}
-	for _, path := range []string{filepath.Join(config, "vastai", "vast_api_key"), expand("~/.vast_api_key", "")} {
-		if _, err := os.Stat(path); err == nil {
-			return readKey(b, path)
-		}
-	}
-	return "", &providers.Error{Class: providers.Auth, Summary: "backend." + b.Name + " has no API key of Vast.ai", Hint: "export " + EnvKey + "=…, or name a file with api_key_file"}
-}
-
-func expand(path, dir string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		home, _ := os.UserHomeDir()
-		return filepath.Join(home, rest)
-	}
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
-func readKey(b providers.Backend, path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", providers.Errorf(providers.Auth, "backend.%s: the file of the API key, %s, is not there", b.Name, path)
-	}
-	if err != nil {
-		return "", providers.Errorf(providers.Auth, "backend.%s: the file of the API key cannot be read: %v", b.Name, err)
-	}
-	return checkKey(b, strings.TrimSpace(string(text)), path)
-}
-
-// checkKey refuses what cannot be a key, and never prints it.
-func checkKey(b providers.Backend, key, from string) (string, error) {
-	if key == "" || strings.ContainsAny(key, " \t\r\n") {
-		return "", providers.Errorf(providers.Auth, "backend.%s: %s holds no API key: one word is expected", b.Name, from)
-	}
-	return key, nil
+	return New(Config{URL: cmp.Or(os.Getenv(EnvURL), Server), Key: key, Now: time.Now, Sleep: rental.Sleep}), nil
 }

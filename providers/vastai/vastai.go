@@ -4,12 +4,10 @@
 package vastai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -29,9 +27,8 @@ const Server = "https://console.vast.ai"
 
 // A Client acts for the account of a key.
 type Client struct {
-	url, key string
-	web      *http.Client
-	pace     pace
+	api  *rental.API
+	pace pace
 }
 
 var _ rental.Cloud = (*Client)(nil)
@@ -46,12 +43,9 @@ type Config struct {
 	Sleep func(context.Context, time.Duration) error
 }
 
-// callTime is how long an answer may take.
-const callTime = time.Minute
-
 // New makes a client. It asks nothing.
 func New(c Config) *Client {
-	return &Client{url: strings.TrimSuffix(c.URL, "/"), key: c.Key, web: &http.Client{Timeout: callTime}, pace: pace{now: c.Now, sleep: c.Sleep, next: map[string]time.Time{}}}
+	return &Client{api: rental.NewAPI("Vast.ai", c.URL, "Bearer "+c.Key), pace: pace{now: c.Now, sleep: c.Sleep, next: map[string]time.Time{}}}
 }
 
 // Terms: a list was seen to lag a minute; an image takes minutes to arrive.
@@ -110,61 +104,23 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("Vast.ai: %s (HTTP %d)", text, p.status)
 }
 
-// mostAnswer is the most that an answer may hold, bytes.
-const mostAnswer = 32 << 20
-
-// call makes a call and reads a JSON value. What is no answer of the API is an
-// error of class unreachable.
+// call makes a call and reads a JSON value.
 func (c *Client) call(ctx context.Context, kind, method, path string, query url.Values, body, into any) error {
 	if err := c.pace.wait(ctx, kind); err != nil {
 		return err
 	}
-	var send io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		send = bytes.NewReader(text)
-	}
-	at := c.url + path
-	if len(query) > 0 {
-		at += "?" + query.Encode()
-	}
-	q, err := http.NewRequestWithContext(ctx, method, at, send)
+	r, err := c.api.Ask(ctx, method, path, query, body)
 	if err != nil {
 		return err
 	}
-	q.Header.Set("Authorization", "Bearer "+c.key)
-	q.Header.Set("Content-Type", "application/json")
-	a, err := c.web.Do(q)
-	if err != nil {
-		return unreachable(err)
+	if r.Status == http.StatusOK {
+		return c.api.Read(r, into)
 	}
-	defer a.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(a.Body, mostAnswer))
-	if err != nil {
-		return unreachable(err)
-	}
-	if a.StatusCode == http.StatusOK {
-		if err := json.Unmarshal(text, into); err != nil {
-			return unreachable(fmt.Errorf("an answer that is no JSON: %w", err))
-		}
-		return nil
-	}
-	p := &problem{status: a.StatusCode}
-	if json.Unmarshal(text, p) != nil {
+	p := &problem{status: r.Status}
+	if json.Unmarshal(r.Body, p) != nil {
 		p.Msg = "" // plain text or a page
 	}
 	return c.meaning(p)
-}
-
-func unreachable(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err // without the URL
-	}
-	return providers.Errorf(providers.Unreachable, "Vast.ai cannot be asked: %v", err)
 }
 
 // meaning gives the errors that mean the same on every route their class.
@@ -192,7 +148,7 @@ func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
 		return decimal.Zero, err
 	}
 	if a.Credit == nil {
-		return decimal.Zero, unreachable(errors.New("an account without credit in it"))
+		return decimal.Zero, c.api.Unreachable(errors.New("an account without credit in it"))
 	}
 	return *a.Credit, nil
 }
@@ -217,7 +173,7 @@ func (c *Client) AddKey(ctx context.Context, public string) error {
 		return err
 	}
 	if !a.Success {
-		return unreachable(errors.New("a new key that does not say success"))
+		return c.api.Unreachable(errors.New("a new key that does not say success"))
 	}
 	return nil
 }
@@ -295,7 +251,7 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 		return nil, err
 	}
 	if a.Offers == nil {
-		return nil, unreachable(errors.New("a search without a list in it"))
+		return nil, c.api.Unreachable(errors.New("a search without a list in it"))
 	}
 	var out []rental.Offer
 	for _, o := range a.Offers {
@@ -361,7 +317,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	case err == nil && a.Success && a.NewContract != 0:
 		return strconv.Itoa(a.NewContract), nil
 	case err == nil:
-		return "", unreachable(errors.New("an answer to a create without an instance in it"))
+		return "", c.api.Unreachable(errors.New("an answer to a create without an instance in it"))
 	case errors.Is(err, rental.ErrLater):
 		return "", err
 	case errors.As(err, &p) && p.NewContract != 0:
@@ -407,7 +363,7 @@ func (c *Client) Machines(ctx context.Context) ([]rental.Machine, error) {
 			return nil, err
 		}
 		if !a.Success || a.Instances == nil {
-			return nil, unreachable(errors.New("a list that does not say that it is whole"))
+			return nil, c.api.Unreachable(errors.New("a list that does not say that it is whole"))
 		}
 		for _, i := range *a.Instances {
 			out = append(out, i.machine())
@@ -472,7 +428,7 @@ func (c *Client) Release(ctx context.Context, id string) error {
 	case errors.As(err, &p) && p.status == http.StatusNotFound && !errors.Is(err, rental.ErrLater):
 		return nil
 	case err == nil && !a.Success:
-		return unreachable(errors.New("a destroy that does not say success"))
+		return c.api.Unreachable(errors.New("a destroy that does not say success"))
 	}
 	return err
 }
@@ -500,7 +456,7 @@ func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum d
 			return sum, err
 		}
 		if !a.Success || a.Results == nil {
-			return sum, unreachable(errors.New("charges that do not say that they are whole"))
+			return sum, c.api.Unreachable(errors.New("charges that do not say that they are whole"))
 		}
 		for _, r := range *a.Results {
 			if r.Source == "instance-"+id {
