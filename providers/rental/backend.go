@@ -57,7 +57,8 @@ func (b *backend) lead() error {
 	if busy {
 		return busyError(b.Name, b.dir)
 	}
-	k, err := Open(Config{Cloud: b.account, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now})
+	k, err := Open(Config{Cloud: b.account, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now,
+		Key: func() (string, error) { return b.dialer.Key(b.dir) }})
 	if err == nil {
 		b.jobs, err = readJobs(filepath.Join(b.dir, "jobs"))
 	}
@@ -163,16 +164,6 @@ func (b *backend) ask(ctx context.Context, k *Keeper) error {
 	}
 	if err := b.restart(ctx, k.Rentals()); err != nil {
 		return err
-	}
-	if len(wants) == 0 {
-		return nil
-	}
-	key, err := b.dialer.Key(b.dir)
-	if err != nil {
-		return err
-	}
-	if err := b.account.AddKey(ctx, key); err != nil {
-		return fmt.Errorf("add muster's ssh key to the account: %w", err)
 	}
 	for _, w := range wants {
 		if _, err := k.Rent(w); err != nil {

@@ -19,6 +19,7 @@ type Keeper struct {
 	book  *book
 	tag   string
 	check Check
+	key   func() (string, error)
 	now   func() time.Time
 }
 
@@ -32,6 +33,7 @@ type Config struct {
 	Dir     string // where its records are
 	Lineage string // of the campaign: begins the labels of its machines
 	Check   Check
+	Key     func() (public string, err error) // the ssh key that machines let in; nil = those of the account
 	Now     func() time.Time
 }
 
@@ -41,7 +43,7 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, now: c.Now}, nil
+	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now}, nil
 }
 
 // tagOf begins the labels of a campaign's machines.
@@ -177,11 +179,17 @@ func (k *Keeper) rent(ctx context.Context, r *Rental) error {
 	if err != nil {
 		return err
 	}
+	key := ""
+	if k.key != nil {
+		if key, err = k.key(); err != nil {
+			return fmt.Errorf("make the ssh key of machines: %w", err)
+		}
+	}
 	r.Step, r.Try, r.Offer, r.Asked, r.Why = Asked, r.Try+1, o, k.now(), ""
 	if err := k.book.put(r); err != nil {
 		return err
 	}
-	id, err := k.cloud.Rent(ctx, o, Order{Label: k.label(r), Disk: r.Want.Disk, Image: r.Want.Image, Bid: r.Want.Bid})
+	id, err := k.cloud.Rent(ctx, o, Order{Label: k.label(r), Disk: r.Want.Disk, Image: r.Want.Image, Bid: r.Want.Bid, Key: key})
 	var refused *Refused
 	var leftover *Leftover
 	switch {
@@ -339,10 +347,11 @@ func (k *Keeper) ended(ctx context.Context, r *Rental) error {
 
 // settle asks what a machine cost that is gone.
 func (k *Keeper) settle(ctx context.Context, r *Rental) error {
-	if r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.cloud.Terms().Settles {
+	bills, ok := k.cloud.(Biller)
+	if !ok || r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.cloud.Terms().Settles {
 		return nil
 	}
-	usd, err := k.cloud.Bill(ctx, r.ID, r.Asked, k.now())
+	usd, err := bills.Bill(ctx, r.ID, r.Asked, k.now())
 	if err != nil {
 		return fmt.Errorf("bill of machine %s: %w", r.ID, err)
 	}
@@ -351,7 +360,7 @@ func (k *Keeper) settle(ctx context.Context, r *Rental) error {
 }
 
 func newToken() string {
-	var b [16]byte
+	var b [8]byte          // labels hold it beside the lineage, in the 64 characters that clouds allow
 	_, _ = rand.Read(b[:]) // it never fails
 	return hex.EncodeToString(b[:])
 }

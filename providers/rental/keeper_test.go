@@ -332,7 +332,7 @@ func TestLeftover(t *testing.T) {
 	w.settled(1)
 }
 
-type leaving struct{ rental.Cloud }
+type leaving struct{ Cloud }
 
 func (l leaving) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
 	id, err := l.Cloud.Rent(ctx, o, r)
@@ -504,5 +504,17 @@ func TestDevices(t *testing.T) {
 		if err := rental.Devices(run)(t.Context(), rental.Machine{}, rental.Offer{GPU: c.model, GPUs: 1, GPUMemory: 24564 << 20}); (err == nil) != c.ok {
 			t.Errorf("%s for %s: %v", c.device, c.model, err)
 		}
+	}
+}
+
+// Clouds allow 64 characters in the name of a machine; a lineage has 32.
+func TestLabelsAreShort(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	token := w.wants()
+	w.turns(time.Minute)
+	all := w.truth()
+	if len(all) != 1 || all[0].Label != "muster-abc-"+token+"-1" || len(all[0].Label)+32-len("abc") > 64 {
+		t.Errorf("%+v", all)
 	}
 }

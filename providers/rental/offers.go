@@ -54,7 +54,7 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 type market struct {
 	settings
 	of       string // the backend
-	account  Account
+	account  Cloud
 	platform Platform
 	now      func() time.Time
 
@@ -171,7 +171,11 @@ func (o Offer) MaxTime(now time.Time) time.Duration {
 
 // balance says what the account has left, "" where that is not known or enough.
 func (b *market) balance(ctx context.Context) string {
-	credit, err := b.account.Credit(ctx)
+	creditor, ok := b.account.(Creditor)
+	if !ok {
+		return ""
+	}
+	credit, err := creditor.Credit(ctx)
 	if err != nil {
 		return ""
 	}
@@ -240,13 +244,9 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 	if err != nil {
 		return nil, err
 	}
-	credit, err := b.account.Credit(ctx)
+	out, err := b.paid(ctx)
 	if err != nil {
 		return nil, err
-	}
-	var out []providers.Finding
-	if !credit.IsPositive() {
-		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("The account of backend.%s has $%s left", b.Name, credit.StringFixed(2)), Detail: "Nothing can be rented. Add credit first."})
 	}
 	for i, c := range checks {
 		if c.Image != "" && c.Image != b.Image {
@@ -259,6 +259,19 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 		}
 	}
 	return out, nil
+}
+
+// paid is a finding where the account's credit has run out.
+func (b *market) paid(ctx context.Context) (out []providers.Finding, err error) {
+	creditor, ok := b.account.(Creditor)
+	if !ok {
+		return nil, nil
+	}
+	credit, err := creditor.Credit(ctx)
+	if err == nil && !credit.IsPositive() {
+		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("The account of backend.%s has $%s left", b.of, credit.StringFixed(2)), Detail: "Nothing can be rented. Add credit first."})
+	}
+	return out, err
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -1,7 +1,6 @@
 package rental
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -21,21 +20,7 @@ type Platform interface {
 	// Attrs are settings beside those of every cloud, which say where the key is found.
 	Attrs() []offer.Attr
 	// Open makes a client from the settings of a backend. It asks nothing.
-	Open(b providers.Backend) (Account, error)
-}
-
-// An Account is a cloud with what muster asks of it beside machines.
-type Account interface {
-	Cloud
-	// AddKey lets the owner of an ssh key into machines that are rented from now on.
-	AddKey(ctx context.Context, public string) error
-	// Credit is what the account has left, USD.
-	Credit(ctx context.Context) (decimal.Decimal, error)
-}
-
-// A Starter is an account whose stopped machines can be started, if they get a GPU.
-type Starter interface {
-	Start(ctx context.Context, id string) error
+	Open(b providers.Backend) (Cloud, error)
 }
 
 // Facts are what is known of a platform without asking it.

@@ -48,7 +48,7 @@ type platform struct {
 	key string
 }
 
-func (p platform) Open(providers.Backend) (rental.Account, error) { return p.client(p.key), nil }
+func (p platform) Open(providers.Backend) (rental.Cloud, error) { return p.client(p.key), nil }
 
 func newTown(t *testing.T, config map[string]any) *town {
 	t.Helper()

@@ -33,8 +33,21 @@ type Cloud interface {
 	Machines(ctx context.Context) ([]Machine, error)
 	// Release asks that a machine and its disk be given up. It says nothing of when.
 	Release(ctx context.Context, id string) error
-	// Bill is what a machine cost between two times, by the cloud's own account.
+}
+
+// A Biller is a cloud that tells what a machine cost between two times.
+type Biller interface {
 	Bill(ctx context.Context, id string, from, to time.Time) (decimal.Decimal, error)
+}
+
+// A Creditor is a cloud that tells what the account has left, USD.
+type Creditor interface {
+	Credit(ctx context.Context) (decimal.Decimal, error)
+}
+
+// A Starter is a cloud whose stopped machines can be started, if they get a GPU.
+type Starter interface {
+	Start(ctx context.Context, id string) error
 }
 
 // Terms are facts about a cloud.
@@ -87,6 +100,7 @@ type Order struct {
 	Disk  int64
 	Image string
 	Bid   decimal.Decimal // zero = on demand
+	Key   string          // public ssh key that the machine lets in
 }
 
 // A Machine is one that the account rents.

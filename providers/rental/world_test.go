@@ -191,9 +191,15 @@ func (w *world) settled(machines int) {
 	}
 }
 
+// A Cloud is one that tells what machines cost.
+type Cloud interface {
+	rental.Cloud
+	rental.Biller
+}
+
 // watched counts calls of a cloud, and may crash before or after one.
 type watched struct {
-	rental.Cloud
+	Cloud
 	mu     sync.Mutex
 	calls  map[string]int
 	n      int

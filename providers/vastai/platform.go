@@ -50,7 +50,7 @@ var keys = rental.KeySource{Cloud: "Vast.ai", Env: EnvKey, Files: []string{"$XDG
 func (Platform) Attrs() []offer.Attr { return []offer.Attr{keys.Attr()} }
 
 // Open makes a client. It reads the key and asks nothing.
-func (Platform) Open(b providers.Backend) (rental.Account, error) {
+func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
 	key, err := keys.Find(b)
 	if err != nil {
 		return nil, err

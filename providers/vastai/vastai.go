@@ -31,7 +31,12 @@ type Client struct {
 	pace pace
 }
 
-var _ rental.Cloud = (*Client)(nil)
+var (
+	_ rental.Cloud    = (*Client)(nil)
+	_ rental.Biller   = (*Client)(nil)
+	_ rental.Creditor = (*Client)(nil)
+	_ rental.Starter  = (*Client)(nil)
+)
 
 // Config is what a Client works with.
 type Config struct {
@@ -297,8 +302,14 @@ func (c *Client) Start(ctx context.Context, id string) error {
 	return c.call(ctx, "manage", http.MethodPut, "/api/v0/instances/"+url.PathEscape(id)+"/", nil, map[string]string{"state": "running"}, &a)
 }
 
-// Rent accepts an offer, and nothing else than it.
+// Rent accepts an offer, and nothing else than it. Machines let in the keys that the
+// account has before.
 func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
+	if r.Key != "" {
+		if err := c.AddKey(ctx, r.Key); err != nil {
+			return "", errors.Join(rental.ErrLater, fmt.Errorf("add muster's ssh key to the account: %w", err))
+		}
+	}
 	body := map[string]any{
 		"client_id": "me", "image": r.Image, "disk": disk(r.Disk), "label": r.Label, "runtype": "ssh_direct", "cancel_unavail": true, "target_state": "running",
 		"env": map[string]string{}, "onstart": onstart,
