@@ -142,7 +142,10 @@ func (b *market) price(pool string) offer.Price {
 
 // describe says what an offer is and costs, for the person who pays.
 func (o Offer) describe(best bool) string {
-	parts := []string{"$" + o.USDPerHour.StringFixed(3) + "/h with its disk", "reliability " + strconv.FormatFloat(o.Reliability*100, 'f', 1, 64) + "%"}
+	parts := []string{"$" + o.USDPerHour.StringFixed(3) + "/h with its disk"}
+	if o.Reliability > 0 {
+		parts = append(parts, "reliability "+strconv.FormatFloat(o.Reliability*100, 'f', 1, 64)+"%")
+	}
 	if !o.USDPerGBOut.IsZero() {
 		parts = append(parts, "$"+o.USDPerGBOut.String()+" a GB out")
 	}

@@ -26,6 +26,7 @@ type Platform interface {
 // Facts are what is known of a platform without asking it.
 type Facts struct {
 	Name        string // "Vast.ai"
+	Market      bool   // hosts offer its machines: each with a reliability and an end, and for bids
 	Verified    string // month: "2026-08"
 	Granularity time.Duration
 	Boot        time.Duration // from the order to the first login, typically
@@ -50,21 +51,23 @@ type settings struct {
 
 // Schema describes `backend "TYPE"` of a platform.
 func Schema(p Platform) offer.Schema {
+	attrs := []offer.Attr{
+		{Name: "image", Type: offer.String, Required: true, Doc: "Container image that the machines run, and the jobs with them."},
+		{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Dearest machine that may be rented, USD an hour with its disk; more than 0."},
+		{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
+		{Name: "gpus", Type: offer.Number, Default: "1", Doc: "GPUs of one machine, at least 1."},
+		{Name: "disk", Type: offer.Size, Default: `"50GB"`, Doc: "Disk of one machine, at least 8 GB. It is fixed for the machine's life, and billed."},
+		{Name: "max_boxes", Type: offer.Number, Default: "1", Doc: "Most machines at once, at least 1."},
+	}
+	if p.Facts().Market {
+		attrs = append(attrs,
+			offer.Attr{Name: "reliability", Type: offer.Number, Default: "0.99", Doc: "Least reliability of a machine's host, by the cloud's count; 0.95 to 1."},
+			offer.Attr{Name: "lasts", Type: offer.Duration, Default: `"1d"`, Doc: "Least time for which a host offers its machine."},
+			offer.Attr{Name: "spot", Type: offer.Bool, Default: "false", Doc: "Rent machines that a higher bid may take away."},
+			offer.Attr{Name: "bid", Type: offer.Number, Doc: "With `spot`: what to bid, USD an hour; more than 0."})
+	}
 	return offer.Schema{
-		Type:    p.Type(),
-		Version: "1",
-		Config: offer.Block{Attrs: append([]offer.Attr{
-			{Name: "image", Type: offer.String, Required: true, Doc: "Container image that the machines run, and the jobs with them."},
-			{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Dearest machine that may be rented, USD an hour with its disk; more than 0."},
-			{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
-			{Name: "gpus", Type: offer.Number, Default: "1", Doc: "GPUs of one machine, at least 1."},
-			{Name: "disk", Type: offer.Size, Default: `"50GB"`, Doc: "Disk of one machine, at least 8 GB. It is fixed for the machine's life, and billed."},
-			{Name: "reliability", Type: offer.Number, Default: "0.99", Doc: "Least reliability of a machine's host, by the cloud's count; 0.95 to 1."},
-			{Name: "max_boxes", Type: offer.Number, Default: "1", Doc: "Most machines at once, at least 1."},
-			{Name: "lasts", Type: offer.Duration, Default: `"1d"`, Doc: "Least time for which a host offers its machine."},
-			{Name: "spot", Type: offer.Bool, Default: "false", Doc: "Rent machines that a higher bid may take away."},
-			{Name: "bid", Type: offer.Number, Doc: "With `spot`: what to bid, USD an hour; more than 0."},
-		}, p.Attrs()...)},
+		Type: p.Type(), Version: "1", Config: offer.Block{Attrs: append(attrs, p.Attrs()...)},
 		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true},
 	}
 }
@@ -75,9 +78,13 @@ const (
 	leastDisk        = 8e9
 )
 
-// readSettings reads and checks a backend block.
-func readSettings(b providers.Backend) (s settings, err error) {
-	s = settings{GPUs: 1, Disk: 50e9, Reliability: 0.99, MaxBoxes: 1, Lasts: 24 * 3600}
+// readSettings reads and checks the backend block of a platform.
+func readSettings(p Platform, b providers.Backend) (s settings, err error) {
+	s = settings{GPUs: 1, Disk: 50e9, MaxBoxes: 1}
+	market := p.Facts().Market
+	if market {
+		s.Reliability, s.Lasts = 0.99, 24*3600
+	}
 	if len(b.Config) > 0 {
 		if err := json.Unmarshal(b.Config, &s); err != nil {
 			return s, providers.Errorf(providers.Invalid, "Settings of backend.%s cannot be read: %v", b.Name, err)
@@ -97,7 +104,7 @@ func readSettings(b providers.Backend) (s settings, err error) {
 		return wrong("max_boxes is %d: at least 1", s.MaxBoxes)
 	case s.Disk < leastDisk:
 		return wrong("disk is %d bytes: at least 8GB", s.Disk)
-	case s.Reliability < leastReliability || s.Reliability > 1:
+	case market && s.Reliability < leastReliability || s.Reliability > 1:
 		return wrong("reliability is %g: between 0.95 and 1", s.Reliability)
 	case s.Spot && !s.Bid.IsPositive():
 		return wrong("spot needs a bid: write bid = USD an hour")

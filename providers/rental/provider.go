@@ -53,7 +53,7 @@ func (p *Provider) Schema(context.Context) (offer.Schema, error) { return Schema
 
 // Configure adds a backend. It asks nothing.
 func (p *Provider) Configure(_ context.Context, b providers.Backend) error {
-	s, err := readSettings(b)
+	s, err := readSettings(p.platform, b)
 	if err != nil {
 		return err
 	}

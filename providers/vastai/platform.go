@@ -27,7 +27,7 @@ func (Platform) Type() string { return "vastai" }
 // Facts are from the service's documentation.
 func (Platform) Facts() rental.Facts {
 	return rental.Facts{
-		Name: "Vast.ai", Verified: "2026-08", Granularity: time.Second, Boot: 3 * time.Minute, Home: "/root",
+		Name: "Vast.ai", Market: true, Verified: "2026-08", Granularity: time.Second, Boot: 3 * time.Minute, Home: "/root",
 		Clocks: []offer.Clock{{What: "a machine whose contract ended may be deleted", After: 48 * time.Hour}},
 		Notes: []string{
 			"a stopped machine has no claim on its GPU, and its disk is billed until it is released",
