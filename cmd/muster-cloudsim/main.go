@@ -9,10 +9,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,9 +24,19 @@ import (
 	"github.com/muster-run/muster/internal/cloudsim/vastai"
 )
 
-const usage = `Usage: muster-cloudsim [flags] vastai
+// A cloud is one that can be simulated.
+type cloud struct {
+	name     string
+	simulate func(*cloudsim.World) cloudsim.Cloud
+}
 
-Serves a simulated GPU cloud: the API of Vast.ai, by its published documentation
+var clouds = map[string]cloud{
+	"vastai": {"Vast.ai", func(w *cloudsim.World) cloudsim.Cloud { return vastai.New(w) }},
+}
+
+const usage = `Usage: muster-cloudsim [flags] CLOUD
+
+Serves a simulated GPU cloud, by its published documentation: vastai is Vast.ai
 of August 2026. It has not met the live service. Behind each rented instance is a
 real sshd in Linux namespaces where muster-cloudsim runs as root; elsewhere
 instances boot and no ssh server answers. It says which.
@@ -68,14 +81,14 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 0
 	case err != nil:
 		return 2
-	case flags.NArg() != 1 || flags.Arg(0) != "vastai":
-		fmt.Fprintln(errs, "muster-cloudsim: name the cloud to simulate: vastai")
+	case flags.NArg() != 1 || clouds[flags.Arg(0)].simulate == nil:
+		fmt.Fprintln(errs, "muster-cloudsim: name the cloud to simulate:", strings.Join(slices.Sorted(maps.Keys(clouds)), ", "))
 		return 2
 	case s.speed < 0:
 		fmt.Fprintln(errs, "muster-cloudsim: -clock is at least 0")
 		return 2
 	}
-	if err := s.serve(ctx, out, errs); err != nil {
+	if err := s.serve(ctx, clouds[flags.Arg(0)], out, errs); err != nil {
 		fmt.Fprintln(errs, "muster-cloudsim:", err)
 		return 1
 	}
@@ -83,7 +96,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 // serve simulates until ctx ends.
-func (s settings) serve(ctx context.Context, out, errs io.Writer) error {
+func (s settings) serve(ctx context.Context, which cloud, out, errs io.Writer) error {
 	world := &cloudsim.World{
 		Clock: cloudsim.NewClock(time.Now(), s.speed), Machines: cloudsim.NoMachines{Why: "-no-ssh"},
 		Trouble: func(err error) { fmt.Fprintln(errs, "muster-cloudsim:", err) },
@@ -116,17 +129,16 @@ func (s settings) serve(ctx context.Context, out, errs io.Writer) error {
 			return err
 		}
 	}
-	cloud := vastai.New(world)
-	defer cloud.Close()
+	simulated := which.simulate(world)
+	defer simulated.Close()
 	for _, f := range faults {
 		if err := world.Faults.Add(f); err != nil {
 			return fmt.Errorf("%s: %w", s.faults, err)
 		}
 	}
-	server := cloudsim.NewServer(world, cloud)
+	server := cloudsim.NewServer(world, simulated)
 	server.Latency, server.NoLimit = s.latency, s.noLimit
-	cloud.API = server.API()
-	fmt.Fprintf(out, "Simulated Vast.ai on http://%s\n", l.Addr())
+	fmt.Fprintf(out, "Simulated %s on http://%s\n", which.name, l.Addr())
 	if ok, why := world.Machines.Reachable(); ok {
 		fmt.Fprintln(out, "Instances have a real ssh server.")
 	} else {

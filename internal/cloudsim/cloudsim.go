@@ -10,6 +10,7 @@ package cloudsim
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -22,6 +23,8 @@ type World struct {
 	Accounts *Accounts
 	Faults   *Faults
 	Machines Machines
+	// API is what the server shows to machines that are rented; nil without a server.
+	API http.Handler
 	// Trouble hears of machines that did not boot. Their cloud says nothing of it.
 	Trouble func(error)
 }
@@ -37,6 +40,8 @@ type Cloud interface {
 	Happen(Event) error
 	// Truth is what really is, for tests and people, whatever the API says.
 	Truth() any
+	// Close ends all machines.
+	Close()
 }
 
 // A Route is one call of an API.
@@ -46,6 +51,7 @@ type Route struct {
 	Scope        string // what a key must be allowed; "" = anything
 	Open         bool   // needs no key
 	Limit        Limit
+	Shared       Limit // of all the routes that have one, together
 	Serve        func(*Call) Answer
 }
 
@@ -69,6 +75,7 @@ type Answer struct {
 	Status int
 	Type   string // Content-Type, exactly
 	Body   []byte
+	Header map[string]string // more of it
 }
 
 // JSON is an answer of type application/json, without a charset: one vendor's
@@ -80,18 +87,18 @@ func JSON(status int, v any) Answer {
 	if err := e.Encode(v); err != nil {
 		panic(err) // our own values
 	}
-	return Answer{status, "application/json", bytes.TrimSpace(b.Bytes())}
+	return Answer{Status: status, Type: "application/json", Body: bytes.TrimSpace(b.Bytes())}
 }
 
 // Text is an answer in plain text.
 func Text(status int, text string) Answer {
-	return Answer{status, "text/plain; charset=utf-8", []byte(text)}
+	return Answer{Status: status, Type: "text/plain; charset=utf-8", Body: []byte(text)}
 }
 
 // HTML is the page that a proxy in front of an API answers with.
 func HTML(status int) Answer {
 	title := http.StatusText(status)
-	return Answer{status, "text/html", []byte("<html>\r\n<head><title>" + title + "</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n")}
+	return Answer{Status: status, Type: "text/html", Body: []byte("<html>\r\n<head><title>" + title + "</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n")}
 }
 
 // A Refusal is why a call is not passed on.
@@ -111,7 +118,29 @@ const (
 // a call of the API.
 type Event struct {
 	What     string `json:"what"`
-	Instance int    `json:"instance,omitempty"`
-	Machine  int    `json:"machine,omitempty"`
+	Instance Name   `json:"instance,omitempty"`
+	Machine  Name   `json:"machine,omitempty"`
 	Value    string `json:"value,omitempty"`
+}
+
+// A Name is what a cloud calls something: a string, or a number.
+type Name string
+
+// UnmarshalJSON reads 12 as "12".
+func (n *Name) UnmarshalJSON(text []byte) error {
+	var s any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&s); err != nil {
+		return err
+	}
+	switch v := s.(type) {
+	case string:
+		*n = Name(v)
+	case json.Number:
+		*n = Name(v)
+	default:
+		return fmt.Errorf("%s: a name or a number", text)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package cloudsim
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -146,10 +147,19 @@ func TestKeysFiles(t *testing.T) {
 }
 
 // counter is a cloud with one call, which counts.
-type counter struct{ n int }
+type counter struct {
+	n        int
+	happened Event
+}
 
 func (c *counter) Routes() []Route {
-	return []Route{{Method: "POST", Path: "/count", Op: "count", Scope: "counting", Serve: func(*Call) Answer { c.n++; return JSON(200, c.n) }}}
+	count := func(*Call) Answer { c.n++; return JSON(200, c.n) }
+	rare := Limit{Every: 10 * time.Second}
+	return []Route{
+		{Method: "POST", Path: "/count", Op: "count", Scope: "counting", Serve: count},
+		{Method: "POST", Path: "/one", Op: "one", Shared: Limit{Every: time.Second}, Serve: count},
+		{Method: "POST", Path: "/two", Op: "two", Shared: Limit{Every: time.Second}, Limit: rare, Serve: count},
+	}
 }
 func (c *counter) Refuse(_ Route, why Refusal) Answer {
 	if why == ServerBug {
@@ -158,7 +168,8 @@ func (c *counter) Refuse(_ Route, why Refusal) Answer {
 	return Text(400, string(why))
 }
 func (c *counter) Faults() map[string][]string { return map[string][]string{"step": {"own"}} }
-func (c *counter) Happen(Event) error          { return nil }
+func (c *counter) Happen(e Event) error        { c.happened = e; return nil }
+func (c *counter) Close()                      {}
 func (c *counter) Truth() any                  { return c.n }
 
 func serve(t *testing.T) (*World, *counter, string) {
@@ -214,6 +225,48 @@ func TestServerRefuses(t *testing.T) {
 	}
 	if c.n != 3 {
 		t.Errorf("%d calls passed", c.n)
+	}
+}
+
+// Routes with a shared limit are limited together, and each by its own.
+func TestSharedLimit(t *testing.T) {
+	t.Parallel()
+	w, _, url := serve(t)
+	calls := func(paths ...string) (out string) {
+		for _, p := range paths {
+			status, _, err := post(url+p, "key", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			out += fmt.Sprint(status, " ")
+		}
+		w.Clock.Advance(time.Second)
+		return out
+	}
+	for _, c := range []struct{ got, want string }{
+		{calls("/two", "/one"), "200 400 "},
+		{calls("/one", "/two"), "200 400 "},
+		{calls("/two"), "400 "}, // its own
+		{calls("/count", "/count"), "200 200 "},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s, not %s", c.got, c.want)
+		}
+	}
+}
+
+// A key may be the name of a user, and names of things may be numbers.
+func TestNamesAndKeys(t *testing.T) {
+	t.Parallel()
+	_, c, url := serve(t)
+	if status, text, err := post(strings.Replace(url, "://", "://key:@", 1)+"/count", "", ""); status != 200 {
+		t.Errorf("%d %s %v", status, text, err)
+	}
+	for body, want := range map[string]string{`{"what":"x","instance":12}`: "12", `{"what":"x","instance":"a/b"}`: "a/b", `{"what":"x","instance":[1]}`: ""} {
+		c.happened = Event{}
+		if status, text, err := post(url+"/_sim/happen", "", body); err != nil || string(c.happened.Instance) != want || (status == 200) != (want != "") {
+			t.Errorf("%s: %d %s %v", body, status, text, err)
+		}
 	}
 }
 
@@ -288,7 +341,7 @@ func TestControl(t *testing.T) {
 			t.Errorf("it is %s", w.Clock.Now())
 		}
 	})
-	if status, text, _ := post(url+"/_sim/faults", "", `{"on":"nothing","do":"drop"}`); status != 400 || !strings.Contains(text, "there are *, count, step") {
+	if status, text, _ := post(url+"/_sim/faults", "", `{"on":"nothing","do":"drop"}`); status != 400 || !strings.Contains(text, "there are *, count, one, step, two") {
 		t.Errorf("%d %s", status, text)
 	}
 	r, err := http.Get(url + "/_sim/state")

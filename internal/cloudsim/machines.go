@@ -25,24 +25,29 @@ type Spec struct {
 	Name   string // its host name
 	GPU    string // model
 	GPUs   int
-	GPUMiB int // memory of each
-	// API is served to the machine itself, at the URL that OnStart finds in VAST_URL
-	// or whatever its cloud calls it; nil = not.
-	API http.Handler
+	GPUMiB int    // memory of each
+	User   string // whom its ssh server lets in; "" = root
+	// API is served to the machine itself, at the URL that its script finds in the
+	// variable URLVar; nil = not.
+	API    http.Handler
+	URLVar string
 }
 
 // A Machine is one that is rented. Its methods may take a second; none is called
 // beside another.
 type Machine interface {
-	// Start boots it: root's authorized keys, and a script that root runs in the
+	// Start boots it: its user's authorized keys, and a script that root runs in the
 	// background with these variables beside those of the machine.
 	Start(keys []string, script string, env []string) error
 	// Kill ends everything on it, without notice. Its disk stays.
 	Kill()
-	// Authorize changes root's authorized keys.
+	// Authorize changes its user's authorized keys.
 	Authorize(keys []string) error
 	// Dial connects to its ssh server.
 	Dial(ctx context.Context) (net.Conn, error)
+	// Address is where port 22 is its ssh server's, "" while it is off. It may be asked
+	// for beside any other method.
+	Address() string
 	// Remove kills it and deletes its disk.
 	Remove()
 }
@@ -65,6 +70,7 @@ func (noMachine) Start([]string, string, []string) error { return nil }
 func (noMachine) Kill()                                  {}
 func (noMachine) Authorize([]string) error               { return nil }
 func (noMachine) Remove()                                {}
+func (noMachine) Address() string                        { return "" }
 func (noMachine) Dial(context.Context) (net.Conn, error) { return nil, errors.New("no machine") }
 
 // A Runner does what a machine is told, in order, beside the clock: booting takes

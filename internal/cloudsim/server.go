@@ -32,12 +32,10 @@ func NewServer(w *World, c Cloud) *Server {
 	}
 	s.control()
 	s.mux.Handle("/", s.outside)
+	w.API = s.outside // without /_sim/
 	s.outside.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { write(w, c.Refuse(Route{}, NoRoute)) })
 	return s
 }
-
-// API is the server without /_sim/: machines that are rented reach no more.
-func (s *Server) API() http.Handler { return s.outside }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) { s.mux.ServeHTTP(w, q) }
 
@@ -129,15 +127,18 @@ func (s *Server) answer(q *http.Request, r Route, body []byte) Answer {
 		}
 		c.Account = c.Key.Account
 	}
-	if !s.NoLimit && !s.limits.allow(r.Op, who+" "+text, r.Limit, c.Now) {
+	if who += " " + text; !s.NoLimit && !(s.limits.allow("", who, r.Shared, c.Now) && s.limits.allow(r.Op, who, r.Limit, c.Now)) {
 		return s.cloud.Refuse(r, TooOften)
 	}
 	return r.Serve(c)
 }
 
-// bearer is the key of a request: in its header, or in its query as old clients
-// have it.
+// bearer is the key of a request: in its header, alone or as the name of a user, or in
+// its query as old clients have it.
 func bearer(q *http.Request) string {
+	if user, _, ok := q.BasicAuth(); ok {
+		return user
+	}
 	if text, ok := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer "); ok {
 		return strings.TrimSpace(text)
 	}
@@ -146,6 +147,9 @@ func bearer(q *http.Request) string {
 
 func write(w http.ResponseWriter, a Answer) {
 	w.Header().Set("Content-Type", a.Type)
+	for name, value := range a.Header {
+		w.Header().Set(name, value)
+	}
 	w.WriteHeader(a.Status)
 	_, _ = w.Write(a.Body) // to a client that may be gone
 }

@@ -39,9 +39,7 @@ func TestSystemMachineEndsItself(t *testing.T) {
 	}
 	clock := sim.NewClock(time.Now(), 20)
 	v := simvast.New(&sim.World{Clock: clock, Accounts: accounts, Machines: machines, Trouble: func(err error) { t.Error(err) }})
-	server := sim.NewServer(v.World, v)
-	v.API = server.API()
-	web := httptest.NewServer(server)
+	web := httptest.NewServer(sim.NewServer(v.World, v))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); v.Close() })
 	go clock.Run(t.Context())
 	t.Setenv(vastai.EnvURL, web.URL)

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -95,7 +97,7 @@ type box struct {
 	mu      sync.Mutex
 	process *exec.Cmd // while it runs
 	ended   chan struct{}
-	address string
+	address atomic.Pointer[string] // while it runs
 	api     *http.Server
 }
 
@@ -118,7 +120,10 @@ func (b *box) Start(keys []string, script string, env []string) error {
 	}
 	here, there := addresses(n)
 	var vars strings.Builder
-	for _, kv := range append([]string{"VAST_URL=http://" + here}, env...) {
+	if b.spec.API != nil {
+		env = append([]string{b.spec.URLVar + "=http://" + here}, env...)
+	}
+	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		fmt.Fprintf(&vars, "%s=%s\n", name, shell.Quote(value))
 	}
@@ -186,12 +191,12 @@ func (b *box) disk() error {
 	if err := run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key); err != nil {
 		return err
 	}
-	users, err := os.ReadFile("/etc/passwd")
+	users, err := b.users(fresh)
 	if err != nil {
 		return err
 	}
 	var shadow strings.Builder // without passwords; sshd without PAM refuses locked users
-	for line := range strings.Lines(string(users)) {
+	for line := range strings.Lines(users) {
 		name, _, _ := strings.Cut(line, ":")
 		shadow.WriteString(name + ":*:19000:0:99999:7:::\n")
 	}
@@ -200,9 +205,10 @@ func (b *box) disk() error {
 		return err
 	}
 	for path, text := range map[string]string{
+		filepath.Join(etc, "passwd"):     users,
 		filepath.Join(etc, "shadow"):     shadow.String(),
 		filepath.Join(etc, "machine-id"): strings.ReplaceAll(string(id), "-", ""),
-		filepath.Join(etc, "ssh", "box_config"): "Port 22\nHostKey /etc/ssh/box_key\nAuthorizedKeysFile /etc/ssh/box_keys\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\n" +
+		filepath.Join(etc, "ssh", "box_config"): "Port 22\nHostKey /etc/ssh/box_key\nAuthorizedKeysFile /etc/ssh/box_keys .ssh/authorized_keys\nAllowUsers " + b.user() + "\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\n" +
 			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPrintMotd no\nAcceptEnv LANG LC_*\nSubsystem sftp internal-sftp\n",
 		filepath.Join(fresh, "bin", "gpus"): fmt.Sprintf("COUNT=%d\nMIB=%d\nNAME=%s\nUUID=GPU-%s\n", b.spec.GPUs, b.spec.GPUMiB, shell.Quote(b.spec.GPU), strings.TrimSpace(string(id))[:23]),
 	} {
@@ -220,6 +226,30 @@ func (b *box) disk() error {
 		return err
 	}
 	return os.Rename(fresh, b.dir)
+}
+
+func (b *box) user() string { return cmp.Or(b.spec.User, "root") }
+
+// userID is that of the user, and of the user's group.
+const userID = 1000
+
+// users are those of this machine and the one that the box lets in, who gets a home.
+func (b *box) users(fresh string) (string, error) {
+	text, err := os.ReadFile("/etc/passwd")
+	if err != nil || b.user() == "root" {
+		return string(text), err
+	}
+	users := ""
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Split(line, ":"); f[0] != b.user() && f[2] != strconv.Itoa(userID) {
+			users += line
+		}
+	}
+	home := "/home/" + b.user()
+	if err := os.Mkdir(filepath.Join(fresh, home), 0o755); err != nil {
+		return "", err
+	}
+	return users + fmt.Sprintf("%s:x:%d:%d::%s:/bin/bash\n", b.user(), userID, userID, home), os.Chown(filepath.Join(fresh, home), userID, userID)
 }
 
 // boot starts its first process, and joins it to this machine.
@@ -241,7 +271,8 @@ func (b *box) boot(n int, here, there string) error {
 	if err := <-started; err != nil {
 		return err
 	}
-	b.process, b.ended, b.address = cmd, ended, there
+	b.process, b.ended = cmd, ended
+	b.address.Store(&there)
 	link := fmt.Sprintf("mb%x-%d", os.Getpid()&0xffff, n)
 	child, err := firstChild(cmd.Process.Pid, ended)
 	if err == nil {
@@ -298,7 +329,7 @@ func (b *box) listens(ended <-chan struct{}) error {
 			return errors.New("its first process ended")
 		default:
 		}
-		if c, err := net.DialTimeout("tcp", b.address+":22", time.Second); err == nil {
+		if c, err := net.DialTimeout("tcp", b.Address()+":22", time.Second); err == nil {
 			c.Close()
 			return nil
 		}
@@ -306,21 +337,27 @@ func (b *box) listens(ended <-chan struct{}) error {
 	return errors.New("its sshd does not listen")
 }
 
-// Authorize changes root's keys.
+// Authorize changes its user's keys.
 func (b *box) Authorize(keys []string) error {
 	return os.WriteFile(filepath.Join(b.dir, "etc", "ssh", "box_keys"), []byte(strings.Join(keys, "\n")+"\n"), 0o644)
 }
 
 // Dial connects to its sshd.
 func (b *box) Dial(ctx context.Context) (net.Conn, error) {
-	b.mu.Lock()
-	address := b.address
-	b.mu.Unlock()
+	address := b.Address()
 	if address == "" {
 		return nil, errors.New("it is off")
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", address+":22")
+}
+
+// Address is that of the box, on a link to this machine alone.
+func (b *box) Address() string {
+	if a := b.address.Load(); a != nil {
+		return *a
+	}
+	return ""
 }
 
 // Kill ends everything on it.
@@ -339,7 +376,8 @@ func (b *box) end() {
 	}
 	_ = b.process.Process.Kill() // it may be gone; the kernel ends all of its pid space
 	<-b.ended
-	b.process, b.address, b.api = nil, "", nil
+	b.process, b.api = nil, nil
+	b.address.Store(nil)
 	b.boxes.mu.Lock()
 	delete(b.boxes.running, b)
 	b.boxes.mu.Unlock()

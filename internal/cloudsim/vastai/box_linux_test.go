@@ -36,7 +36,6 @@ func TestSystemInstance(t *testing.T) {
 	v := New(&cloudsim.World{Clock: cloudsim.NewClock(start, 0), Accounts: as, Machines: machines, Trouble: func(err error) { t.Error(err) }})
 	server := cloudsim.NewServer(v.World, v)
 	server.NoLimit = true
-	v.API = server.API()
 	web := httptest.NewServer(server)
 	t.Cleanup(func() { web.Close(); v.Close() })
 	s := &sim{t, v, server, web.URL, "key"}

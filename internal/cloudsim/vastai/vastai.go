@@ -27,8 +27,6 @@ import (
 // Vast is the simulated cloud.
 type Vast struct {
 	*cloudsim.World
-	// API is served to the instances themselves; nil = not.
-	API http.Handler
 
 	machines  []*machine
 	offers    map[int]*offer
@@ -189,19 +187,20 @@ func (v *Vast) Refuse(r cloudsim.Route, why cloudsim.Refusal) cloudsim.Answer {
 
 // Happen makes something happen; the page about the simulator has the list.
 func (v *Vast) Happen(e cloudsim.Event) error {
-	if e.Instance != 0 {
-		i := v.instances[e.Instance]
+	if e.Instance != "" {
+		n, _ := strconv.Atoi(string(e.Instance))
+		i := v.instances[n]
 		if i == nil || i.gone {
-			return fmt.Errorf("no instance %d", e.Instance)
+			return fmt.Errorf("no instance %s", e.Instance)
 		}
 		return i.happen(e)
 	}
 	for _, m := range v.machines {
-		if m.id == e.Machine {
+		if strconv.Itoa(m.id) == string(e.Machine) {
 			return v.machineHappens(m, e)
 		}
 	}
-	return fmt.Errorf("name an instance or a machine: there is no machine %d", e.Machine)
+	return fmt.Errorf("name an instance or a machine: there is no machine %s", e.Machine)
 }
 
 // parse reads a JSON object and refuses fields that it does not know. The live
