@@ -105,3 +105,28 @@ import {
 		t.Errorf("%+v", c.Policy)
 	}
 }
+
+func TestOnHoldOfMachinesThatCannotBeStopped(t *testing.T) {
+	t.Parallel()
+	for can, says := range map[offer.Capabilities]string{{Rents: true}: `Machines of type "cloud" cannot be stopped: on_hold is "release" or "keep".`, {Rents: true, Stops: true}: ""} {
+		_, ds := load(t, `
+backend "cloud" "c" {
+  hold    = "10m"
+  on_hold = "stop"
+}
+phase "a" {
+  job {
+    command = "true"
+  }
+}`, func(o *LoadOptions) {
+			o.Schemas = map[string]offer.Schema{"cloud": {Type: "cloud", Can: can}, "local": schemas["local"]}
+		})
+		var said string
+		for _, d := range ds {
+			said += d.Detail
+		}
+		if said != says {
+			t.Errorf("%+v: %q", can, said)
+		}
+	}
+}

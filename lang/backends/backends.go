@@ -118,6 +118,9 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 		s.Sure.Errorat(b.Syntax.LabelRanges[0], "A backend that rents does not say what becomes of its machines",
 			"An idle machine is billed. Write hold = \"10m\", how long a machine is kept after its last job, and on_hold = \"release\", \"stop\" or \"keep\", what happens then.")
 	}
+	if out.OnHold == "stop" && out.Rents && !offered.Can.Stops {
+		s.Wrong(b.Expr("on_hold"), "on_hold", "Machines of type %q cannot be stopped: on_hold is \"release\" or \"keep\".", out.Type)
+	}
 	out.Config, out.Sensitive = s.Config(offered.Config, b.Syntax.Body, "backend "+out.Type, schema.Backend)
 	s.profile(b, out, slices.Sorted(maps.Keys(offered.Profiles)))
 	if w := out.Workdir; w != "" && offered.Can.Remote && !strings.HasPrefix(w, "/") && w != "~" && !strings.HasPrefix(w, "~/") {

@@ -75,6 +75,7 @@ type Capabilities struct {
 	GPUs         bool
 	Rents        bool // creates and releases machines
 	KeepsFiles   bool // of Rents: the files of its jobs outlive the machines
+	Stops        bool // of Rents: stops a machine and keeps its disk, which `on_hold = "stop"` needs
 	Events       bool // pushes events rather than being polled
 	Transfer     bool // moves files with Push and Pull
 	Accounting   bool // reports usage after the fact

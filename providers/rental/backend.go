@@ -3,7 +3,6 @@ package rental
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,8 +34,7 @@ type backend struct {
 	jobs    *jobs
 	rentals []Rental // as of the last turn
 	boxes   map[string]*box
-	release map[string]string    // tokens that are to be given up, and why
-	started map[string]time.Time // when the start of a stopped machine was last asked for
+	release map[string]string // tokens that are to be given up, and why
 	held    bool
 	trouble string        // why the last turn did not do all
 	looked  time.Time     // when the cloud last answered
@@ -70,7 +68,7 @@ func (b *backend) lead() error {
 		return providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
 	}
 	ctx, end := context.WithCancel(context.Background())
-	b.lock, b.end, b.ended, b.release, b.started = l, end, make(chan struct{}), map[string]string{}, map[string]time.Time{}
+	b.lock, b.end, b.ended, b.release = l, end, make(chan struct{}), map[string]string{}
 	go b.loop(ctx, k)
 	return nil
 }
@@ -121,7 +119,7 @@ func (b *backend) wake() {
 
 // turn is one look at the cloud, and what follows from it.
 func (b *backend) turn(ctx context.Context, k *Keeper) {
-	err := b.ask(ctx, k)
+	err := b.ask(k)
 	if err == nil {
 		var t Turned
 		t, err = k.Turn(ctx)
@@ -141,19 +139,47 @@ func (b *backend) turn(ctx context.Context, k *Keeper) {
 }
 
 // ask records with the keeper which machines are wanted, and which are not.
-func (b *backend) ask(ctx context.Context, k *Keeper) error {
+func (b *backend) ask(k *Keeper) error {
+	if err := b.endIdle(k); err != nil {
+		return err
+	}
 	b.mu.Lock()
-	release, wants := b.release, b.wants(k.Rentals())
-	b.release = map[string]string{}
-	idle, lost := b.idle(k.Rentals()), b.lost(k.Rentals())
+	starts := b.starts(k.Rentals())
 	b.mu.Unlock()
+	for _, token := range starts {
+		if err := k.Start(token); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	wants := b.wants(k.Rentals())
+	b.mu.Unlock()
+	for _, w := range wants {
+		if _, err := k.Rent(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endIdle has machines released or stopped that nobody waits for.
+func (b *backend) endIdle(k *Keeper) error {
+	b.mu.Lock()
+	release, all := b.release, k.Rentals()
+	b.release = map[string]string{}
+	idle, lost, stuck := b.idle(all), b.lost(all), b.stuck(all)
+	b.mu.Unlock()
+	end := k.Release
+	if b.OnHold == "stop" {
+		end = k.Stop
+	}
 	for token, why := range release {
 		if err := k.Release(token, why); err != nil {
 			return err
 		}
 	}
 	for _, token := range idle {
-		if err := k.Release(token, "its jobs are done"); err != nil {
+		if err := end(token, "its jobs are done"); err != nil {
 			return err
 		}
 	}
@@ -162,11 +188,8 @@ func (b *backend) ask(ctx context.Context, k *Keeper) error {
 			return err
 		}
 	}
-	if err := b.restart(ctx, k.Rentals()); err != nil {
-		return err
-	}
-	for _, w := range wants {
-		if _, err := k.Rent(w); err != nil {
+	for _, token := range stuck {
+		if err := k.Stop(token, "its GPU is rented to somebody else"); err != nil {
 			return err
 		}
 	}
@@ -177,7 +200,7 @@ func (b *backend) ask(ctx context.Context, k *Keeper) error {
 func (b *backend) wants(rentals []Rental) (out []Want) {
 	have := map[string]int{}
 	for _, r := range rentals {
-		if !r.Over() && r.Step != Releasing && r.Step != Preempted {
+		if !r.Over() && r.Step != Releasing && r.Step != Parked && (r.Step != Preempted || r.Starts && !b.late(r)) {
 			have[poolOf(r.Want)]++
 			have[""]++
 		}
@@ -220,7 +243,7 @@ func (b *backend) idle(rentals []Rental) (out []string) {
 		if x.idle.IsZero() {
 			x.idle = b.now()
 		}
-		if b.OnHold == "release" && b.now().Sub(x.idle) >= b.Hold && b.unsafe(r.Token) == nil {
+		if b.OnHold != "keep" && b.now().Sub(x.idle) >= b.Hold && b.unsafe(r.Token) == nil {
 			out = append(out, r.Token)
 		}
 	}
@@ -244,26 +267,33 @@ func (b *backend) lost(rentals []Rental) (out []string) {
 // jobs ended with it.
 func (b *backend) late(r Rental) bool { return r.Step == Preempted && b.now().Sub(r.Lost) > patient }
 
-// restart starts stopped machines that have results which are nowhere else.
-func (b *backend) restart(ctx context.Context, rentals []Rental) error {
-	starts, ok := b.account.(Starter)
-	if !ok {
+// stuck are machines whose start was asked for, and which got no GPU. A cloud would
+// start them whenever there is one, and bill them.
+func (b *backend) stuck(rentals []Rental) (out []string) {
+	for _, r := range rentals {
+		if r.Starts && b.late(r) && b.OnHold != "release" {
+			out = append(out, r.Token)
+		}
+	}
+	return out
+}
+
+// retryStart is how long after a start without a GPU the next one may be tried.
+const retryStart = time.Hour
+
+// starts are the stopped machines that have results which are nowhere else, or for
+// which jobs wait.
+func (b *backend) starts(rentals []Rental) (out []string) {
+	if !b.platform.Facts().Stops {
 		return nil
 	}
 	for _, r := range rentals {
-		b.mu.Lock()
-		wanted := r.Step == Preempted && !r.Want.Spot && len(b.unsafe(r.Token)) > 0 && b.now().Sub(b.started[r.Token]) > patience
-		if wanted {
-			b.started[r.Token] = b.now()
-		}
-		b.mu.Unlock()
-		if wanted {
-			if err := starts.Start(ctx, r.ID); err != nil {
-				return fmt.Errorf("start machine %s: %w", r.ID, err)
-			}
+		parked := r.Step == Parked && b.waiting(poolOf(r.Want)) && !b.held && (r.Lost.IsZero() || b.now().Sub(r.Lost) > retryStart)
+		if parked || r.Step == Preempted && !r.Starts && !r.Want.Spot && len(b.unsafe(r.Token)) > 0 {
+			out = append(out, r.Token)
 		}
 	}
-	return nil
+	return out
 }
 
 // waiting reports whether jobs of a pool wait for a machine.

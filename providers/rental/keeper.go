@@ -72,7 +72,32 @@ func (k *Keeper) Release(token, why string) error {
 	default:
 		r.Step = Releasing
 	}
-	r.Why = why
+	r.Why, r.Left = why, time.Time{}
+	return k.book.put(r)
+}
+
+// Stop records that a machine is to be stopped, and why; Turn does it. Its disk stays,
+// and is billed. One that has no jobs to lose is Ready or Preempted; others stay as
+// they are.
+func (k *Keeper) Stop(token, why string) error {
+	r := k.book.all[token]
+	if r == nil || r.Step != Ready && r.Step != Preempted {
+		return nil
+	}
+	r.Step, r.Starts, r.Why, r.Left = Parked, false, why, time.Time{}
+	return k.book.put(r)
+}
+
+// Start records that a stopped machine is to run again; Turn asks for it until it runs.
+func (k *Keeper) Start(token string) error {
+	r := k.book.all[token]
+	switch {
+	case r == nil || r.Starts || r.Step != Parked && r.Step != Preempted:
+		return nil
+	case r.Step == Parked:
+		r.Step, r.Lost, r.Why = Preempted, k.now(), "it was stopped, and waits for its GPU"
+	}
+	r.Starts, r.Left = true, time.Time{}
 	return k.book.put(r)
 }
 
@@ -156,10 +181,14 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 		r.Step, r.Why, r.Lost = Preempted, m.Why, k.now()
 		return k.book.put(r)
 	case r.Step == Preempted && m.Status == Running:
-		r.Step, r.Up, r.Why = Checking, k.now(), ""
+		r.Step, r.Up, r.Why, r.Starts = Checking, k.now(), "", false
 		return k.book.put(r)
+	case r.Step == Preempted && r.Starts:
+		return k.again(ctx, r, "start")
+	case r.Step == Parked && m.Status != Stopped:
+		return k.again(ctx, r, "stop")
 	case r.Step == Releasing:
-		return k.leave(ctx, r)
+		return k.again(ctx, r, "release")
 	}
 	return nil
 }
@@ -314,12 +343,13 @@ func (k *Keeper) replaced(r *Rental) error {
 	return k.book.put(&Rental{Token: r.Next, Want: r.Want, Box: r.Box + 1, Step: Planned})
 }
 
-// patience is how long after a release was asked for it may be asked for again,
-// while the list still has the machine.
+// patience is how long after a release, a stop or a start was asked for it may be asked
+// for again, while the list shows that it has not happened.
 const patience = time.Minute
 
-// leave asks that a machine be given up. The list has just shown that it is there.
-func (k *Keeper) leave(ctx context.Context, r *Rental) error {
+// again asks that a machine be released, stopped or started. The list has just shown
+// that it is not yet.
+func (k *Keeper) again(ctx context.Context, r *Rental, what string) error {
 	if !r.Left.IsZero() && k.now().Sub(r.Left) < patience {
 		return nil
 	}
@@ -327,8 +357,18 @@ func (k *Keeper) leave(ctx context.Context, r *Rental) error {
 	if err := k.book.put(r); err != nil {
 		return err
 	}
-	if err := k.cloud.Release(ctx, r.ID); err != nil {
-		return fmt.Errorf("release machine %s: %w", r.ID, err)
+	err := fmt.Errorf("this cloud cannot %s machines", what)
+	stops, ok := k.cloud.(Stopper)
+	switch {
+	case what == "release":
+		err = k.cloud.Release(ctx, r.ID)
+	case ok && what == "stop":
+		err = stops.Stop(ctx, r.ID)
+	case ok && what == "start":
+		err = stops.Start(ctx, r.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("%s machine %s: %w", what, r.ID, err)
 	}
 	return nil
 }

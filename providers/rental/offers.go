@@ -251,6 +251,10 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 	if err != nil {
 		return nil, err
 	}
+	if t := b.platform.Facts().tier(b.depot.there(b.Workdir)); b.OnHold == "stop" && t.Name != "" && !t.Stop {
+		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("What backend.%s stops loses its files", b.Name),
+			Detail: fmt.Sprintf("workdir %s is on the %s of %s, which a stop erases: with muster off, results there would be lost. Set on_hold to \"release\" or \"keep\"%s.", b.Workdir, t.Name, b.platform.Facts().Name, b.keeping())})
+	}
 	for i, c := range checks {
 		if c.Image != "" && c.Image != b.Image {
 			out = append(out, providers.Finding{Check: i, Summary: fmt.Sprintf("Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, c.Image),
@@ -275,6 +279,16 @@ func (b *market) paid(ctx context.Context) (out []providers.Finding, err error) 
 		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("The account of backend.%s has $%s left", b.of, credit.StringFixed(2)), Detail: "Nothing can be rented. Add credit first."})
 	}
 	return out, err
+}
+
+// keeping are the folders that survive a stop, as advice.
+func (b *backend) keeping() (text string) {
+	for _, t := range b.platform.Facts().Tiers {
+		if t.Stop && t.Path != "/" {
+			text += ", or workdir below " + t.Path
+		}
+	}
+	return text
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -3,6 +3,7 @@ package rental
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -33,6 +34,29 @@ type Facts struct {
 	Home        string        // of the user whom a machine lets in
 	Clocks      []offer.Clock
 	Notes       []string // what a person who pays should know, for the pools
+	Stops       bool     // its accounts are Stoppers: `on_hold = "stop"` is possible
+	Tiers       []Tier
+}
+
+// A Tier is a place of files on a machine, and what its files survive.
+type Tier struct {
+	Name     string // "container disk"
+	Path     string // of its files, absolute; "/" has what no other tier has
+	Stop     bool   // files survive a stop, and being taken away
+	Release  bool   // files survive a release
+	Billed   string // what is billed of it: "by the GB, also when stopped"
+	Verified string // month; "" = Facts.Verified
+}
+
+// tier is where a path of a machine is.
+func (f Facts) tier(path string) (best Tier) {
+	for _, t := range f.Tiers {
+		inside := t.Path == "/" || path == t.Path || strings.HasPrefix(path, t.Path+"/")
+		if inside && len(t.Path) > len(best.Path) {
+			best = t
+		}
+	}
+	return best
 }
 
 // settings are the backend block. Sizes arrive as bytes, durations as seconds.
@@ -68,7 +92,7 @@ func Schema(p Platform) offer.Schema {
 	}
 	return offer.Schema{
 		Type: p.Type(), Version: "1", Config: offer.Block{Attrs: append(attrs, p.Attrs()...)},
-		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops},
 	}
 }
 

@@ -25,7 +25,7 @@ func seen(r Rental) *offer.Rental {
 	}
 	o.Began, o.Ended, o.Billed = r.Since, r.Ended, r.USD
 	switch r.Step {
-	case Preempted:
+	case Preempted, Parked:
 		o.Status, o.Rate = offer.RentalStopped, r.Offer.StoppedUSDPerHour.String()
 	case Releasing:
 		o.Status = offer.RentalDeleting

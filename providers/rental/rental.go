@@ -6,7 +6,7 @@
 //	planned ─▶ asked ─▶ booting ─▶ checking ─▶ ready ─▶ releasing ─▶ gone
 //	   ▲         │          │          │        │  ▲
 //	   └─ taken ─┤          └──────────┴─▶      ▼  │
-//	             └─▶ failed      releasing   preempted
+//	             └─▶ failed      releasing   preempted ◀─▶ parked
 //
 // A cloud adds a client of its API.
 package rental
@@ -45,8 +45,10 @@ type Creditor interface {
 	Credit(ctx context.Context) (decimal.Decimal, error)
 }
 
-// A Starter is a cloud whose stopped machines can be started, if they get a GPU.
-type Starter interface {
+// A Stopper is a cloud whose machines can be stopped, and started again if they get a
+// GPU. Both calls only ask: the list says when it has happened.
+type Stopper interface {
+	Stop(ctx context.Context, id string) error
 	Start(ctx context.Context, id string) error
 }
 
@@ -165,6 +167,7 @@ const (
 	Checking  Step = "checking"  // it runs, and is not known to be what was offered
 	Ready     Step = "ready"     // jobs may run
 	Preempted Step = "preempted" // the cloud took it away; its disk is there, and billed
+	Parked    Step = "stopped"   // muster stopped it; its disk is there, and billed
 	Releasing Step = "releasing" // it is given up, and billed until it is gone
 	Gone      Step = "gone"      // the cloud does not list it any more
 	Failed    Step = "failed"    // there never was one
@@ -180,8 +183,9 @@ type Rental struct {
 	Offer Offer  `json:"offer,omitzero"`
 	ID    string `json:"id,omitempty"`
 	// Asked is when the last offer was accepted, Since when the cloud began to bill, Up
-	// when the machine was first seen running, Lost when it was taken away, Left when its
-	// release was last asked for, Ended when it was first seen gone.
+	// when the machine was first seen running, Lost when it was taken away or its start
+	// was first asked for, Left when its release, stop or start was last asked for, Ended
+	// when it was first seen gone.
 	Asked   time.Time `json:"asked,omitzero"`
 	Since   time.Time `json:"since,omitzero"`
 	Up      time.Time `json:"up,omitzero"`
@@ -190,6 +194,7 @@ type Rental struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Machine Machine   `json:"-"` // as it was last seen
 
+	Starts   bool   `json:"starts,omitempty"`   // of Preempted: muster asks for its start
 	Unwanted bool   `json:"unwanted,omitempty"` // to be released as soon as that can be asked
 	Bad      bool   `json:"bad,omitempty"`      // its host is avoided from now on
 	Next     string `json:"next,omitempty"`     // token of the rental that takes its place

@@ -146,7 +146,7 @@ func (b *backend) why(j *job) string {
 		return "held"
 	}
 	for _, r := range b.rentals {
-		if r.Over() || r.Step == Releasing || poolOf(r.Want) != j.Spec.Pool {
+		if r.Over() || r.Step == Releasing || r.Step == Parked || poolOf(r.Want) != j.Spec.Pool {
 			continue
 		}
 		if r.Step == Ready {

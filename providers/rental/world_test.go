@@ -244,6 +244,14 @@ func (c *watched) Release(ctx context.Context, id string) (err error) {
 	c.do("release", func() { err = c.Cloud.Release(ctx, id) })
 	return err
 }
+func (c *watched) Stop(ctx context.Context, id string) (err error) {
+	c.do("stop", func() { err = c.Cloud.(rental.Stopper).Stop(ctx, id) })
+	return err
+}
+func (c *watched) Start(ctx context.Context, id string) (err error) {
+	c.do("start", func() { err = c.Cloud.(rental.Stopper).Start(ctx, id) })
+	return err
+}
 func (c *watched) Bill(ctx context.Context, id string, from, to time.Time) (usd decimal.Decimal, err error) {
 	c.do("bill", func() { usd, err = c.Cloud.Bill(ctx, id, from, to) })
 	return usd, err

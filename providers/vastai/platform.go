@@ -29,6 +29,10 @@ func (Platform) Facts() rental.Facts {
 	return rental.Facts{
 		Name: "Vast.ai", Market: true, Verified: "2026-08", Granularity: time.Second, Boot: 3 * time.Minute, Home: "/root",
 		Clocks: []offer.Clock{{What: "a machine whose contract ended may be deleted", After: 48 * time.Hour}},
+		Stops:  true,
+		Tiers: []rental.Tier{
+			{Name: "container disk", Path: "/", Stop: true, Billed: "by the GB and second while the machine exists, also when it is stopped"},
+		},
 		Notes: []string{
 			"a stopped machine has no claim on its GPU, and its disk is billed until it is released",
 			"bandwidth is billed in every state; at $0 of credit machines are stopped, and without a card deleted",

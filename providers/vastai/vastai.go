@@ -35,7 +35,7 @@ var (
 	_ rental.Cloud    = (*Client)(nil)
 	_ rental.Biller   = (*Client)(nil)
 	_ rental.Creditor = (*Client)(nil)
-	_ rental.Starter  = (*Client)(nil)
+	_ rental.Stopper  = (*Client)(nil)
 )
 
 // Config is what a Client works with.
@@ -296,10 +296,20 @@ func (Platform) StopItself() string { return itself("PUT", `{"state":"stopped"}`
 // ReleaseItself destroys the instance that runs it.
 func (Platform) ReleaseItself() string { return itself("DELETE", "{}") }
 
-// Start starts a stopped instance, if its GPU is free.
-func (c *Client) Start(ctx context.Context, id string) error {
+// Start starts a stopped instance, if its GPU is free; otherwise the service starts it
+// when it is.
+func (c *Client) Start(ctx context.Context, id string) error { return c.manage(ctx, id, "running") }
+
+// Stop stops an instance, and withdraws a start that waits for a GPU.
+func (c *Client) Stop(ctx context.Context, id string) error { return c.manage(ctx, id, "stopped") }
+
+func (c *Client) manage(ctx context.Context, id, state string) error {
 	var a struct{ Success bool }
-	return c.call(ctx, "manage", http.MethodPut, "/api/v0/instances/"+url.PathEscape(id)+"/", nil, map[string]string{"state": "running"}, &a)
+	err := c.call(ctx, "manage", http.MethodPut, "/api/v0/instances/"+url.PathEscape(id)+"/", nil, map[string]string{"state": state}, &a)
+	if err == nil && !a.Success {
+		return c.api.Unreachable(errors.New("a change of state that does not say success"))
+	}
+	return err
 }
 
 // Rent accepts an offer, and nothing else than it. Machines let in the keys that the
