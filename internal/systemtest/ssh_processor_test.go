@@ -65,12 +65,12 @@ phase "after" {
 func TestSystemSSHArm64(t *testing.T) {
 	m := vm.Boot(t, vm.Options{Name: "vm", Arch: "arm64"})
 	r := onMachine(t, m, onArm)
-	r.want(0, "slots free", "backends")
+	r.want(0, "slots free", "backends", "lab")
 	const program = "/home/alice/.cache/muster/bin/muster-host-*"
 	r.programIs(program)
 
 	m.Exec("f=$(echo " + program + ") && head -c 100000 $f > /tmp/cut && cat /tmp/cut > $f")
-	r.want(0, "slots free", "backends")
+	r.want(0, "slots free", "backends", "lab")
 	r.programIs(program)
 
 	r.answered()
