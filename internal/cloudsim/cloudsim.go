@@ -63,6 +63,7 @@ type Call struct {
 	Query   url.Values
 	Body    []byte
 	Now     time.Time // by the cloud's clock
+	Limited bool      // rate limits count
 
 	request *http.Request
 }

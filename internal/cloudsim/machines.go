@@ -27,6 +27,7 @@ type Spec struct {
 	GPUs   int
 	GPUMiB int    // memory of each
 	User   string // whom its ssh server lets in; "" = root
+	Kept   string // folder at the top, such as /workspace, that Wipe spares; "" = none
 	// API is served to the machine itself, at the URL that its script finds in the
 	// variable URLVar; nil = not.
 	API    http.Handler
@@ -48,6 +49,9 @@ type Machine interface {
 	// Address is where port 22 is its ssh server's, "" while it is off. It may be asked
 	// for beside any other method.
 	Address() string
+	// Wipe kills it and empties its disk but for Kept. A machine that is made later with
+	// its name has the same Kept.
+	Wipe()
 	// Remove kills it and deletes its disk.
 	Remove()
 }
@@ -69,6 +73,7 @@ type noMachine struct{}
 func (noMachine) Start([]string, string, []string) error { return nil }
 func (noMachine) Kill()                                  {}
 func (noMachine) Authorize([]string) error               { return nil }
+func (noMachine) Wipe()                                  {}
 func (noMachine) Remove()                                {}
 func (noMachine) Address() string                        { return "" }
 func (noMachine) Dial(context.Context) (net.Conn, error) { return nil, errors.New("no machine") }

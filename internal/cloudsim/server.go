@@ -111,7 +111,7 @@ func hangUp(w http.ResponseWriter) {
 }
 
 func (s *Server) answer(q *http.Request, r Route, body []byte) Answer {
-	c := &Call{Route: r, Query: q.URL.Query(), Body: body, Now: s.world.Clock.Now(), request: q}
+	c := &Call{Route: r, Query: q.URL.Query(), Body: body, Now: s.world.Clock.Now(), Limited: !s.NoLimit, request: q}
 	who, _, _ := net.SplitHostPort(q.RemoteAddr)
 	text := bearer(q)
 	if !r.Open {
@@ -146,7 +146,9 @@ func bearer(q *http.Request) string {
 }
 
 func write(w http.ResponseWriter, a Answer) {
-	w.Header().Set("Content-Type", a.Type)
+	if a.Type != "" {
+		w.Header().Set("Content-Type", a.Type)
+	}
 	for name, value := range a.Header {
 		w.Header().Set(name, value)
 	}

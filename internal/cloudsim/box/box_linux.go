@@ -175,6 +175,11 @@ func (b *box) disk() error {
 	if err := os.RemoveAll(fresh); err != nil {
 		return err
 	}
+	if b.spec.Kept != "" {
+		if err := os.MkdirAll(b.kept(), 0o755); err != nil {
+			return err
+		}
+	}
 	for name, mode := range map[string]os.FileMode{"root": 0o700, "home": 0o755, "srv": 0o755, "tmp": 0o777 | os.ModeSticky, "vartmp": 0o777 | os.ModeSticky, "bin": 0o755} {
 		if err := os.MkdirAll(filepath.Join(fresh, name), 0o755); err != nil {
 			return err
@@ -254,7 +259,7 @@ func (b *box) users(fresh string) (string, error) {
 
 // boot starts its first process, and joins it to this machine.
 func (b *box) boot(n int, here, there string) error {
-	cmd := exec.Command("unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", filepath.Join(b.dir, "etc", "box-init"), b.dir, b.spec.Name, there)
+	cmd := exec.Command("unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", filepath.Join(b.dir, "etc", "box-init"), b.dir, b.spec.Name, there, b.spec.Kept)
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	var said strings.Builder
@@ -383,10 +388,19 @@ func (b *box) end() {
 	b.boxes.mu.Unlock()
 }
 
-// Remove deletes its disk, too.
-func (b *box) Remove() {
+// kept is the folder behind Spec.Kept.
+func (b *box) kept() string { return b.dir + ".kept" }
+
+// Wipe deletes its disk but for what it keeps.
+func (b *box) Wipe() {
 	b.Kill()
 	_ = os.RemoveAll(b.dir) // what stays is in the temporary directory
+}
+
+// Remove deletes its disk, too.
+func (b *box) Remove() {
+	b.Wipe()
+	_ = os.RemoveAll(b.kept()) // what stays is in the temporary directory
 }
 
 func run(name string, args ...string) error {

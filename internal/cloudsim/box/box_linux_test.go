@@ -74,3 +74,57 @@ func TestSystemUser(t *testing.T) {
 		t.Errorf("it is off, and at %s", a)
 	}
 }
+
+// TestSystemKept holds that a wiped box has lost its disk but for the folder that it
+// keeps, also when another box of its name begins.
+func TestSystemKept(t *testing.T) {
+	needs.System(t, "runs real ssh servers in namespaces, as root")
+	if why := box.Here(); why != "" {
+		needs.Absent(t, why)
+	}
+	all, err := box.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := []string{strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey())))}
+	run := func(gpus int, command string) string {
+		t.Helper()
+		m, err := all.New(cloudsim.Spec{Name: "pod", GPU: "NVIDIA L4", GPUs: gpus, GPUMiB: 23034, Kept: "/kept-here"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Start(public, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		defer m.Wipe()
+		c, err := ssh.Dial("tcp", net.JoinHostPort(m.Address(), "22"), &ssh.ClientConfig{User: "root", Auth: []ssh.AuthMethod{ssh.PublicKeys(key)}, HostKeyCallback: ssh.InsecureIgnoreHostKey(), Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s, err := c.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.CombinedOutput(command)
+		if err != nil {
+			t.Errorf("%s: %v", command, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if got := run(1, "echo 1 > /kept-here/a; echo 1 > ~/a; echo 1 > /tmp/a; touch /usr/mine 2>/dev/null || nvidia-smi -L | wc -l"); got != "1" {
+		t.Errorf("%q", got)
+	}
+	if got := run(0, "ls /kept-here ~ /tmp; nvidia-smi -L || echo exit $?"); got != "/kept-here:\na\n\n/root:\n\n/tmp:\nNo devices were found\nexit 6" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,6 +1,10 @@
 #!/bin/sh
 # nvidia-smi of a rented machine: what its offer says, and nothing runs on it.
 . /usr/games/gpus
+if [ "$COUNT" -eq 0 ]; then
+  echo "No devices were found"
+  exit 6
+fi
 ask() {
   i=0
   while [ "$i" -lt "$COUNT" ]; do
