@@ -25,6 +25,16 @@ type SelfEnder interface {
 // leastHold keeps a fuse from ending a machine that has just been heard from.
 const leastHold = 2 * listening
 
+// SelfCall is a shell command that makes a call of a cloud's API, by curl or Python:
+// images have one of them. URL and authorization may hold variables of the shell. The
+// authorization is in no process list.
+func SelfCall(method, url, authorization, body string) string {
+	return `u="` + url + `"; a="Authorization: ` + authorization + `"; j="Content-Type: application/json"
+printf 'header = "%s"\n' "$a" | curl -fsS -K - -X ` + method + ` -H "$j" -d '` + body + `' "$u" || M=` + method + ` U=$u A=$a B='` + body + `' python3 -c 'import os, urllib.request as r
+e = os.environ
+print(r.urlopen(r.Request(e["U"], e["B"].encode(), {"Authorization": e["A"][15:], "Content-Type": "application/json"}, method=e["M"])).status)'`
+}
+
 // fuse starts the switch on a machine that ends it when its jobs are done and muster
 // is off. It releases only what muster marked as safe, and only by on_hold.
 func (b *backend) fuse(ctx context.Context, h Host) error {

@@ -43,7 +43,9 @@ type Dialer interface {
 // overSSH reaches machines with a key that muster makes for one campaign. The key of
 // each machine's server is learned at the first contact, and kept with the machine:
 // clouds give one address to one machine after another.
-type overSSH struct{}
+type overSSH struct {
+	spool string // of a machine's queue, where a stop would erase the usual one
+}
 
 // keyFile is the private key, in the folder of a backend's records.
 const keyFile = "id_ed25519"
@@ -76,7 +78,7 @@ func (overSSH) Key(folder string) (string, error) {
 	return line, atomicfile.Write(path+".pub", []byte(line+"\n"), 0o600)
 }
 
-func (overSSH) Dial(b providers.Backend, m Machine, folder string) (Host, error) {
+func (d overSSH) Dial(b providers.Backend, m Machine, folder string) (Host, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -88,7 +90,11 @@ func (overSSH) Dial(b providers.Backend, m Machine, folder string) (Host, error)
 	}
 	identity := filepath.Join(filepath.Dir(filepath.Dir(folder)), keyFile)
 	o := sshx.Options{ConfigFile: conf}
-	settings, err := json.Marshal(map[string]any{"host": m.Host, "user": m.User, "port": m.Port, "identity_file": identity, "accept_new": true})
+	config := map[string]any{"host": m.Host, "user": m.User, "port": m.Port, "identity_file": identity, "accept_new": true}
+	if d.spool != "" {
+		config["spool"] = d.spool
+	}
+	settings, err := json.Marshal(config)
 	if err != nil {
 		return nil, err
 	}

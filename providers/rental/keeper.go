@@ -259,7 +259,7 @@ func (w Want) fits(o Offer, now time.Time) bool {
 
 func (k *Keeper) avoided(machine string) bool {
 	for _, r := range k.book.all {
-		if r.Bad && r.Offer.Machine == machine {
+		if r.Bad && machine != "" && r.Offer.Machine == machine {
 			return true
 		}
 	}

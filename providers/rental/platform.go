@@ -59,6 +59,20 @@ func (f Facts) tier(path string) (best Tier) {
 	return best
 }
 
+// spool is where the queue of a machine keeps its records, so that they survive a stop
+// as the files of its jobs do; "" = where a queue keeps them anywhere.
+func (f Facts) spool() string {
+	if t := f.tier(f.Home); t.Name == "" || t.Stop {
+		return ""
+	}
+	for _, t := range f.Tiers {
+		if t.Stop {
+			return t.Path + "/.muster/queue"
+		}
+	}
+	return ""
+}
+
 // settings are the backend block. Sizes arrive as bytes, durations as seconds.
 type settings struct {
 	GPU         []string        `json:"gpu"`

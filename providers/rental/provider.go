@@ -41,7 +41,7 @@ var (
 const beat = 5 * time.Second
 
 // New makes the provider of a platform; it reaches nothing before it is asked.
-func New(p Platform) *Provider { return NewWith(p, overSSH{}, time.Now, beat) }
+func New(p Platform) *Provider { return NewWith(p, overSSH{spool: p.Facts().spool()}, time.Now, beat) }
 
 // NewWith makes a provider that reaches machines and tells the time in other ways.
 func NewWith(p Platform, d Dialer, now func() time.Time, beat time.Duration) *Provider {

@@ -281,13 +281,9 @@ func when(seconds float64) time.Time {
 // is off: variables of the container are not in ssh sessions.
 const onstart = "touch ~/.no_auto_tmux; mkdir -p ~/.muster-fuse; umask 077; env | grep -E '^(CONTAINER_ID|CONTAINER_API_KEY|VAST_URL)=' | sed 's/^/export /' > ~/.muster-fuse/own"
 
-// itself is a shell command by which an instance calls the service about itself. Images
-// have one of these programs.
+// itself is a shell command by which an instance calls the service about itself.
 func itself(method, body string) string {
-	return `. ~/.muster-fuse/own; u=${VAST_URL:-` + Server + `}/api/v0/instances/$CONTAINER_ID/; a="Authorization: Bearer $CONTAINER_API_KEY"; j="Content-Type: application/json"
-printf 'header = "%s"\n' "$a" | curl -sS -K - -X ` + method + ` -H "$j" -d '` + body + `' "$u" || M=` + method + ` U=$u A=$a B='` + body + `' python3 -c 'import os, urllib.request as r
-e = os.environ
-print(r.urlopen(r.Request(e["U"], e["B"].encode(), {"Authorization": e["A"][15:], "Content-Type": "application/json"}, method=e["M"])).status)'`
+	return ". ~/.muster-fuse/own; " + rental.SelfCall(method, "${VAST_URL:-"+Server+"}/api/v0/instances/$CONTAINER_ID/", "Bearer $CONTAINER_API_KEY", body)
 }
 
 // StopItself stops the instance that runs it.
