@@ -34,6 +34,7 @@ type Campaign struct {
 	Budgets   []Budget
 	Policy    Policy
 	Failures  []Failure
+	Known     []*Known
 	Results   []*Result
 	Moved     []Moved
 	Imports   []Import

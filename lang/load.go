@@ -99,6 +99,7 @@ func (l *loader) load() (*Campaign, diag.List) {
 	c.Policy, c.Budgets = allows.policy(top.One("policy")), allows.budgets(top.All("budget"))
 	ps.allowed(c.Policy)
 	allows.seeds(top.One("policy"))
+	c.Known = ps.patterns(top.All("known"))
 	if len(c.Phases) == 0 && !l.Sure.HasErrors() {
 		l.Perhaps.Warnf("The campaign has no phase", "So it has no jobs. Write one: phase \"NAME\" { … } with job { command = \"…\" } in it.")
 	}

@@ -3,6 +3,7 @@ package lang
 import (
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/muster-run/muster/lang/backends"
@@ -26,6 +27,17 @@ type Policy struct {
 	Allow, Deny    []string // backend addresses
 	Rules          []*Rule  // the campaign's own, before the default table
 	MaxCancel      int      // most cancels a plan may hold unasked; 0 = no limit
+	SecondLook     SecondLook
+}
+
+// A SecondLook says which plans more than one person must approve.
+type SecondLook struct {
+	Approvals int  // at least 1
+	Always    bool // no condition is given
+	// Each is a condition of its own; the zero value is none.
+	WalltimeAbove time.Duration
+	MoneyAbove    string // US dollars, decimal
+	FirstOfKind   bool
 }
 
 // What holds where the policy block says nothing, or there is none.
@@ -43,12 +55,32 @@ func (l policyReader) policy(b *syntax.Block) Policy {
 		PriceTolerance: l.Number(b, "price_tolerance", 0, math.Inf(1), priceTolerance), StaleAfter: l.Duration(b, "stale_after", staleAfter),
 		ApproveAbove: l.Amounts(b, "approve_above"), Allow: l.Places(b, "allow"), Deny: l.Places(b, "deny"), MaxCancel: l.Integer(b, "max_cancel", 1, 0),
 	}
+	p.SecondLook = l.secondLook(b)
 	for _, r := range b.All("rule") {
 		if rule := l.rule(r); rule != nil {
 			p.Rules = append(p.Rules, rule)
 		}
 	}
 	return p
+}
+
+func (l policyReader) secondLook(b *syntax.Block) SecondLook {
+	out := SecondLook{Approvals: l.Integer(b, "require_approvals", 1, 1)}
+	w := b.One("when")
+	if out.Always = w == nil; out.Always {
+		return out
+	}
+	out.WalltimeAbove, out.FirstOfKind = l.Duration(w, "walltime_above", 0), l.Bool(w, "first_of_kind")
+	if w.Expr("money_above") != nil {
+		out.MoneyAbove = strconv.FormatFloat(l.Number(w, "money_above", 0, math.Inf(1), 0), 'f', -1, 64)
+	}
+	if out.WalltimeAbove == 0 && !out.FirstOfKind && out.MoneyAbove == "" && !l.Broken {
+		l.Sure.Errorat(w.Range, "No plan needs a second look", "The block names no condition. Write walltime_above, money_above or first_of_kind, or leave the block out: then every plan needs one.")
+	}
+	if b.Expr("require_approvals") == nil {
+		out.Approvals = 2
+	}
+	return out
 }
 
 // seeds checks the grids against min_seeds.

@@ -137,3 +137,87 @@ func TestWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestSecondLook: what a policy asks for where it says little, and what it refuses.
+func TestSecondLook(t *testing.T) {
+	t.Parallel()
+	load := func(policy string) (*Campaign, diag.List) {
+		return LoadFiles(map[string][]byte{"a.muster.hcl": []byte("campaign \"c\" {}\n" + policy + "\nphase \"p\" {\n  job { command = \"x\" }\n}\n")}, LoadOptions{Dir: t.TempDir(), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	}
+	for policy, want := range map[string]SecondLook{
+		"":                                 {Approvals: 1, Always: true},
+		"policy {}":                        {Approvals: 1, Always: true},
+		"policy { require_approvals = 3 }": {Approvals: 3, Always: true},
+		"policy {\n  when { first_of_kind = true }\n}":                              {Approvals: 2, FirstOfKind: true},
+		"policy {\n  when { money_above = 0 }\n}":                                   {Approvals: 2, MoneyAbove: "0"},
+		"policy {\n  require_approvals = 4\n  when { walltime_above = \"36h\" }\n}": {Approvals: 4, WalltimeAbove: 36 * time.Hour},
+	} {
+		if c, ds := load(policy); ds.HasErrors() || c.Policy.SecondLook != want {
+			t.Errorf("%s: %+v, want %+v; %v", policy, c.Policy.SecondLook, want, ds)
+		}
+	}
+	for policy, want := range map[string]string{
+		"policy {\n  when {}\n}":                                                       "No plan needs a second look",
+		"policy { require_approvals = 0 }":                                             "require_approvals",
+		"policy {\n  when { money_above = -1 }\n}":                                     "money_above",
+		"policy {\n  when { money_above = \"much\" }\n}":                               "money_above",
+		"known \"k\" {}":                                                               "when",
+		"known \"k\" {\n  when = true\n  risk = \"dire\"\n  mitigation = \"m\"\n}":     "dire",
+		"known \"k\" {\n  when = nothing.x\n  risk = \"low\"\n  mitigation = \"m\"\n}": "nothing",
+	} {
+		if _, ds := load(policy); !ds.HasErrors() || !strings.Contains(ds.Err().Error(), want) {
+			t.Errorf("%s: %v, want an error about %q", policy, ds.Err(), want)
+		}
+	}
+}
+
+// TestKnownMatches: a pattern is asked of the phases that have its names, once for
+// jobs that are alike.
+func TestKnownMatches(t *testing.T) {
+	t.Parallel()
+	c, ds := LoadFiles(map[string][]byte{"a.muster.hcl": []byte(`campaign "c" {}
+known "k" {
+  when       = cell.lr * param.steps > 10 && shape.gpus == 2 && pool == "a100" && strcontains(command, "--bf16") && image == "x.sif"
+  risk       = "medium"
+  mitigation = "m"
+}
+phase "has" {
+  grid { axes = { lr = [1, 20], seed = range(50) } }
+  params = { steps = 1 }
+  job {
+    command = ["train", "--bf16", cell.lr, cell.seed, param.steps]
+    image   = "x.sif"
+    resources { gpus = cell.seed == 7 ? 1 : 2 }
+  }
+}
+phase "lacks" {
+  grid { axes = { seed = [1, 2] } }
+  job { command = "eval ${cell.seed}" }
+}
+`)}, LoadOptions{Dir: t.TempDir(), Schemas: map[string]offer.Schema{"local": {Type: "local"}}})
+	if ds.HasErrors() {
+		t.Fatal(ds.Err())
+	}
+	k := c.Known[0]
+	for _, p := range c.Phases {
+		m := k.Matcher(p)
+		if p.Name == "lacks" {
+			if m != nil {
+				t.Error("a phase without the axis is asked")
+			}
+			continue
+		}
+		n := 0
+		for i := range p.Len() {
+			if m.Matches(i, KnownSite{Pool: "a100"}) {
+				n++
+			}
+			if m.Matches(i, KnownSite{Pool: "other"}) {
+				t.Errorf("%s matches elsewhere", p.Address(i))
+			}
+		}
+		if n != 49 || len(m.Unread()) > 0 {
+			t.Errorf("%d jobs match, want 49; %v", n, m.Unread())
+		}
+	}
+}

@@ -48,6 +48,9 @@ func Make(in Input) (*Plan, diag.List) {
 	money := checkBudgets(fs, ps, ar.forecast, unknowns{ps, in.Campaign.Backends, p.Unbounded, ar.moves, ar.unpriced})
 	p.Forecast, p.Budgets, p.Ceiling = money.forecast, money.checks, money.ceiling
 	tell(p, money.report)
+	look, told := secondLook(fs, ps, p.Forecast)
+	p.Second = look
+	tell(p, told)
 	tell(p, compareRequests(fs, ps))
 	views, old := headBackends(fs, ps, used)
 	n := notes(fs, ps, decided{used, ar.transfers, ar.spills, p.Forecast, p.Budgets, j.queues})

@@ -42,6 +42,7 @@ type Plan struct {
 	Budgets  []budget.Check
 	Ceiling  state.Amounts // the smaller of at most and the budgets, by unit
 	Asks     []string      // why a flag does not approve this plan and a saved plan or a typed yes must
+	Second   SecondLook
 	Counts   Counts
 	Diags    diag.List
 

@@ -150,6 +150,7 @@ type (
 	Validated struct{ Validation }
 	Overrode  struct{ Override }
 	Noted     struct{ Note }
+	Reviewed  struct{ Review }
 	HoldSet   struct{ Hold }
 	HoldClear struct {
 		Address string    `json:"address,omitempty"`
@@ -194,6 +195,7 @@ func (OutputsSeen) event()   {}
 func (Validated) event()     {}
 func (Overrode) event()      {}
 func (Noted) event()         {}
+func (Reviewed) event()      {}
 func (HoldSet) event()       {}
 func (HoldClear) event()     {}
 func (BreakerOpened) event() {}
@@ -224,6 +226,7 @@ func (OutputsSeen) Kind() string   { return "outputs_seen" }
 func (Validated) Kind() string     { return "validated" }
 func (Overrode) Kind() string      { return "overrode" }
 func (Noted) Kind() string         { return "noted" }
+func (Reviewed) Kind() string      { return "reviewed" }
 func (HoldSet) Kind() string       { return "hold_set" }
 func (HoldClear) Kind() string     { return "hold_clear" }
 func (BreakerOpened) Kind() string { return "breaker_opened" }

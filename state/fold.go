@@ -94,6 +94,10 @@ func (s *State) applyCampaign(e Event) {
 		n := e.Note
 		n.At = plain(n.At)
 		put(&s.Notes, n.Address, append(list(s.Notes[n.Address]), n))
+	case Reviewed:
+		r := e.Review
+		r.At = plain(r.At)
+		put(&s.Reviews, r.Plan, append(list(s.Reviews[r.Plan]), r))
 	case HoldSet:
 		h := e.Hold
 		h.At = plain(h.At)

@@ -32,6 +32,7 @@ type State struct {
 	Replaced    map[string][]Replaced      `json:"replaced,omitempty"`    // by key, oldest first
 	Validations map[string]Validation      `json:"validations,omitempty"` // smoke fingerprints that passed or failed
 	Approvals   []Approval                 `json:"approvals,omitempty"`
+	Reviews     map[string][]Review        `json:"reviews,omitempty"` // by plan id
 	Ledger      []Entry                    `json:"ledger,omitempty"`
 	Rentals     map[string]Rental          `json:"rentals,omitempty"`
 	Holds       []Hold                     `json:"holds,omitempty"`
@@ -283,6 +284,15 @@ type Approval struct {
 	// Reruns are the completed jobs that the plan runs again, by address;
 	// "phase.NAME" means all that were completed when it began.
 	Reruns []string `json:"reruns,omitempty"`
+}
+
+// A Review is a person's approval of a saved plan that more than one person must
+// approve. Who is what the person's machine says, not a signature.
+type Review struct {
+	Plan string    `json:"plan"` // plan id
+	Who  string    `json:"who"`
+	Host string    `json:"host,omitempty"`
+	At   time.Time `json:"at"`
 }
 
 // A Revision is where a folder is in git.

@@ -93,7 +93,11 @@ func (ap *applying) savedPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	if !diags.HasErrors() {
 		diags.Append(planfile.Reprice(plan, w.plan, c.Policy)...)
 	}
-	if err := ap.report(diags); err != nil {
+	err = ap.report(diags)
+	if err == nil {
+		err = ap.approvals(st)
+	}
+	if err != nil {
 		w.close()
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/preview"
 	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/checklist"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/planner/view"
@@ -52,6 +53,8 @@ func (pg planPage) show() error {
 		switch {
 		case o.people() && w.plan.BudgetBroken():
 			pg.printf("Saved to %s for review. It cannot be applied: a budget does not cover it.\n", o.out)
+		case o.people() && w.plan.Second.Approvals > 1:
+			pg.printf("Saved to %s. %s must approve it:\n\n    muster approve %s\n", o.out, units.Count(w.plan.Second.Approvals, "person"), o.out)
 		case o.people():
 			pg.printf("Saved to %s. To apply exactly this plan:\n\n    muster apply %s\n", o.out, o.out)
 		}

@@ -15,7 +15,7 @@ func (a *app) table() *command.Table {
 func (a *app) commands() []*command.Command {
 	return slices.Concat(
 		[]*command.Command{
-			initCommand(a), validateCommand(a), planCommand(a), rehearseCommand(a), applyCommand(a), destroyCommand(a),
+			initCommand(a), validateCommand(a), planCommand(a), rehearseCommand(a), approveCommand(a), applyCommand(a), destroyCommand(a),
 			statusCommand(a), waitCommand(a), logsCommand(a), explainCommand(a), holdCommand(a), resumeCommand(a), cancelCommand(a), overrideCommand(a), noteCommand(a),
 			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a), cleanCommand(a),
 			backendsCommand(a), showCommand(a),
@@ -32,7 +32,7 @@ func (a *app) commands() []*command.Command {
 // groups is the order of the overview; every visible command is in it
 // (a test holds this).
 var groups = []command.Group{
-	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "apply", "destroy"}},
+	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "approve", "apply", "destroy"}},
 	{Title: "While it runs", Names: []string{"status", "wait", "logs", "explain", "hold", "resume", "cancel", "override", "note"}},
 	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise", "clean"}},
 	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "recover", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},

@@ -5,7 +5,7 @@ var Language = &Block{
 	Name: "campaign file",
 	Blocks: []*Block{
 		Campaign, Variable, Locals, Backend, Source, Grid, Phase,
-		Budget, Failure, Policy, Result, Moved, Import,
+		Budget, Failure, Known, Policy, Result, Moved, Import,
 	},
 }
 
@@ -136,6 +136,17 @@ var Failure = &Block{
 	},
 }
 
+// Known is the block of that name.
+var Known = &Block{
+	Name: "known", Labels: []string{"name"}, Doc: "A pattern of work that went wrong before. Every plan holds the jobs that it starts against it.",
+	Attrs: []Attr{
+		{Name: "when", Type: "bool", Required: true, Doc: "True for the jobs that it is about. Reads `cell`, `param`, `phase`, `backend` (such as `\"slurm.alpine\"`), `pool`, `command`, `image`, and `shape` as a [`rule`](rule.md) does."},
+		{Name: "risk", Type: "string", Required: true, Doc: "`low`, `medium`, `high` or `critical`."},
+		{Name: "mitigation", Type: "string", Required: true, Doc: "What to do about it, shown with the pattern."},
+		{Name: "seen", Type: "string", Doc: "When and where it happened, such as `\"2026-11-23, aa100\"`."},
+	},
+}
+
 // Policy is the block of that name.
 var Policy = &Block{
 	Name: "policy", Single: true, Doc: "The placement table, and limits on who may spend what without a second look.",
@@ -147,10 +158,18 @@ var Policy = &Block{
 		{Name: "approve_above", Type: "map(number)", Default: "{}", Doc: "Amounts by unit above which a saved plan is needed whatever the flags."},
 		{Name: "allow", Type: "list(backend)", Default: "all", Doc: "Only these backends may be used."},
 		{Name: "deny", Type: "list(backend)", Default: "[]", Doc: "These backends may not be used."},
+		{Name: "require_approvals", Type: "number", Default: "1", Doc: "So many persons must approve a plan, where `when` says so; without `when`, every plan. See [a second look](../../guide/approve.md#a-second-look)."},
 		{Name: "max_cancel", Type: "number", Default: "no limit", Doc: "Most cancels a plan may hold without being confirmed."},
 		{Name: "min_seeds", Type: "number", Default: "1", Doc: "`validate` and the plan warn of a phase with fewer jobs of one setting that differ only in `seed`, or in the axes that its grid names in `repeat`."},
 	},
 	Blocks: []*Block{{
+		Name: "when", Single: true, Doc: "Plans that need a second look: those for which one of these is true.",
+		Attrs: []Attr{
+			{Name: "walltime_above", Type: "duration", Doc: "A job that starts may run longer than this."},
+			{Name: "money_above", Type: "number", Doc: "The plan may cost more US dollars than this at most."},
+			{Name: "first_of_kind", Type: "bool", Default: "false", Doc: "A phase starts jobs, and no job of it was ever completed."},
+		},
+	}, {
 		Name: "rule", Doc: "A row of the placement table; the first whose condition holds decides, before the default table.",
 		Attrs: []Attr{
 			{Name: "when", Type: "bool", Required: true, Doc: "Reads `shape.gpus`, `shape.cpus`, `shape.nodes`, `shape.memory`, `shape.disk`, `shape.gpu_memory` (bytes), `shape.walltime` (seconds), `jobs`, `urgent`, `long`, `smoke`, `phase`."},

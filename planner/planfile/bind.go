@@ -14,7 +14,7 @@ func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
 	h := f.Head
 	p := &planner.Plan{
 		ID: h.ID, Body: h.Body, Campaign: h.Campaign, Digest: h.Digest, Lineage: h.Lineage, Serial: h.Serial, Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy,
-		Backends: h.Backends, Transfers: h.Transfers, Notes: h.Notes, Forecast: h.Forecast, Budgets: h.Budgets, Ceiling: h.Ceiling, Asks: h.Asks, Counts: h.Counts,
+		Backends: h.Backends, Transfers: h.Transfers, Notes: h.Notes, Forecast: h.Forecast, Budgets: h.Budgets, Ceiling: h.Ceiling, Asks: h.Asks, Second: h.Second, Counts: h.Counts,
 	}
 	p.WithFaster(h.Faster)
 	p.WithRisks(h.Risks)

@@ -26,27 +26,46 @@ const mostNamed = 20
 // refused. Progress that only removes work is fine. Quotes are those of now;
 // one of the plan's that has expired must have a successor among them.
 func (f *File) Check(c *lang.Campaign, st *state.State, quotes []place.Quoted, now time.Time) diag.List {
-	var l diag.List
-	begun := false
-	for _, a := range st.Approvals {
-		if a.Plan != f.Head.ID {
-			continue
-		}
-		if a.Ended() {
-			l.Errorf("The plan was applied already", "%s finished it on %s (%s). Make a new plan with `muster plan -out`.", a.Who, day(a.Finished), a.Outcome)
-			return l
-		}
-		begun = true
-	}
-	f.checkCampaign(&l, c)
-	if f.Head.Lineage != "" && st.Lineage != "" && f.Head.Lineage != st.Lineage {
-		l.Errorf("The plan is for another state", "It was made from lineage %s, and the state here is %s. Apply it where it was made, or plan again.", f.Head.Lineage, st.Lineage)
+	l := f.Current(c, st)
+	if a, ok := f.approval(st); f.elsewhere(st) || ok && a.Ended() {
 		return l
 	}
-	f.checkJobs(&l, st, begun)
 	f.checkPrices(&l, c, quotes)
 	f.checkExpiry(&l, quotes, now)
 	return l
+}
+
+// Current says why the plan can no longer be applied, as far as the campaign and the
+// state tell: prices are looked at when it is applied.
+func (f *File) Current(c *lang.Campaign, st *state.State) diag.List {
+	var l diag.List
+	if a, ok := f.approval(st); ok && a.Ended() {
+		l.Errorf("The plan was applied already", "%s finished it on %s (%s). Make a new plan with `muster plan -out`.", a.Who, day(a.Finished), a.Outcome)
+		return l
+	}
+	f.checkCampaign(&l, c)
+	if f.elsewhere(st) {
+		l.Errorf("The plan is for another state", "It was made from lineage %s, and the state here is %s. Apply it where it was made, or plan again.", f.Head.Lineage, st.Lineage)
+		return l
+	}
+	_, begun := f.approval(st)
+	f.checkJobs(&l, st, begun)
+	return l
+}
+
+// elsewhere reports whether the plan was made from another state.
+func (f *File) elsewhere(st *state.State) bool {
+	return f.Head.Lineage != "" && st.Lineage != "" && f.Head.Lineage != st.Lineage
+}
+
+// approval is that of the plan in the state; false where it was not begun.
+func (f *File) approval(st *state.State) (state.Approval, bool) {
+	for _, a := range st.Approvals {
+		if a.Plan == f.Head.ID {
+			return a, true
+		}
+	}
+	return state.Approval{}, false
 }
 
 func day(t time.Time) string { return units.FormatTime(t.UTC()) }

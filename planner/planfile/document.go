@@ -30,25 +30,26 @@ type Document struct {
 	Destroy       bool      `json:"destroy,omitempty"`
 	RefreshOnly   bool      `json:"refresh_only,omitempty"`
 
-	Counts    Counts         `json:"counts"`
-	Backends  []Backend      `json:"backends,omitempty"`
-	Phases    []PhaseSummary `json:"phases"`
-	Other     []Other        `json:"other,omitempty"` // rows about jobs not wanted and resources
-	Transfers []Transfer     `json:"transfers,omitempty"`
-	Cost      []Cost         `json:"cost"`
-	ByPhase   []CostOf       `json:"cost_by_phase,omitempty"`
-	ByBackend []CostOf       `json:"cost_by_backend,omitempty"`
-	ByPool    []CostOf       `json:"cost_by_pool,omitempty"`
-	Walltime  Walltime       `json:"walltime"`
-	Critical  []string       `json:"critical_path,omitempty"`
-	Faster    []Faster       `json:"faster,omitempty"`
-	Budgets   []Budget       `json:"budgets,omitempty"`
-	Inside    string         `json:"inside_budgets,omitempty"` // in one sentence
-	Risks     []planner.Risk `json:"risks,omitempty"`
-	Ceiling   state.Amounts  `json:"ceiling,omitempty"`
-	Asks      []string       `json:"needs_saved_plan,omitempty"`
-	Basis     []string       `json:"basis,omitempty"`
-	Notes     []string       `json:"notes,omitempty"`
+	Counts    Counts              `json:"counts"`
+	Backends  []Backend           `json:"backends,omitempty"`
+	Phases    []PhaseSummary      `json:"phases"`
+	Other     []Other             `json:"other,omitempty"` // rows about jobs not wanted and resources
+	Transfers []Transfer          `json:"transfers,omitempty"`
+	Cost      []Cost              `json:"cost"`
+	ByPhase   []CostOf            `json:"cost_by_phase,omitempty"`
+	ByBackend []CostOf            `json:"cost_by_backend,omitempty"`
+	ByPool    []CostOf            `json:"cost_by_pool,omitempty"`
+	Walltime  Walltime            `json:"walltime"`
+	Critical  []string            `json:"critical_path,omitempty"`
+	Faster    []Faster            `json:"faster,omitempty"`
+	Budgets   []Budget            `json:"budgets,omitempty"`
+	Inside    string              `json:"inside_budgets,omitempty"` // in one sentence
+	Risks     []planner.Risk      `json:"risks,omitempty"`
+	Ceiling   state.Amounts       `json:"ceiling,omitempty"`
+	Asks      []string            `json:"needs_saved_plan,omitempty"`
+	Second    *planner.SecondLook `json:"second_look,omitempty"`
+	Basis     []string            `json:"basis,omitempty"`
+	Notes     []string            `json:"notes,omitempty"`
 }
 
 // Faster is one thing that would make the plan end sooner.
@@ -272,6 +273,9 @@ func (h Head) document() Document {
 		Now: h.Now, Reason: h.Reason, Destroy: h.Options.Destroy, RefreshOnly: h.Options.RefreshOnly, Counts: countsOf(h.Counts), Critical: h.Forecast.Critical, Ceiling: h.Ceiling, Asks: h.Asks,
 		Basis: h.Forecast.Basis, Notes: h.Notes, Risks: h.Risks, Inside: h.Inside, Phases: []PhaseSummary{}, Cost: []Cost{},
 		Walltime: Walltime{h.Forecast.Walltime.P50.Seconds(), h.Forecast.Walltime.P90.Seconds(), marks[h.Forecast.Walltime.Mark]},
+	}
+	if h.Second.Approvals > 0 {
+		d.Second = &h.Second
 	}
 	for _, b := range h.Backends {
 		d.Backends = append(d.Backends, Backend(b))

@@ -52,6 +52,7 @@ type Head struct {
 	Budgets   []planner.BudgetCheck `json:"budgets,omitempty"`
 	Ceiling   state.Amounts         `json:"ceiling,omitempty"`
 	Asks      []string              `json:"asks,omitempty"`
+	Second    planner.SecondLook    `json:"second_look,omitzero"`
 	Counts    planner.Counts        `json:"counts"`
 	Quotes    []place.Quoted        `json:"quotes,omitempty"`
 	Faster    []planner.Faster      `json:"faster,omitempty"`

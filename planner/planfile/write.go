@@ -59,7 +59,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 	h := Head{
 		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Body: p.Body, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
 		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
-		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Counts: p.Counts, Faster: p.Faster(), Risks: p.Risks(), Inside: p.Inside(),
+		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Second: p.Second, Counts: p.Counts, Faster: p.Faster(), Risks: p.Risks(), Inside: p.Inside(),
 	}
 	if p.Counts.Changes() {
 		h.Quotes = m.Input.Quotes // they are what is approved, and here something is

@@ -57,6 +57,7 @@ func (h Human) Print(w io.Writer, p *planner.Plan) error {
 		}
 	}
 	h.section(lw, h.risks(p))
+	h.section(lw, h.secondLook(p))
 	h.section(lw, h.notes(p))
 	if h.Verbose {
 		h.section(lw, h.everyJob(p))

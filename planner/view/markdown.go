@@ -45,6 +45,7 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 		markdownWork(&b, p)
 	}
 	markdownRisks(&b, p)
+	markdownSecondLook(&b, p)
 	markdownAllows(&b, p)
 	if b.Len() > headLimit {
 		head := b.String()

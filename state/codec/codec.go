@@ -102,6 +102,7 @@ var kinds = map[string]reader{
 	"validated":      plain[state.Validated],
 	"overrode":       plain[state.Overrode],
 	"noted":          plain[state.Noted],
+	"reviewed":       plain[state.Reviewed],
 	"hold_set":       plain[state.HoldSet],
 	"hold_clear":     plain[state.HoldClear],
 	"breaker_opened": plain[state.BreakerOpened],

@@ -163,7 +163,7 @@ func TestEntryIsScannedAsItWasWritten(t *testing.T) {
 var events = []state.Event{
 	state.Began{}, state.Defined{}, state.Approved{}, state.Finished{}, state.Intended{}, state.Submitted{}, state.NotSubmitted{},
 	state.Observed{}, state.HeldJob{}, state.Freed{}, state.MovedJob{}, state.Forgot{}, state.Accepted{}, state.OutputsSeen{}, state.Reused{},
-	state.Validated{}, state.Overrode{}, state.Noted{}, state.HoldSet{}, state.HoldClear{}, state.BreakerOpened{}, state.BreakerClosed{}, state.Paused{}, state.Unpaused{}, state.Unreachable{}, state.Reachable{},
+	state.Validated{}, state.Overrode{}, state.Noted{}, state.Reviewed{}, state.HoldSet{}, state.HoldClear{}, state.BreakerOpened{}, state.BreakerClosed{}, state.Paused{}, state.Unpaused{}, state.Unreachable{}, state.Reachable{},
 	state.Spent{}, state.Rented{},
 }
 

@@ -36,6 +36,8 @@ func EventText(e state.Event) string {
 		return e.Address + " failed: " + e.Message
 	case state.Overrode:
 		return fmt.Sprintf("%s by %s: %s", e.Address, e.Who, e.Reason)
+	case state.Reviewed:
+		return fmt.Sprintf("plan %s by %s", e.Plan, e.Who)
 	case state.Noted:
 		return fmt.Sprintf("%s by %s: %s", e.Address, e.Who, e.Text)
 	case state.HoldSet:
