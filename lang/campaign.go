@@ -84,6 +84,7 @@ type Phase struct {
 	Breaker       Breaker
 	Checkpoint    *Checkpoint
 	Watch         Watch
+	Scratch       *Scratch // nil = no file is staged
 	Preconditions []Precondition
 	Lifecycle     Lifecycle
 	// Asks are where resources are written: cpus, memory, gpus, disk, nodes,

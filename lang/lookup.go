@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // lookup resolves what is known only here.
@@ -18,11 +20,15 @@ func (r *renderer) lookup(root, name string) (cty.Value, bool) {
 	case "output":
 		for k, o := range r.p.Outputs {
 			if o.Name == name && r.f.outputs[k] != nil {
-				return cty.StringVal(below(r.site.Workdir, reachable(o.Kind, r.outputPath(k)))), true
+				return cty.StringVal(r.outputFile(k)), true
 			}
 		}
 	case "path":
 		return r.place(name)
+	case "job":
+		if name == "scratch" {
+			return cty.StringVal(offer.ScratchMark), true
+		}
 	case "backend":
 		return r.backend(name)
 	case "checkpoint":
@@ -51,7 +57,7 @@ func (r *renderer) input(name string) (cty.Value, bool) {
 		if in.Name != name || r.site.Input == nil {
 			continue
 		}
-		files := r.site.Input(name)
+		files := r.inputFiles(name)
 		if in.List() {
 			return textList(files), true
 		}
@@ -64,7 +70,7 @@ func (r *renderer) input(name string) (cty.Value, bool) {
 		if in.Name != name || r.site.Input == nil {
 			continue
 		}
-		files := r.site.Input(name)
+		files := r.inputFiles(name)
 		if in.List() {
 			return textList(files), true
 		}

@@ -106,6 +106,7 @@ func (pr *phaseReader) phaseHead(p *phaseBuild) {
 	p.Retry.Resumes = p.Checkpoint != nil
 	p.Watch = pr.rerun.Watch(p.job.One("watch"))
 	p.Retry = p.Watch.Retry(p.Retry)
+	p.Scratch = pr.scratch(p)
 	p.Lifecycle = pr.rerun.Lifecycle(p.b.One("lifecycle"))
 	if b := p.b.One("pilot"); b != nil {
 		p.Pilot = pickCells(pr.Reader, p, b)

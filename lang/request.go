@@ -72,13 +72,13 @@ func (b *requestBuilder) finish(r Request) Request {
 		candidates = slices.Concat(candidates, []string{"overflow"}, b.p.Overflow)
 	}
 	r.Shape.Nodes = b.backends.Nodes(s, r.Options, b.p.job.All("options"), places) // the hash has them by its options
-	sum := sha256.Sum256(hashedRequest(s, r.Options, candidates))
+	sum := sha256.Sum256(hashedRequest(s, b.p.Scratch, r.Options, candidates))
 	copy(r.Hash[:], sum[:])
 	return r
 }
 
 // hashedRequest is the text of the request hash: a JSON object.
-func hashedRequest(s offer.Shape, options map[string]json.RawMessage, candidates []string) []byte {
+func hashedRequest(s offer.Shape, scratch *Scratch, options map[string]json.RawMessage, candidates []string) []byte {
 	text := []byte(`{"V":1`)
 	add := func(key string, v any) {
 		text = append(append(append(text, ','), value.Encode(key)...), ':')
@@ -92,5 +92,8 @@ func hashedRequest(s offer.Shape, options map[string]json.RawMessage, candidates
 	add("Smoke", s.Smoke)
 	add("Options", options)
 	add("Candidates", candidates)
+	if scratch != nil {
+		add("scratch", scratch)
+	}
 	return append(text, '}')
 }

@@ -22,7 +22,7 @@ func TestHashedTextStays(t *testing.T) {
 			s:       offer.Shape{CPUs: 8, Memory: 1024, GPUs: 2, Disk: 5, Nodes: 2, Walltime: 90 * time.Minute, GPU: offer.GPU{Models: []string{"A100", "<H&>"}, Memory: 7}, Smoke: true},
 			options: map[string]json.RawMessage{"slurm": json.RawMessage(`{"account":"a"}`)}, candidates: []string{"slurm.a"}},
 	} {
-		if got := string(hashedRequest(c.s, c.options, c.candidates)); got != want {
+		if got := string(hashedRequest(c.s, nil, c.options, c.candidates)); got != want {
 			t.Errorf("%s\nis not %s", got, want)
 		}
 	}

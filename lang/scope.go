@@ -29,6 +29,9 @@ func (cp *compiler) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
 	for _, o := range p.Outputs {
 		s.Symbols["output"] = append(s.Symbols["output"], o.Name)
 	}
+	if names := p.jobNames(); len(names) > 0 {
+		s.Symbols["job"] = names
+	}
 	if p.Checkpoint != nil {
 		s.Symbols["checkpoint"] = []string{}
 	}

@@ -145,6 +145,8 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 		bad = "is not a glob: a bracket or a brace is not closed"
 	case len(text) == 0 || string(text) == ".":
 		bad = "is the workdir itself"
+	case onNodeDisk(string(text)):
+		bad = fmt.Sprintf("is on the disk of a node, where it is gone when the job ends; declare it in the workdir, and write scratch { stage_out = [output.%s] } in the job", c.output.Name)
 	case text[0] == '/' || text[0] == '~':
 		bad = "is absolute"
 	case bytes.HasPrefix(text, []byte("..")) && (len(text) == 2 || text[2] == '/'):

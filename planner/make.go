@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/planner/history"
@@ -38,7 +39,7 @@ func Make(in Input) (*Plan, diag.List) {
 		ar = arrange(fs, ps, j.hashes.now, j.smokes, j.queues)
 		p.Transfers = ar.transfers
 		p.Keep(ar.live(p, j.hashes.now))
-		tell(p, report{notes: j.fitting.notes, diags: append(ar.diags, foreignFiles(fs, ps)...)})
+		tell(p, report{notes: j.fitting.notes, diags: slices.Concat(ar.diags, foreignFiles(fs, ps), keptFiles(fs, ps))})
 	}
 	used := ps.backendsInUse(p.Transfers)
 	rows, kept := rentals(fs, used)

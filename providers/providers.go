@@ -226,6 +226,8 @@ type Job struct {
 	Require    []Require  `json:"require,omitempty"` // files that must be there at launch
 	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
 	Watch      Watch      `json:"watch,omitzero"`
+	// Scratch is what of its files is on a disk of its node's own; nil = nothing.
+	Scratch *offer.Scratch `json:"scratch,omitempty"`
 
 	// After are tokens on the same backend that must be verified first.
 	After   []string       `json:"after,omitempty"`

@@ -11,7 +11,7 @@ import (
 )
 
 // named are roots that mean nothing without a name after them.
-var named = map[string]bool{"input": true, "input_file": true, "output": true, "metric": true, "path": true, "backend": true}
+var named = map[string]bool{"input": true, "input_file": true, "output": true, "metric": true, "path": true, "backend": true, "job": true}
 
 // elsewhere says of names that mean something, but not here.
 var elsewhere = map[string]string{
@@ -27,7 +27,7 @@ var elsewhere = map[string]string{
 	"self":       "A job's own values are cell.AXIS, param.NAME and output.NAME.",
 	"grid":       "The value of an axis is cell.AXIS.",
 	"resources":  "What a job was given is backend.cpus and backend.gpus; MUSTER_MEMORY in its environment.",
-	"job":        "A job's own values are cell.AXIS, param.NAME and output.NAME; its address is MUSTER_ADDRESS in its environment.",
+	"job":        "A job's own values are cell.AXIS, param.NAME and output.NAME; its address is MUSTER_ADDRESS in its environment. job.scratch, a folder on the disk of its node, needs a scratch block in the job.",
 	"axis":       "The value of an axis is cell.AXIS.",
 	"env":        "Variables of muster's own environment are not read by expressions, so that a plan is the same everywhere. Declare a variable block and set MUSTER_VAR_NAME; in a shell write $NAME.",
 	"terraform":  "The campaign's folder is path.workdir in a job; other names of Terraform's own mean nothing here.",

@@ -106,6 +106,17 @@ var Job = &Block{
 				{Name: "required", Hash: InNone, Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "A job that leaves no such value fails as `bad_output`. Else the missing value is only reported."},
 			}},
 		Watch,
+		Scratch,
+	},
+}
+
+// Scratch is the block of that name.
+var Scratch = &Block{
+	Name: "scratch", Single: true,
+	Doc: "A folder of each launch's own on the disk of its node, `${job.scratch}`, MUSTER_SCRATCH in the job: the backend's `scratch`, else the node's folder for temporary files. It is removed when the launch is over. `${input.NAME}` and `${output.NAME}` of what is listed here are paths in it.",
+	Attrs: []Attr{
+		{Name: "stage_in", Hash: InRequest, Type: "list(input)", Default: "[]", Doc: "Inputs that are copied there before the command: `[input.data]`."},
+		{Name: "stage_out", Hash: InRequest, Type: "list(output)", Default: "[]", Doc: "Outputs that the command writes there: `[output.model]`. Those of a command that exits 0 are copied to their paths, compared with what was written, and verified there. Checkpoints are written in the workdir: what a failed launch leaves on its node is gone."},
 	},
 }
 

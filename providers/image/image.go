@@ -134,6 +134,9 @@ func seen(j *providers.Job) (out []string) {
 			add(filepath.Dir(in.List))
 		}
 	}
+	if j.Scratch != nil && j.Scratch.Folder != "" {
+		add(j.Scratch.Folder)
+	}
 	if filepath.IsAbs(j.Checkpoint.Path) {
 		add(filepath.Dir(j.Checkpoint.Path))
 	}

@@ -73,6 +73,7 @@ type config struct {
 	GPUs       gpu.Selection `json:"gpus"`
 	GPUFreeMax int64         `json:"gpu_free_max"`
 	Spool      string        `json:"spool"`
+	Scratch    string        `json:"scratch"`
 }
 
 // Configure adds a backend.
@@ -114,7 +115,7 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 	defer l.mu.Unlock()
 	l.backends[b.Name] = &backend{Backend: b, environ: environ, client: l.client(spool),
 		place: machine.Place{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel,
-			CPUs: c.CPUs, Memory: c.Memory, Slots: c.Slots, GPUs: c.GPUs, GPUFreeMax: c.GPUFreeMax}}
+			CPUs: c.CPUs, Memory: c.Memory, Slots: c.Slots, GPUs: c.GPUs, GPUFreeMax: c.GPUFreeMax, Scratch: c.Scratch}}
 	return nil
 }
 

@@ -109,6 +109,9 @@ type Pool struct {
 	Notes    []string // for people; every command that asks prints those that begin with Repaired
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
+	// Scratch is a folder on the nodes' own disks, which is wiped after a job; "" =
+	// none is known.
+	Scratch string
 	// Home is the user's home directory there: what `~` of a workdir means;
 	// "" when it is muster's own machine or not known.
 	Home string

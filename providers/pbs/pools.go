@@ -1,6 +1,7 @@
 package pbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -156,6 +157,7 @@ func (b *Site) chosen(all []offer.Pool) (out []offer.Pool) {
 		if slices.Contains(b.Config.Exclude, p.Name) || len(b.Config.Queues) > 0 && !named {
 			continue
 		}
+		p.Scratch = b.scratch(p)
 		out = append(out, p)
 	}
 	if order := b.Config.Queues; len(order) > 0 {
@@ -163,6 +165,9 @@ func (b *Site) chosen(all []offer.Pool) (out []offer.Pool) {
 	}
 	return out
 }
+
+// scratch is the folder on the disks of a queue's nodes.
+func (b *Site) scratch(p offer.Pool) string { return cmp.Or(b.Config.Scratch, p.Scratch) }
 
 // none is the pool of a backend whose block allows no queue; its note says why
 // nothing fits.

@@ -51,6 +51,7 @@ type Settings struct {
 	Filesystems string   `json:"filesystems"`
 	Place       string   `json:"place"`
 	InstallDir  string   `json:"install_dir"`
+	Scratch     string   `json:"scratch"`
 	Rate        int      `json:"submissions_per_minute"`
 }
 
@@ -191,7 +192,7 @@ func (b *Site) Bounds(pool string, _ *providers.Job) scheduler.Bounds {
 	if q := b.last().Queue(pool); q != nil {
 		p = b.merged(b.last(), *q)
 	}
-	return scheduler.Bounds{Memory: p.Memory, Walltime: p.MaxTime}
+	return scheduler.Bounds{Memory: p.Memory, Walltime: p.MaxTime, Scratch: b.scratch(p)}
 }
 
 // Limits are the limits on submitted jobs that apply to a queue.

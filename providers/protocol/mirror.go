@@ -43,6 +43,7 @@ func value[G, M any](m *M) (g G) {
 // apart are the fields that do not travel in the message of their struct.
 var apart = map[string]bool{
 	"Job.Secrets":     true, // beside the job, never in it
+	"Scratch.Folder":  true, // of one launch, where it runs
 	"Pool.Rank":       true, // its place in the stream of pools
 	"Schema.Profiles": true, // in messages of their own
 	"Schema.Opaque":   true, // of a provider that is not asked

@@ -66,6 +66,9 @@ func fill(v reflect.Value, n *int) {
 			if v.Type() == reflect.TypeFor[offer.Schema]() && f == "Opaque" {
 				continue // it is said of a provider that is not asked
 			}
+			if v.Type() == reflect.TypeFor[offer.Scratch]() && f == "Folder" {
+				continue // it is made where the launch runs
+			}
 			if v.Type() == reflect.TypeFor[offer.Attr]() && f == "Check" {
 				continue // built-in providers alone have one
 			}

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -99,12 +100,18 @@ func (b *Site) chosen(all []offer.Pool) (out []offer.Pool) {
 		if slices.Contains(b.Config.Exclude, p.Name) || len(b.Config.Partitions) > 0 && !slices.Contains(b.Config.Partitions, p.Name) {
 			continue
 		}
+		p.Scratch = b.scratch(p.Name)
 		out = append(out, p)
 	}
 	if order := b.Config.Partitions; len(order) > 0 {
 		slices.SortStableFunc(out, func(x, y offer.Pool) int { return slices.Index(order, x.Name) - slices.Index(order, y.Name) })
 	}
 	return out
+}
+
+// scratch is the folder on the disks of a partition's nodes.
+func (b *Site) scratch(partition string) string {
+	return cmp.Or(b.Config.Scratch, b.profiledPool(partition).Scratch)
 }
 
 // none is the pool of a backend whose block allows no partition; its note says why

@@ -125,9 +125,9 @@ func (b *Site) Bounds(pool string, like *providers.Job) scheduler.Bounds {
 	s, o := b.Last(), read(like)
 	p := s.Partition(pool)
 	if p == nil {
-		return scheduler.Bounds{}
+		return scheduler.Bounds{Scratch: b.scratch(pool)}
 	}
-	return scheduler.Bounds{Memory: p.Memory, Walltime: s.LongestTime(b.Config.Account, b.QoSName(s, p, o.QoS), p), Billing: s.Billing(p, o.Given(p, like.Shape)), Requeue: s.RequeueExits}
+	return scheduler.Bounds{Memory: p.Memory, Walltime: s.LongestTime(b.Config.Account, b.QoSName(s, p, o.QoS), p), Billing: s.Billing(p, o.Given(p, like.Shape)), Requeue: s.RequeueExits, Scratch: b.scratch(pool)}
 }
 
 // Limits are the limits on submitted jobs that apply to jobs like one.

@@ -31,6 +31,7 @@ type Settings struct {
 	Exclude    []string `json:"exclude_partitions"`
 	QoS        string   `json:"qos"`
 	InstallDir string   `json:"install_dir"`
+	Scratch    string   `json:"scratch"`
 	Rate       int      `json:"submissions_per_minute"`
 }
 

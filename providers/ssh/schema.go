@@ -45,6 +45,7 @@ func place() []offer.Attr {
 		{Name: "gpus", Type: offer.StringList, Doc: "GPUs to use: indexes as nvidia-smi counts, or UUIDs, of devices or MIG slices; all by default."},
 		{Name: "gpu_free_max", Type: offer.Size, Default: `"500MiB"`, Doc: "A GPU with at most this much memory in use counts as free."},
 		{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
+		{Name: "scratch", Type: offer.String, Doc: "Folder on the host's own disk for `scratch` of jobs, \"/local/scratch\"; it may name variables there, \"$TMPDIR\". By default its folder for temporary files."},
 		{Name: "spool", Type: offer.String, Doc: "Directory of the queue on the host, on a local disk there: absolute, or beginning with ~/. Default: one for this user and machine."},
 		{Name: "install_dir", Type: offer.String, Doc: "Folder on the host for muster's own binary, one file for each version; by default muster/bin below $XDG_CACHE_HOME."},
 	}

@@ -83,6 +83,9 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	for _, out := range j.Outputs {
 		env.set("MUSTER_OUTPUT_"+upper(out.Name), OutputPath(j.Workdir, out))
 	}
+	if j.Scratch != nil {
+		env.set("MUSTER_SCRATCH", j.Scratch.Folder)
+	}
 	if j.Checkpoint.Path != "" {
 		env.set("MUSTER_CHECKPOINT", absolute(j.Workdir, j.Checkpoint.Path))
 		if d := j.Checkpoint.Interval; d > 0 {

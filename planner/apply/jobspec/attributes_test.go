@@ -21,6 +21,7 @@ var samples = map[string][2]string{
 	"list(regular expression)": {`["x"]`, `["y"]`}, "regular expression": {`"(x)"`, `"(y)"`}, "JSON pointer": {`"/x"`, `"/y"`},
 	"output": {"phase.made.output.x", "phase.also.output.x"}, "backend": {"backend.ssh.x", "backend.ssh.y"},
 	"input.match": {`{ n = 1 }`, `{ n = 2 }`}, "metric.output": {`"x"`, `"y"`}, "output.verify": {`"json"`, `"csv"`}, "watch.on_stall": {`"cancel"`, `"tell"`},
+	"scratch.stage_in": {"[input.raw]", "[]"}, "scratch.stage_out": {"[output.x]", "[output.y]"},
 }
 
 // beside is what a block has beside an attribute, by its name or by the block.
@@ -107,6 +108,9 @@ func lookAt(t *testing.T, block, attr, value, siblings string) look {
 			body += ` "A"`
 		}
 		body += " {\n" + inner + "}\n"
+	}
+	if block == "scratch" {
+		body += "input \"raw\" {\npath = \"in\"\n}\n"
 	}
 	if block != "job" {
 		body = "command = \"run\"\n" + body

@@ -7,6 +7,7 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -27,6 +28,9 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 	job.Watch = providers.Watch{Forbid: p.Watch.Forbid, StalledAfter: p.Watch.StalledAfter, Ready: p.Watch.Ready, ReadyWithin: p.Watch.ReadyWithin, End: p.Watch.OnStall != "" && p.Watch.OnStall != lang.StallTell}
 	if job.Smoke && p.Smoke != nil && len(p.Smoke.Forbid) > 0 {
 		job.Watch.Forbid = slices.Concat(p.Smoke.Forbid, p.Watch.Forbid)
+	}
+	if s := p.Scratch; s != nil {
+		job.Scratch = &offer.Scratch{In: s.In, Out: s.Out}
 	}
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
 		job.Checkpoint = providers.Checkpoint{Path: r.Checkpoint, Interval: c.Every(), Signal: c.Signal, Grace: c.Grace}

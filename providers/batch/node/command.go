@@ -32,6 +32,7 @@ type command struct {
 
 	digests map[string]string // of inputs that were not known when the job was submitted
 	folder  wrapper.Folder
+	scratch scratch
 	marks   verify.Baseline
 	checked int64 // the checkpoint's mark before the command
 	oom     int64 // oomKills before the command
@@ -59,6 +60,7 @@ func (c *command) run() (e End, v failure.Verdict) {
 	if c.folder != "" {
 		os.RemoveAll(string(c.folder))
 	}
+	c.scratch.remove()
 	return e, v
 }
 
@@ -89,6 +91,15 @@ func (c *command) exec() error {
 		return err
 	}
 	c.checked = attempt.CheckpointMark(j)
+	run, err := c.stageIn()
+	if err != nil {
+		return err
+	}
+	return c.prepare(run)
+}
+
+// prepare writes the folder of a job, as its command sees it, and starts the wrapper.
+func (c *command) prepare(j *providers.Job) error {
 	c.folder = wrapper.Folder(c.spool.path("run", RecordName(j.Token, c.begin.Restart)))
 	secrets := c.batch.secrets(j.Token)
 	if _, err := os.Stat(secrets); err != nil {

@@ -32,7 +32,7 @@ func (c *command) notStarted(err error) (End, failure.Verdict) {
 	e := End{Begin: c.begin, Final: true}
 	e.Seen = c.observed(offer.Failed)
 	e.Seen.Class, e.Seen.Reason, e.Seen.Tail = attempt.StartClass(err), err.Error(), []string{err.Error()}
-	e.Seen.NotRun = true
+	e.Seen.NotRun, e.Outside = true, c.told
 	if e.Seen.Class == failure.NotItsOwn {
 		e.Seen.Tail = nil // it has a reason, and no log
 	}
@@ -184,12 +184,20 @@ func counter(path, name string) int64 {
 
 // verify opens the outputs within their bounds and the rest of the job's walltime. It ends
 // when the scheduler asks the job to end.
-func (c *command) verify() verify.Result {
+func (c *command) verify() (r verify.Result) {
+	ended := attempt.Ended{Launch: guard.Launch{Job: c.job, First: c.first, Left: c.leftBefore()}, Shape: c.shape(), Marks: c.marks, Scratch: c.scratch.folder}
+	c.inTime(func(ctx context.Context) { r = ended.Verify(ctx) })
+	return r
+}
+
+// inTime does what belongs to the job and is not its command. Its context ends with the job's
+// walltime, and when the scheduler asks the job to end.
+func (c *command) inTime(do func(context.Context)) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	if w := c.shape().Walltime; w > 0 {
 		end := time.AfterFunc(time.Until(c.begin.At.Add(w-min(recordTime, w/16))), func() {
-			stop(fmt.Errorf("the time of its %s job was over before it was verified; raise the walltime", c.allocation.name()))
+			stop(fmt.Errorf("the time of its %s job was over before its files were staged and verified; raise the walltime", c.allocation.name()))
 		})
 		defer end.Stop()
 	}
@@ -201,7 +209,7 @@ func (c *command) verify() verify.Result {
 			select {
 			case sg := <-c.signals:
 				if n, ok := sg.(syscall.Signal); ok && (n == unix.SIGTERM || n == unix.SIGINT || n == unix.SIGHUP) {
-					stop(fmt.Errorf("the job was ended by %s before its outputs were verified", c.allocation.name()))
+					stop(fmt.Errorf("the job was ended by %s before its files were staged and verified", c.allocation.name()))
 					heard <- true
 					return
 				}
@@ -210,8 +218,7 @@ func (c *command) verify() verify.Result {
 			}
 		}
 	}()
-	r := attempt.Verify(ctx, c.job, c.shape(), c.marks)
+	do(ctx)
 	close(done)
 	c.told = <-heard || c.told
-	return r
 }

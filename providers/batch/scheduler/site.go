@@ -117,7 +117,8 @@ func (l Limit) Has(r Row) bool {
 	return (l.Account == "" || r.Account == l.Account) && (l.QoS == "" || r.QoS == l.QoS) && (l.Pool == "" || r.Pool == l.Pool)
 }
 
-// Bounds are the known maxima of a pool for one job, and its billing; 0 = unknown.
+// Bounds are what a start of a job knows of its pool: its maxima for one job, its billing, its
+// nodes' disk; 0 = unknown.
 type Bounds struct {
 	Memory   int64         `json:"memory,omitempty"`   // bytes of one node
 	Walltime time.Duration `json:"walltime,omitempty"` // nanoseconds
@@ -125,4 +126,6 @@ type Bounds struct {
 	// Requeue are the exit statuses after which the site requeues or holds a
 	// job. slurm.conf(5), RequeueExit and RequeueExitHold.
 	Requeue []int `json:"requeue,omitempty"`
+	// Scratch is the folder on the nodes' own disks; it may name variables of a node.
+	Scratch string `json:"scratch,omitempty"`
 }

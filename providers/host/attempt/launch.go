@@ -18,6 +18,7 @@ type Launch struct {
 	Checkpoint int64        `json:"ckpt,omitempty"`
 	Cgroup     cgroup.Group `json:"cgroup,omitempty"`
 	Cancelled  bool         `json:"cancelled,omitempty"`
+	Scratch    string       `json:"scratch,omitempty"` // its folder on the node's disk
 	// Late are the inputs without digests in the job's specification, and Digests the digests
 	// found for them.
 	Late    []providers.Input `json:"late,omitempty"`

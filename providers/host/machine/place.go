@@ -23,6 +23,8 @@ type Place struct {
 	Slots      int   `json:"slots,omitempty"`        // most jobs at once on the machine; 0 = no cap
 	GPUFreeMax int64 `json:"gpu_free_max,omitempty"` // bytes in use below which a GPU is free; 0 = 500 MiB
 
+	Scratch string `json:"scratch,omitempty"` // folder on the machine's own disk for jobs' scratch; "" = that for temporary files
+
 	GPUs gpu.Selection `json:"gpus,omitempty"` // those to use; nil = all
 }
 

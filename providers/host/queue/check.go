@@ -36,6 +36,8 @@ type check struct {
 	shape  offer.Shape     // as scaled for its launch
 	marks  verify.Baseline // its outputs before its first attempt
 	found  *verify.Result  // its outputs; nil = not verified yet
+	left   []offer.Output  // by the launch before it that ran under the token
+	first  bool            // no launch before it ran under the token
 	// Secrets is the file of the secrets that it was given; "" = none.
 	secrets string
 
@@ -67,13 +69,13 @@ type check struct {
 func (st *starts) newCheck(j *job) *check {
 	return &check{job: j, gpuMax: -1, spec: &j.spec, secrets: st.secretsOf(j), n: j.attempt(), launch: *j.Launch, shape: j.shape(), folder: wrapper.Folder(st.folder(j)),
 		proc: process.ID{PID: j.pid()}, marks: st.bases.get(baseKey(j)), expired: j.expired, cancelled: j.cancels,
-		killsBefore: j.oomKill, kills: st.killed, before: j.before, reader: st.allocator.devices.Reader, obs: st.observe(j)}
+		killsBefore: j.oomKill, kills: st.killed, before: j.before, reader: st.allocator.devices.Reader, obs: st.observe(j), left: j.Leaves, first: j.Restart == j.NotRun}
 }
 
 // checkOf is the check of a start; it needs nothing of the job's own.
 func (st *starts) checkOf(s *start) *check {
 	return &check{job: s.job, gpuMax: -1, spec: s.spec, secrets: s.secrets, n: s.attempt, launch: s.launch, shape: s.shape, folder: s.folder, peak: &s.peak,
-		killsBefore: s.oomKill, kills: st.killed, before: s.job.before, reader: st.allocator.devices.Reader, obs: s.obs}
+		killsBefore: s.oomKill, kills: st.killed, before: s.job.before, reader: st.allocator.devices.Reader, obs: s.obs, left: s.left, first: s.first}
 }
 
 // maxChecks is how many attempts of a campaign are examined at a time. One

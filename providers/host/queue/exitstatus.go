@@ -28,7 +28,7 @@ func (c *check) group() attempt.Group {
 // verifies them.
 func (c *check) light(ctx context.Context) bool {
 	t := attempt.Task(c.spec, c.shape, c.marks)
-	if !t.Light() {
+	if c.launch.Scratch != "" || !t.Light() {
 		return false
 	}
 	r, ok := t.RunLight(ctx)
@@ -78,7 +78,7 @@ func (c *check) conclude(ctx context.Context) {
 	}
 	if ev.Forbidden == "" && ev.Exit != nil && *ev.Exit == 0 && ev.Signal == "" && !c.cancelled {
 		if c.found == nil {
-			r := attempt.Verify(ctx, c.spec, c.shape, c.marks)
+			r := attempt.Ended{Launch: guard.Launch{Job: c.spec, First: c.first, Left: c.left}, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
 			c.found = &r
 		}
 		c.obs.Outputs, c.obs.Metrics = c.found.Outputs, c.found.Metrics

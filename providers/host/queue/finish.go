@@ -193,7 +193,7 @@ func (as *attempts) finish(c *check) {
 	}
 	stopAll(j)
 	as.trash = append(as.trash, trash{c.folder, &j.spec, j.simple, [2]string{
-		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.n, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.n, true)}, c.launch.Cgroup})
+		attempt.LogPath(j.spec.Workdir, j.spec.Token, c.n, false), attempt.LogPath(j.spec.Workdir, j.spec.Token, c.n, true)}, c.launch.Cgroup, c.launch.Scratch})
 	j.simple = false
 	obs := c.obs
 	j.Launch, j.tries = nil, 0

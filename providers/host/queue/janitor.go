@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/wrapper"
 )
@@ -17,13 +18,14 @@ type janitor struct {
 	thorough bool // even a little trash is cleared away
 }
 
-// trash is the folder and logs of an attempt whose end is in the log.
+// trash is the folders and logs of an attempt whose end is in the log.
 type trash struct {
-	folder wrapper.Folder
-	spec   *providers.Job
-	simple bool
-	logs   [2]string
-	cgroup cgroup.Group
+	folder  wrapper.Folder
+	spec    *providers.Job
+	simple  bool
+	logs    [2]string
+	cgroup  cgroup.Group
+	scratch string
 }
 
 // trashBatch is how many attempts' folders and logs go to the janitor at a time
@@ -68,6 +70,7 @@ func (jn *janitor) run(ctx context.Context) {
 
 func (jn *janitor) clear(t trash) {
 	t.cgroup.Remove()
+	attempt.RemoveScratch(t.scratch)
 	jn.starts.folders.Return(t.folder, t.spec, t.simple)
 	jn.starts.logs.Done(t.logs[0])
 	jn.starts.logs.Done(t.logs[1])

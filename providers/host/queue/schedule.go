@@ -250,6 +250,7 @@ func (sd *scheduler) begin(j *job, gpus devices.Grant) *start {
 	if j.Launch.Late = attempt.Settle(&j.spec, sd.outputsOf); j.Launch.Late != nil {
 		j.Launch.Digests = attempt.Digests(j.Launch.Late)
 	}
+	j.Launch.Scratch, _ = attempt.ScratchFolder(&j.spec, j.place.Scratch, j.Launch.ID) // launch reports the error
 	j.locks = gpus.Locks
 	j.oomKill = sd.attempts.oomKills()
 	j.Launch.OOMKills, j.Launch.Init = j.oomKill+1, initStart()

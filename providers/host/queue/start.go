@@ -109,26 +109,25 @@ func (st *starts) launch(s *start) error {
 		return err
 	}
 	if s.marks == nil {
-		s.marks = verify.Take(j.Workdir, j.Outputs)
-		if s.marks == nil {
-			s.marks = verify.Baseline{}
-		}
-		st.bases.set(s.base, s.marks)
-		if !empty(s.marks) {
-			st.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
-		}
+		st.takeMarks(s)
 	}
 	if err := attempt.MakeFolders(j); err != nil {
 		return err
 	}
+	if s.launch.Scratch == "" {
+		if _, err := attempt.ScratchFolder(j, s.job.place.Scratch, s.launch.ID); err != nil {
+			return err
+		}
+	}
+	run := attempt.InScratch(j, s.launch.Scratch)
 	var err error
-	if s.simple, err = st.folders.Fill(s.folder, j, s.secrets, s.again); err != nil {
+	if s.simple, err = st.folders.Fill(s.folder, run, s.secrets, s.again); err != nil {
 		if attempt.NoSpace(err) {
 			s.unwritten = err
 		}
 		return err
 	}
-	lists, err := attempt.WriteLists(j, s.folder)
+	lists, err := attempt.WriteLists(run, s.folder)
 	if err != nil {
 		return err
 	}
@@ -137,13 +136,33 @@ func (st *starts) launch(s *start) error {
 	if s.unwritten = st.journal.Flush(); s.unwritten != nil {
 		return s.unwritten
 	}
-	return st.exec(s, lists)
+	if err := attempt.StageIn(s.ctx, j, s.launch.Scratch, s.again); err != nil {
+		return err
+	}
+	if err = attempt.MakeFolders(run); err == nil {
+		err = st.exec(s, run, lists)
+	}
+	if err != nil && !s.again {
+		attempt.RemoveScratch(s.launch.Scratch)
+	}
+	return err
+}
+
+// takeMarks takes the baseline of a start's outputs.
+func (st *starts) takeMarks(s *start) {
+	s.marks = verify.Take(s.spec.Workdir, s.spec.Outputs)
+	if s.marks == nil {
+		s.marks = verify.Baseline{}
+	}
+	st.bases.set(s.base, s.marks)
+	if !empty(s.marks) {
+		st.put(entry{Base: &baseEntry{Key: s.base, Marks: s.marks}})
+	}
 }
 
 // exec starts the wrapper in its own session, with its log and the locks of
 // its GPUs.
-func (st *starts) exec(s *start, lists map[string]string) error {
-	j := s.spec
+func (st *starts) exec(s *start, j *providers.Job, lists map[string]string) error {
 	if err := attempt.MakeFolder(j, filepath.Dir(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}

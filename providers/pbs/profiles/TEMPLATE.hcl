@@ -26,6 +26,9 @@ chunk      = "system=name" # what each chunk of select has besides ncpus, mem an
 place      = "scatter"     # for jobs whose options name no place
 whole_node = true          # jobs get whole nodes: select says how many, and nothing of cores or memory
 
+# Where the scratch of jobs is, and where no output may be: a folder on the nodes' own disks.
+# scratch = "/local/scratch" # wiped after each job; it may name variables of one
+
 # A command on the login node whose output is what is left of the account, in service
 # units: one number. ACCOUNT is replaced by the backend's account.
 # balance = ["sbank-list-allocations", "-p", "ACCOUNT"]

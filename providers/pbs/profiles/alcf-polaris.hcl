@@ -8,6 +8,7 @@ requires   = ["account", "filesystems"]
 chunk      = "system=polaris"
 place      = "scatter"
 whole_node = true
+scratch    = "/local/scratch"
 balance    = ["sbank-list-allocations", "-p", "ACCOUNT", "-r", "polaris", "-f", "available_balance", "--no-header", "--no-totals", "--no-history", "--no-sys-msg"]
 
 service_units_per_node_hour = "1" # node-hours, whatever is used of the node

@@ -53,6 +53,7 @@ type site struct {
 	Place     string         `hcl:"place,optional"`
 	WholeNode bool           `hcl:"whole_node,optional"`
 	Balance   []string       `hcl:"balance,optional"`
+	Scratch   string         `hcl:"scratch,optional"`
 	NodeHours hcl.Expression `hcl:"service_units_per_node_hour,optional"`
 	CPUHours  hcl.Expression `hcl:"service_units_per_cpu_hour,optional"`
 	GPUHours  hcl.Expression `hcl:"service_units_per_gpu_hour,optional"`
@@ -147,7 +148,7 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 // machine is what all queues share: the node, the charge and the clocks.
 func machine(r *facts.Reader, s *site, backend string, of *Profile) offer.Pool {
 	p := offer.Pool{Backend: backend, Kind: offer.QueuePool, Word: "queue", MinNodes: 1, Arrays: true, Idle: -1, Wait: -1, Verified: of.Verified, Source: "profile " + of.Name,
-		WholeNode: s.WholeNode, Price: offer.Price{Known: true, SUPerNodeHour: r.Amount("service_units_per_node_hour", s.NodeHours),
+		WholeNode: s.WholeNode, Scratch: s.Scratch, Price: offer.Price{Known: true, SUPerNodeHour: r.Amount("service_units_per_node_hour", s.NodeHours),
 			SUPerCPUHour: r.Amount("service_units_per_cpu_hour", s.CPUHours), SUPerGPUHour: r.Amount("service_units_per_gpu_hour", s.GPUHours)}}
 	for _, c := range s.Clocks {
 		p.Clocks = append(p.Clocks, r.Clock(c))

@@ -1256,6 +1256,7 @@ type Pool struct {
 	Home          []byte                 `protobuf:"bytes,28,opt,name=home,proto3" json:"home,omitempty"`
 	Filesystem    string                 `protobuf:"bytes,29,opt,name=filesystem,proto3" json:"filesystem,omitempty"`
 	Facts         []*Fact                `protobuf:"bytes,30,rep,name=facts,proto3" json:"facts,omitempty"`
+	Scratch       string                 `protobuf:"bytes,381,opt,name=scratch,proto3" json:"scratch,omitempty"`                  // folder on the nodes' own disks
 	Queue         string                 `protobuf:"bytes,380,opt,name=queue,proto3" json:"queue,omitempty"`                      // identity of what keeps its jobs; "": none yet
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
 	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
@@ -1501,6 +1502,13 @@ func (x *Pool) GetFacts() []*Fact {
 		return x.Facts
 	}
 	return nil
+}
+
+func (x *Pool) GetScratch() string {
+	if x != nil {
+		return x.Scratch
+	}
+	return ""
 }
 
 func (x *Pool) GetQueue() string {
@@ -3308,6 +3316,7 @@ type Job struct {
 	MoveAside     []byte                 `protobuf:"bytes,29,opt,name=move_aside,json=moveAside,proto3" json:"move_aside,omitempty"`
 	ImageBytes    *Recorded              `protobuf:"bytes,342,opt,name=image_bytes,json=imageBytes,proto3" json:"image_bytes,omitempty"` // of the image in the result hash; absent: nothing is compared
 	Watch         *Watch                 `protobuf:"bytes,90,opt,name=watch,proto3" json:"watch,omitempty"`
+	Scratch       *Scratch               `protobuf:"bytes,91,opt,name=scratch,proto3" json:"scratch,omitempty"`    // absent: none
 	Umask         *uint32                `protobuf:"varint,75,opt,name=umask,proto3,oneof" json:"umask,omitempty"` // absent: that of the process that starts the job
 	Guard         *Guard                 `protobuf:"bytes,40,opt,name=guard,proto3" json:"guard,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3561,6 +3570,13 @@ func (x *Job) GetWatch() *Watch {
 	return nil
 }
 
+func (x *Job) GetScratch() *Scratch {
+	if x != nil {
+		return x.Scratch
+	}
+	return nil
+}
+
 func (x *Job) GetUmask() uint32 {
 	if x != nil && x.Umask != nil {
 		return *x.Umask
@@ -3571,6 +3587,59 @@ func (x *Job) GetUmask() uint32 {
 func (x *Job) GetGuard() *Guard {
 	if x != nil {
 		return x.Guard
+	}
+	return nil
+}
+
+// Scratch is which files of a job are on a disk of its node's own while it runs.
+type Scratch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	In            []string               `protobuf:"bytes,1,rep,name=in,proto3" json:"in,omitempty"`
+	Out           []string               `protobuf:"bytes,2,rep,name=out,proto3" json:"out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scratch) Reset() {
+	*x = Scratch{}
+	mi := &file_provider_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scratch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scratch) ProtoMessage() {}
+
+func (x *Scratch) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scratch.ProtoReflect.Descriptor instead.
+func (*Scratch) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *Scratch) GetIn() []string {
+	if x != nil {
+		return x.In
+	}
+	return nil
+}
+
+func (x *Scratch) GetOut() []string {
+	if x != nil {
+		return x.Out
 	}
 	return nil
 }
@@ -3590,7 +3659,7 @@ type Guard struct {
 
 func (x *Guard) Reset() {
 	*x = Guard{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3602,7 +3671,7 @@ func (x *Guard) String() string {
 func (*Guard) ProtoMessage() {}
 
 func (x *Guard) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3615,7 +3684,7 @@ func (x *Guard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Guard.ProtoReflect.Descriptor instead.
 func (*Guard) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{39}
+	return file_provider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Guard) GetOwn() []*OutputFound {
@@ -3666,7 +3735,7 @@ type Submission struct {
 
 func (x *Submission) Reset() {
 	*x = Submission{}
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3678,7 +3747,7 @@ func (x *Submission) String() string {
 func (*Submission) ProtoMessage() {}
 
 func (x *Submission) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3691,7 +3760,7 @@ func (x *Submission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submission.ProtoReflect.Descriptor instead.
 func (*Submission) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{40}
+	return file_provider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Submission) GetJob() *Job {
@@ -3721,7 +3790,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3733,7 +3802,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3746,7 +3815,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{41}
+	return file_provider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SubmitRequest) GetBackend() string {
@@ -3798,7 +3867,7 @@ type Submitted struct {
 
 func (x *Submitted) Reset() {
 	*x = Submitted{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3810,7 +3879,7 @@ func (x *Submitted) String() string {
 func (*Submitted) ProtoMessage() {}
 
 func (x *Submitted) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3823,7 +3892,7 @@ func (x *Submitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submitted.ProtoReflect.Descriptor instead.
 func (*Submitted) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Submitted) GetToken() string {
@@ -3877,7 +3946,7 @@ type SubmitReply struct {
 
 func (x *SubmitReply) Reset() {
 	*x = SubmitReply{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3889,7 +3958,7 @@ func (x *SubmitReply) String() string {
 func (*SubmitReply) ProtoMessage() {}
 
 func (x *SubmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3902,7 +3971,7 @@ func (x *SubmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitReply.ProtoReflect.Descriptor instead.
 func (*SubmitReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{43}
+	return file_provider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SubmitReply) GetResults() []*Submitted {
@@ -3922,7 +3991,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3934,7 +4003,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3947,7 +4016,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{44}
+	return file_provider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *FindRequest) GetBackend() string {
@@ -3973,7 +4042,7 @@ type FindReply struct {
 
 func (x *FindReply) Reset() {
 	*x = FindReply{}
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3985,7 +4054,7 @@ func (x *FindReply) String() string {
 func (*FindReply) ProtoMessage() {}
 
 func (x *FindReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3998,7 +4067,7 @@ func (x *FindReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReply.ProtoReflect.Descriptor instead.
 func (*FindReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{45}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FindReply) GetObservations() []*Observation {
@@ -4029,7 +4098,7 @@ type OutputFound struct {
 
 func (x *OutputFound) Reset() {
 	*x = OutputFound{}
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4041,7 +4110,7 @@ func (x *OutputFound) String() string {
 func (*OutputFound) ProtoMessage() {}
 
 func (x *OutputFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4054,7 +4123,7 @@ func (x *OutputFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputFound.ProtoReflect.Descriptor instead.
 func (*OutputFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{46}
+	return file_provider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *OutputFound) GetName() string {
@@ -4158,7 +4227,7 @@ type MetricFound struct {
 
 func (x *MetricFound) Reset() {
 	*x = MetricFound{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4170,7 +4239,7 @@ func (x *MetricFound) String() string {
 func (*MetricFound) ProtoMessage() {}
 
 func (x *MetricFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4183,7 +4252,7 @@ func (x *MetricFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricFound.ProtoReflect.Descriptor instead.
 func (*MetricFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{47}
+	return file_provider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *MetricFound) GetText() string {
@@ -4214,7 +4283,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4226,7 +4295,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4239,7 +4308,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{48}
+	return file_provider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Usage) GetElapsed() int64 {
@@ -4321,7 +4390,7 @@ type Observation struct {
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4333,7 +4402,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4346,7 +4415,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{49}
+	return file_provider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Observation) GetToken() string {
@@ -4569,7 +4638,7 @@ type Rental struct {
 
 func (x *Rental) Reset() {
 	*x = Rental{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4650,7 @@ func (x *Rental) String() string {
 func (*Rental) ProtoMessage() {}
 
 func (x *Rental) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4663,7 @@ func (x *Rental) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rental.ProtoReflect.Descriptor instead.
 func (*Rental) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Rental) GetId() string {
@@ -4672,7 +4741,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4684,7 +4753,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4697,7 +4766,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -4739,7 +4808,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4751,7 +4820,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4764,7 +4833,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Note) GetKind() string {
@@ -4802,7 +4871,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4814,7 +4883,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4827,7 +4896,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -4872,7 +4941,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4884,7 +4953,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4897,7 +4966,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -4953,7 +5022,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4965,7 +5034,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4978,7 +5047,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Outcome) GetId() string {
@@ -5011,7 +5080,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5023,7 +5092,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5036,7 +5105,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -5062,7 +5131,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5074,7 +5143,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5087,7 +5156,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -5154,7 +5223,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5166,7 +5235,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5179,7 +5248,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 type LogsRequest struct {
@@ -5198,7 +5267,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5210,7 +5279,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5223,7 +5292,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -5294,7 +5363,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5306,7 +5375,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5319,7 +5388,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -5348,7 +5417,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5360,7 +5429,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5373,7 +5442,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -5413,7 +5482,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5425,7 +5494,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5438,7 +5507,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -5467,7 +5536,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5479,7 +5548,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5492,7 +5561,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -5570,7 +5639,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5582,7 +5651,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5595,7 +5664,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -5623,7 +5692,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5635,7 +5704,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5648,7 +5717,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -5682,7 +5751,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5694,7 +5763,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5707,7 +5776,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -5737,7 +5806,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5749,7 +5818,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5762,7 +5831,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -5809,7 +5878,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5821,7 +5890,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5834,7 +5903,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -5858,7 +5927,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5870,7 +5939,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5883,7 +5952,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -5939,7 +6008,7 @@ type Rename struct {
 
 func (x *Rename) Reset() {
 	*x = Rename{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5951,7 +6020,7 @@ func (x *Rename) String() string {
 func (*Rename) ProtoMessage() {}
 
 func (x *Rename) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5964,7 +6033,7 @@ func (x *Rename) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename.ProtoReflect.Descriptor instead.
 func (*Rename) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Rename) GetFrom() []byte {
@@ -5989,7 +6058,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6001,7 +6070,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6014,7 +6083,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 type ReleaseRequest struct {
@@ -6027,7 +6096,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6039,7 +6108,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6052,7 +6121,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -6078,7 +6147,7 @@ type RentalsRequest struct {
 
 func (x *RentalsRequest) Reset() {
 	*x = RentalsRequest{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6090,7 +6159,7 @@ func (x *RentalsRequest) String() string {
 func (*RentalsRequest) ProtoMessage() {}
 
 func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6103,7 +6172,7 @@ func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsRequest.ProtoReflect.Descriptor instead.
 func (*RentalsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RentalsRequest) GetBackend() string {
@@ -6122,7 +6191,7 @@ type RentalsReply struct {
 
 func (x *RentalsReply) Reset() {
 	*x = RentalsReply{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6134,7 +6203,7 @@ func (x *RentalsReply) String() string {
 func (*RentalsReply) ProtoMessage() {}
 
 func (x *RentalsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6147,7 +6216,7 @@ func (x *RentalsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsReply.ProtoReflect.Descriptor instead.
 func (*RentalsReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *RentalsReply) GetRentals() []*Rental {
@@ -6166,7 +6235,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6178,7 +6247,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6191,7 +6260,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -6214,7 +6283,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6226,7 +6295,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6239,7 +6308,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{76}
+	return file_provider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -6277,7 +6346,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6289,7 +6358,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6302,7 +6371,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{77}
+	return file_provider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -6350,7 +6419,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6362,7 +6431,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6375,7 +6444,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{78}
+	return file_provider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -6401,7 +6470,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6413,7 +6482,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6426,7 +6495,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{79}
+	return file_provider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -6552,7 +6621,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\x8a\a\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xa5\a\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -6589,7 +6658,8 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"filesystem\x18\x1d \x01(\tR\n" +
 	"filesystem\x12.\n" +
-	"\x05facts\x18\x1e \x03(\v2\x18.muster.provider.v1.FactR\x05facts\x12\x15\n" +
+	"\x05facts\x18\x1e \x03(\v2\x18.muster.provider.v1.FactR\x05facts\x12\x19\n" +
+	"\ascratch\x18\xfd\x02 \x01(\tR\ascratch\x12\x15\n" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
 	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
 	"\x04kind\x18  \x01(\tR\x04kind\"(\n" +
@@ -6744,7 +6814,7 @@ const file_provider_proto_rawDesc = "" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
 	"\x05ready\x18\x04 \x01(\tR\x05ready\x12!\n" +
-	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\x91\t\n" +
+	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\xc8\t\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -6782,10 +6852,14 @@ const file_provider_proto_rawDesc = "" +
 	"move_aside\x18\x1d \x01(\fR\tmoveAside\x12>\n" +
 	"\vimage_bytes\x18\xd6\x02 \x01(\v2\x1c.muster.provider.v1.RecordedR\n" +
 	"imageBytes\x12/\n" +
-	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x12\x19\n" +
+	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x125\n" +
+	"\ascratch\x18[ \x01(\v2\x1b.muster.provider.v1.ScratchR\ascratch\x12\x19\n" +
 	"\x05umask\x18K \x01(\rH\x00R\x05umask\x88\x01\x01\x12/\n" +
 	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guardB\b\n" +
-	"\x06_umask\"\xde\x01\n" +
+	"\x06_umask\"+\n" +
+	"\aScratch\x12\x0e\n" +
+	"\x02in\x18\x01 \x03(\tR\x02in\x12\x10\n" +
+	"\x03out\x18\x02 \x03(\tR\x03out\"\xde\x01\n" +
 	"\x05Guard\x121\n" +
 	"\x03own\x18\x01 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\x03own\x129\n" +
 	"\areplace\x18\x02 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\areplace\x12\x14\n" +
@@ -7056,7 +7130,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -7097,53 +7171,54 @@ var file_provider_proto_goTypes = []any{
 	(*Rule)(nil),             // 36: muster.provider.v1.Rule
 	(*Watch)(nil),            // 37: muster.provider.v1.Watch
 	(*Job)(nil),              // 38: muster.provider.v1.Job
-	(*Guard)(nil),            // 39: muster.provider.v1.Guard
-	(*Submission)(nil),       // 40: muster.provider.v1.Submission
-	(*SubmitRequest)(nil),    // 41: muster.provider.v1.SubmitRequest
-	(*Submitted)(nil),        // 42: muster.provider.v1.Submitted
-	(*SubmitReply)(nil),      // 43: muster.provider.v1.SubmitReply
-	(*FindRequest)(nil),      // 44: muster.provider.v1.FindRequest
-	(*FindReply)(nil),        // 45: muster.provider.v1.FindReply
-	(*OutputFound)(nil),      // 46: muster.provider.v1.OutputFound
-	(*MetricFound)(nil),      // 47: muster.provider.v1.MetricFound
-	(*Usage)(nil),            // 48: muster.provider.v1.Usage
-	(*Observation)(nil),      // 49: muster.provider.v1.Observation
-	(*Rental)(nil),           // 50: muster.provider.v1.Rental
-	(*WatchRequest)(nil),     // 51: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 52: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 53: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 54: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 55: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 56: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 57: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 58: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 59: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 60: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 61: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 62: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 63: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 64: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 65: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 66: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 67: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 68: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 69: muster.provider.v1.RemoveRequest
-	(*Rename)(nil),           // 70: muster.provider.v1.Rename
-	(*RemoveReply)(nil),      // 71: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 72: muster.provider.v1.ReleaseRequest
-	(*RentalsRequest)(nil),   // 73: muster.provider.v1.RentalsRequest
-	(*RentalsReply)(nil),     // 74: muster.provider.v1.RentalsReply
-	(*CleanRequest)(nil),     // 75: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 76: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 77: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 78: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 79: muster.provider.v1.CleanReply
-	nil,                      // 80: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 81: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 82: muster.provider.v1.OutputFound.MetricsEntry
-	nil,                      // 83: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 84: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 85: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Scratch)(nil),          // 39: muster.provider.v1.Scratch
+	(*Guard)(nil),            // 40: muster.provider.v1.Guard
+	(*Submission)(nil),       // 41: muster.provider.v1.Submission
+	(*SubmitRequest)(nil),    // 42: muster.provider.v1.SubmitRequest
+	(*Submitted)(nil),        // 43: muster.provider.v1.Submitted
+	(*SubmitReply)(nil),      // 44: muster.provider.v1.SubmitReply
+	(*FindRequest)(nil),      // 45: muster.provider.v1.FindRequest
+	(*FindReply)(nil),        // 46: muster.provider.v1.FindReply
+	(*OutputFound)(nil),      // 47: muster.provider.v1.OutputFound
+	(*MetricFound)(nil),      // 48: muster.provider.v1.MetricFound
+	(*Usage)(nil),            // 49: muster.provider.v1.Usage
+	(*Observation)(nil),      // 50: muster.provider.v1.Observation
+	(*Rental)(nil),           // 51: muster.provider.v1.Rental
+	(*WatchRequest)(nil),     // 52: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 53: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 54: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 55: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 56: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 57: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 58: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 59: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 60: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 61: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 62: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 63: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 64: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 65: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 66: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 67: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 68: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 69: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 70: muster.provider.v1.RemoveRequest
+	(*Rename)(nil),           // 71: muster.provider.v1.Rename
+	(*RemoveReply)(nil),      // 72: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 73: muster.provider.v1.ReleaseRequest
+	(*RentalsRequest)(nil),   // 74: muster.provider.v1.RentalsRequest
+	(*RentalsReply)(nil),     // 75: muster.provider.v1.RentalsReply
+	(*CleanRequest)(nil),     // 76: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 77: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 78: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 79: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 80: muster.provider.v1.CleanReply
+	nil,                      // 81: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 82: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 83: muster.provider.v1.OutputFound.MetricsEntry
+	nil,                      // 84: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 85: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 86: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -7153,7 +7228,7 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	80, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	81, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
 	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
 	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
@@ -7172,7 +7247,7 @@ var file_provider_proto_depIdxs = []int32{
 	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
 	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
 	30, // 25: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
-	81, // 26: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	82, // 26: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
 	25, // 27: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
 	17, // 28: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
 	26, // 29: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
@@ -7185,83 +7260,84 @@ var file_provider_proto_depIdxs = []int32{
 	36, // 36: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
 	27, // 37: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
 	37, // 38: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	39, // 39: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
-	46, // 40: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
-	46, // 41: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
-	46, // 42: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
-	38, // 43: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	25, // 44: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	40, // 45: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 46: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	42, // 47: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	49, // 48: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	82, // 49: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
-	46, // 50: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	83, // 51: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	48, // 52: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	49, // 53: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	84, // 54: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	17, // 55: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
-	50, // 56: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
-	49, // 57: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	52, // 58: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 59: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	55, // 60: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	85, // 61: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	29, // 62: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	46, // 63: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	67, // 64: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	70, // 65: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
-	50, // 66: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
-	78, // 67: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	33, // 68: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	47, // 69: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	47, // 70: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 71: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 72: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 73: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 74: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 75: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	41, // 76: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	44, // 77: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	51, // 78: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	54, // 79: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	57, // 80: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	59, // 81: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	61, // 82: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	63, // 83: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	65, // 84: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	66, // 85: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	69, // 86: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	72, // 87: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	73, // 88: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
-	75, // 89: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	76, // 90: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 91: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 92: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 93: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 94: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 95: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	43, // 96: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	45, // 97: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	53, // 98: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	56, // 99: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	58, // 100: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	60, // 101: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	62, // 102: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	64, // 103: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	60, // 104: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	68, // 105: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	71, // 106: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	56, // 107: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	74, // 108: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
-	79, // 109: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	77, // 110: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	91, // [91:111] is the sub-list for method output_type
-	71, // [71:91] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	39, // 39: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
+	40, // 40: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
+	47, // 41: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
+	47, // 42: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
+	47, // 43: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
+	38, // 44: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	25, // 45: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	41, // 46: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 47: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	43, // 48: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	50, // 49: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	83, // 50: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
+	47, // 51: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	84, // 52: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	49, // 53: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	50, // 54: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	85, // 55: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	17, // 56: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
+	51, // 57: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
+	50, // 58: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	53, // 59: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	0,  // 60: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	56, // 61: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	86, // 62: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	29, // 63: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	47, // 64: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	68, // 65: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	71, // 66: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
+	51, // 67: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
+	79, // 68: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	33, // 69: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	48, // 70: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	48, // 71: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 72: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 73: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	15, // 74: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	19, // 75: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	23, // 76: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	42, // 77: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	45, // 78: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	52, // 79: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	55, // 80: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	58, // 81: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	60, // 82: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	62, // 83: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	64, // 84: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	66, // 85: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	67, // 86: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	70, // 87: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	73, // 88: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	74, // 89: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
+	76, // 90: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	77, // 91: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 92: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 93: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	16, // 94: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	20, // 95: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	24, // 96: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	44, // 97: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	46, // 98: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	54, // 99: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	57, // 100: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	59, // 101: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	61, // 102: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	63, // 103: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	65, // 104: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	61, // 105: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	69, // 106: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	72, // 107: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	57, // 108: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	75, // 109: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
+	80, // 110: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	78, // 111: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	92, // [92:112] is the sub-list for method output_type
+	72, // [72:92] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -7270,16 +7346,16 @@ func file_provider_proto_init() {
 		return
 	}
 	file_provider_proto_msgTypes[38].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[48].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[49].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[57].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[50].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[58].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   86,
+			NumMessages:   87,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,6 +22,9 @@
 site     = "University, Cluster" # for people: as the site calls itself
 verified = "2026-05"             # the month in which this was last compared with the site; plans warn half a year later
 
+# Where the scratch of jobs is, and where no output may be: a folder on the nodes' own disks.
+# scratch = "$SLURM_SCRATCH" # wiped after each job; it may name variables of one
+
 # What the site deletes, closes or ends: any number of these. A plan that lasts longer says so.
 clock "files on /scratch are purged" {
   after = "90d" # since the last use

@@ -4,6 +4,7 @@
 
 site     = "CU Boulder Alpine"
 verified = "2026-05"
+scratch  = "$SLURM_SCRATCH" # about 300 GB, until the job ends
 
 clock "files on /scratch/alpine are purged" {
   after = "90d"

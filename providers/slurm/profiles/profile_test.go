@@ -31,7 +31,7 @@ func TestAlpine(t *testing.T) {
 		MaxNodes: 11, MinNodes: 1, MaxTime: 24 * time.Hour, Arrays: true, Idle: -1, Total: 33, Wait: -1,
 		Price:    offer.Price{Known: true, SUPerGPUHour: "108.2"},
 		Verified: "2026-05", Source: "profile cu-alpine", Notes: []string{"long waits at times; al40 takes the overflow"},
-		Clocks: []offer.Clock{{What: "files on /scratch/alpine are purged", After: 90 * 24 * time.Hour}},
+		Clocks: []offer.Clock{{What: "files on /scratch/alpine are purged", After: 90 * 24 * time.Hour}}, Scratch: "$SLURM_SCRATCH",
 	}
 	if diff := cmp.Diff(want, pool("aa100")); diff != "" {
 		t.Errorf("aa100 (-want +got):\n%s", diff)

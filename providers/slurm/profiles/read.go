@@ -18,6 +18,7 @@ import (
 type site struct {
 	Site       hcl.Expression `hcl:"site"`
 	Verified   hcl.Expression `hcl:"verified"`
+	Scratch    string         `hcl:"scratch,optional"`
 	Clocks     []facts.Clock  `hcl:"clock,block"`
 	Partitions []partition    `hcl:"partition,block"`
 	QoS        []qos          `hcl:"qos,block"`
@@ -83,7 +84,7 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 	}
 	for _, b := range s.Partitions {
 		pool := r.pool(&p, b, names)
-		pool.Backend = backend
+		pool.Backend, pool.Scratch = backend, s.Scratch
 		pool.Clocks = clocks
 		p.Pools = append(p.Pools, pool)
 	}
