@@ -183,7 +183,9 @@ func (x *box) give(ctx context.Context, j *job) error {
 	}
 	spec := j.Spec
 	spec.Pool, spec.Secrets = "", j.Secrets
-	spec.Image = "" // the machine is the image
+	if !x.platform.Facts().Whole {
+		spec.Image = "" // the machine is the image
+	}
 	out, err := x.host.Submit(ctx, providers.SubmitRequest{Backend: x.Name, Fence: j.Fence, Holder: j.Holder, Batch: spec.Token, Jobs: []providers.Job{spec}})
 	if err == nil && len(out) == 1 && out[0].Err != nil {
 		err = out[0].Err

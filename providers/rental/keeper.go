@@ -21,6 +21,7 @@ type Keeper struct {
 	check Check
 	key   func() (string, error)
 	now   func() time.Time
+	taken map[string]time.Time // offers that were gone, and when that was seen
 }
 
 // A Check says whether a machine that runs is what was offered: an Unfit if it is
@@ -43,7 +44,7 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now}, nil
+	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, taken: map[string]time.Time{}}, nil
 }
 
 // tagOf begins the labels of a campaign's machines.
@@ -231,20 +232,24 @@ func (k *Keeper) rent(ctx context.Context, r *Rental) error {
 		r.Step, r.Why = Failed, err.Error()
 		return k.book.put(r)
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrLater):
+		if errors.Is(err, ErrTaken) {
+			k.taken[o.ID] = k.now()
+		}
 		r.Step, r.Why = Planned, err.Error()
 		return errors.Join(k.book.put(r), err)
 	}
 	return fmt.Errorf("rent offer %s: the answer is lost: %w", o.ID, err) // the list will say
 }
 
-// choose is the best offer within the limits, of a host that is not avoided.
+// choose is the best offer within the limits, of a host that is not avoided. A cloud
+// may show an offer that it has just refused: others are tried meanwhile.
 func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 	offers, err := k.cloud.Offers(ctx, r.Want)
 	if err != nil {
 		return Offer{}, err
 	}
 	for _, o := range offers {
-		if r.Want.fits(o, k.now()) && !k.avoided(o.Machine) {
+		if r.Want.fits(o, k.now()) && !k.avoided(o.Machine) && k.now().Sub(k.taken[o.ID]) >= patience {
 			return o, nil
 		}
 	}
@@ -257,7 +262,11 @@ func (w Want) fits(o Offer, now time.Time) bool {
 		o.Reliability >= w.Reliability && !o.USDPerHour.GreaterThan(w.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(now.Add(w.Lasts)))
 }
 
+// avoided reports whether a host is avoided; "" is one that a cloud does not name.
 func (k *Keeper) avoided(machine string) bool {
+	if machine == "" {
+		return false
+	}
 	for _, r := range k.book.all {
 		if r.Bad && machine != "" && r.Offer.Machine == machine {
 			return true
@@ -295,6 +304,9 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 		return k.bad(r, fmt.Sprintf("it is billed $%s/h, and the limit is $%s/h", m.USDPerHour, r.Want.MostUSDPerHour))
 	case m.Status == Running && m.Host != "":
 		r.Step, r.Up = Checking, k.now()
+		if r.Since.IsZero() { // its cloud does not tell
+			r.Since = r.Up
+		}
 		return k.book.put(r)
 	case m.Status == Broken, m.Status == Stopped, m.Status == Away:
 		return k.bad(r, fmt.Sprintf("it did not boot: %s %s", m.Status, m.Why))

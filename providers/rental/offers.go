@@ -256,7 +256,7 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 			Detail: fmt.Sprintf("workdir %s is on the %s of %s, which a stop erases: with muster off, results there would be lost. Set on_hold to \"release\" or \"keep\"%s.", b.Workdir, t.Name, b.platform.Facts().Name, b.keeping())})
 	}
 	for i, c := range checks {
-		if c.Image != "" && c.Image != b.Image {
+		if !b.runs(c.Image) {
 			out = append(out, providers.Finding{Check: i, Summary: fmt.Sprintf("Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, c.Image),
 				Detail: "A rented machine is a container itself and starts no other. Use one image, or a backend for each."})
 		}
@@ -266,6 +266,11 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 		}
 	}
 	return out, nil
+}
+
+// runs reports whether a machine runs jobs in an image ("" = none of their own).
+func (b *market) runs(image string) bool {
+	return image == "" || image == b.Image || b.platform.Facts().Whole
 }
 
 // paid is a finding where the account's credit has run out.

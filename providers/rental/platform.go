@@ -28,6 +28,7 @@ type Platform interface {
 type Facts struct {
 	Name        string // "Vast.ai"
 	Market      bool   // hosts offer its machines: each with a reliability and an end, and for bids
+	Whole       bool   // its machines are no containers: a job may bring an image of its own
 	Verified    string // month: "2026-08"
 	Granularity time.Duration
 	Boot        time.Duration // from the order to the first login, typically
@@ -90,12 +91,14 @@ type settings struct {
 // Schema describes `backend "TYPE"` of a platform.
 func Schema(p Platform) offer.Schema {
 	attrs := []offer.Attr{
-		{Name: "image", Type: offer.String, Required: true, Doc: "Container image that the machines run, and the jobs with them."},
 		{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Dearest machine that may be rented, USD an hour with its disk; more than 0."},
 		{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
 		{Name: "gpus", Type: offer.Number, Default: "1", Doc: "GPUs of one machine, at least 1."},
 		{Name: "disk", Type: offer.Size, Default: `"50GB"`, Doc: "Disk of one machine, at least 8 GB. It is fixed for the machine's life, and billed."},
 		{Name: "max_boxes", Type: offer.Number, Default: "1", Doc: "Most machines at once, at least 1."},
+	}
+	if !p.Facts().Whole {
+		attrs = append([]offer.Attr{{Name: "image", Type: offer.String, Required: true, Doc: "Container image that the machines run, and the jobs with them."}}, attrs...)
 	}
 	if p.Facts().Market {
 		attrs = append(attrs,
@@ -132,7 +135,7 @@ func readSettings(p Platform, b providers.Backend) (s settings, err error) {
 		return s, providers.Errorf(providers.Invalid, "backend."+b.Name+": %s", fmt.Sprintf(format, args...))
 	}
 	switch {
-	case s.Image == "":
+	case s.Image == "" && !p.Facts().Whole:
 		return wrong("image is empty: name the container image that machines run")
 	case !s.MostUSD.IsPositive():
 		return wrong("max_usd_per_hour is %s: write the dearest hour that you would pay", s.MostUSD)

@@ -81,7 +81,7 @@ const mostBoxes = 3
 // An Offer is a machine that can be rented.
 type Offer struct {
 	ID          string          `json:"id"`
-	Machine     string          `json:"machine"` // its own name, which lasts: what is avoided
+	Machine     string          `json:"machine"` // its own name, which lasts: what is avoided; "" = it has none
 	GPU         string          `json:"gpu"`
 	GPUs        int             `json:"gpus"`
 	GPUMemory   int64           `json:"gpu_memory"` // bytes of one
@@ -182,10 +182,10 @@ type Rental struct {
 	Try   int    `json:"try,omitempty"` // offers that were accepted; its label ends with it
 	Offer Offer  `json:"offer,omitzero"`
 	ID    string `json:"id,omitempty"`
-	// Asked is when the last offer was accepted, Since when the cloud began to bill, Up
-	// when the machine was first seen running, Lost when it was taken away or its start
-	// was first asked for, Left when its release, stop or start was last asked for, Ended
-	// when it was first seen gone.
+	// Asked is when the last offer was accepted, Since when the cloud began to bill, or
+	// where it does not tell Up, when the machine was first seen running, Lost when it was
+	// taken away or its start was first asked for, Left when its release, stop or start
+	// was last asked for, Ended when it was first seen gone.
 	Asked   time.Time `json:"asked,omitzero"`
 	Since   time.Time `json:"since,omitzero"`
 	Up      time.Time `json:"up,omitzero"`

@@ -48,7 +48,7 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 		errors.As(err, &out.Err)
 		return out
 	}
-	if spec.Image != "" && spec.Image != b.Image {
+	if !b.runs(spec.Image) {
 		out.Err = providers.Errorf(providers.Invalid, "Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, spec.Image)
 		return out
 	}
