@@ -21,6 +21,7 @@ import (
 
 	"github.com/muster-run/muster/internal/cloudsim"
 	"github.com/muster-run/muster/internal/cloudsim/box"
+	"github.com/muster-run/muster/internal/cloudsim/lambda"
 	"github.com/muster-run/muster/internal/cloudsim/vastai"
 )
 
@@ -31,13 +32,15 @@ type cloud struct {
 }
 
 var clouds = map[string]cloud{
+	"lambda": {"Lambda", func(w *cloudsim.World) cloudsim.Cloud { return lambda.New(w) }},
 	"vastai": {"Vast.ai", func(w *cloudsim.World) cloudsim.Cloud { return vastai.New(w) }},
 }
 
 const usage = `Usage: muster-cloudsim [flags] CLOUD
 
-Serves a simulated GPU cloud, by its published documentation: vastai is Vast.ai
-of August 2026. It has not met the live service. Behind each rented instance is a
+Serves a simulated GPU cloud, by its published documentation: lambda is Lambda
+Cloud of April 2025, vastai is Vast.ai of August 2026. None of them has met its
+live service. Behind each rented instance is a
 real sshd in Linux namespaces where muster-cloudsim runs as root; elsewhere
 instances boot and no ssh server answers. It says which.
 

@@ -16,7 +16,10 @@ import (
 var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_SOCK", "SLURM_CONF", "MUSTER_LOG", "MUSTER_SPOOL", "MUSTER_QUEUE_IDLE", "MUSTER_HOST_BINARIES"}
 
 // typeOwn are variables for providers of one type alone: keys, and where a service is.
-var typeOwn = map[string][]string{"vastai": {"VAST_API_KEY", "VAST_URL"}}
+var typeOwn = map[string][]string{
+	"lambda": {"LAMBDA_API_KEY", "LAMBDA_CLOUD_API_URL"},
+	"vastai": {"VAST_API_KEY", "VAST_URL"},
+}
 
 func passes(name, typ string) bool {
 	return slices.Contains(passed, name) || slices.Contains(typeOwn[typ], name) || strings.HasPrefix(name, "XDG_") ||

@@ -381,7 +381,7 @@ func poolOf(w Want) string {
 func (b *backend) wantFor(pool string) (Want, error) {
 	_, model, ok := strings.Cut(pool, "x ")
 	w := b.settings.want([]string{model})
-	if !ok || poolOf(w) != pool || len(b.GPU) > 0 && !slices.Contains(b.GPU, model) {
+	if !ok || poolOf(w) != pool || !b.settings.want(nil).Allows(model) {
 		return w, providers.Errorf(providers.Invalid, "backend.%s rents no %q", b.Name, pool)
 	}
 	w.MostUSDPerHour = b.most(pool)

@@ -66,10 +66,23 @@ func named(device, model string) bool {
 	return slices.Equal(telling(device), telling(model))
 }
 
+// Allows reports whether a model of GPU is one of those wanted. "A100" allows
+// "A100 80GB SXM4" and not "A100X", "A100 40GB" no "A100 80GB".
+func (w Want) Allows(model string) bool {
+	return len(w.Models) == 0 || slices.ContainsFunc(w.Models, func(wanted string) bool {
+		has := words(model)
+		return named(wanted, model) && !slices.ContainsFunc(words(wanted), func(word string) bool { return !slices.Contains(has, word) })
+	})
+}
+
+func words(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' || r == '_' })
+}
+
 // telling are the words of a name less those of its maker, its memory and how it is
 // built in, which are not in every name of the same model.
 func telling(name string) (out []string) {
-	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' || r == '_' }) {
+	for _, w := range words(name) {
 		if !beside.MatchString(w) {
 			out = append(out, w)
 		}
@@ -78,4 +91,4 @@ func telling(name string) (out []string) {
 	return out
 }
 
-var beside = regexp.MustCompile(`^(nvidia|geforce|tesla|gpu|sxm\d?|pcie|nvl|hbm\d\w?|\d+gb)$`)
+var beside = regexp.MustCompile(`^(nvidia|geforce|tesla|quadro|rtx|gpu|sxm\d?|pcie|nvl|hbm\d\w?|\d+gb)$`)

@@ -258,7 +258,7 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 
 // fits reports whether an offer is what is wanted.
 func (w Want) fits(o Offer, now time.Time) bool {
-	return o.GPUs == w.GPUs && o.GPUMemory >= w.GPUMemory && (len(w.Models) == 0 || slices.Contains(w.Models, o.GPU)) &&
+	return o.GPUs == w.GPUs && o.GPUMemory >= w.GPUMemory && w.Allows(o.GPU) &&
 		o.Reliability >= w.Reliability && !o.USDPerHour.GreaterThan(w.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(now.Add(w.Lasts)))
 }
 

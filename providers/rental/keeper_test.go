@@ -497,6 +497,12 @@ func TestDevices(t *testing.T) {
 		{"NVIDIA H100 PCIe", "H100 PCIE", true},
 		{"Tesla V100-SXM2-16GB", "Tesla V100", true},
 		{"NVIDIA H200", "H100 SXM", false},
+		{"NVIDIA RTX A6000", "A6000 48GB", true},
+		{"Quadro RTX 6000", "RTX 6000 24GB", true},
+		{"NVIDIA RTX 6000 Ada Generation", "RTX 6000 24GB", false},
+		{"NVIDIA RTX A6000", "RTX 6000", false},
+		{"NVIDIA GH200 480GB", "GH200 96GB", true},
+		{"NVIDIA A10", "A10 24GB PCIe", true},
 	} {
 		run := func(context.Context, rental.Machine, string) (string, int, error) {
 			return c.device + ", 24564", 0, nil

@@ -22,6 +22,7 @@ import (
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/host"
 	"github.com/muster-run/muster/providers/host/verifier"
+	"github.com/muster-run/muster/providers/lambda"
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
@@ -45,6 +46,7 @@ var Builtins = map[string]Builtin{
 	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
 
+	"lambda": {lambda.Schema, func() providers.Provider { return lambda.NewProvider() }},
 	"vastai": {vastai.Schema, func() providers.Provider { return vastai.NewProvider() }},
 }
 

@@ -19,7 +19,7 @@ const (
 	listed      = time.Minute // after it was terminated
 )
 
-// The statuses. The last is of newer documents.
+// The statuses; newer documents add the last.
 const (
 	booting    = "booting"
 	healthy    = "active"

@@ -1,0 +1,38 @@
+# One short job on a machine rented at Lambda. The key is $LAMBDA_API_KEY. Try it on
+# the simulator first: docs/guide/rented.md.
+#
+#   muster plan      what it costs at most; rents nothing
+#   muster apply     asks, rents, runs the job, and copies its result here
+#   muster destroy   gives the machine back, and waits until Lambda says so
+#
+# Lambda has no stop, and no key that could end one machine alone: while muster is
+# off, nothing ends a machine. Run apply to the end, or destroy.
+
+campaign "rented" {}
+
+backend "lambda" "cloud" {
+  gpu              = ["A10"]
+  max_usd_per_hour = 1.40 # nothing dearer is rented
+  workdir          = "/home/ubuntu/work"
+  hold             = "10m" # after the last job, while muster runs
+  on_hold          = "release"
+}
+
+budget "money" {
+  limits = { usd = 3 }
+}
+
+phase "gpu" {
+  place { candidates = [backend.lambda.cloud] }
+  job {
+    command = "nvidia-smi --query-gpu=name,memory.total --format=csv,noheader > ${output.gpu}"
+    resources {
+      gpus     = 1
+      walltime = "10m"
+    }
+    output "gpu" {
+      path   = "gpu.txt"
+      verify = "nonempty"
+    }
+  }
+}

@@ -1,0 +1,394 @@
+// Package lambda is a client of the API of Lambda Cloud, as far as renting machines
+// needs it, after its OpenAPI document 1.6.0 of April 2025; it bears what newer ones
+// add. Its tests run against the simulator of that API; it has not met the live
+// service.
+package lambda
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/rental"
+)
+
+// Server is the live service.
+const Server = "https://cloud.lambda.ai/api/v1"
+
+// A Client acts for the account of a key.
+type Client struct {
+	api   *rental.API
+	now   func() time.Time
+	sleep func(context.Context, time.Duration) error
+
+	mu       sync.Mutex
+	next     time.Time // when the next call may be made
+	launches time.Time // when the next launch may be
+}
+
+var _ rental.Cloud = (*Client)(nil)
+
+// Config is what a Client works with.
+type Config struct {
+	URL string // Server, or a simulator
+	Key string
+	// Now and Sleep are time: the service takes one call a second.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+}
+
+// New makes a client. It asks nothing.
+func New(c Config) *Client {
+	return &Client{api: rental.NewAPI("Lambda", c.URL, "Bearer "+c.Key), now: c.Now, sleep: c.Sleep}
+}
+
+// Terms: eight GPUs were seen to boot for a quarter of an hour.
+func (*Client) Terms() rental.Terms {
+	return rental.Terms{Lag: 2 * time.Minute, Boot: 25 * time.Minute}
+}
+
+// The least time between two calls, and between two launches; the documentation has
+// 1 s and 12 s. The clocks of both sides are not one.
+const (
+	apart       = 1200 * time.Millisecond
+	launchApart = 12500 * time.Millisecond
+)
+
+// wait keeps calls apart.
+func (c *Client) wait(ctx context.Context, launch bool) error {
+	c.mu.Lock()
+	now := c.now()
+	at := now
+	if c.next.After(at) {
+		at = c.next
+	}
+	if launch && c.launches.After(at) {
+		at = c.launches
+	}
+	c.next = at.Add(apart)
+	if launch {
+		c.launches = at.Add(launchApart)
+	}
+	c.mu.Unlock()
+	if d := at.Sub(now); d > 0 {
+		return c.sleep(ctx, d)
+	}
+	return ctx.Err()
+}
+
+// A problem is an answer that is an error. What to do follows from its code alone.
+type problem struct {
+	status              int
+	Code, Message, Hint string
+}
+
+func (p *problem) Error() string {
+	return fmt.Sprintf("Lambda: %s (HTTP %d)", strings.TrimSuffix(cmp.Or(p.Message, p.Code, http.StatusText(p.status)), "."), p.status)
+}
+
+// tries is how often a question is asked that the service refuses as coming too
+// often: other programs use the account, too.
+const tries = 3
+
+// get asks a question.
+func (c *Client) get(ctx context.Context, path string, into any) (err error) {
+	for n := 0; n < tries; n++ {
+		if err = c.call(ctx, http.MethodGet, path, nil, into); !errors.Is(err, rental.ErrLater) {
+			break
+		}
+	}
+	return err
+}
+
+// call makes a call, and reads the data of its answer, which must have some.
+func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
+	if err := c.wait(ctx, path == launchPath); err != nil {
+		return err
+	}
+	r, err := c.api.Ask(ctx, method, path, nil, body)
+	if err != nil {
+		return err
+	}
+	if r.Status != http.StatusOK {
+		return c.meaning(r)
+	}
+	var a struct{ Data json.RawMessage }
+	if err := c.api.Read(r, &a); err != nil {
+		return err
+	}
+	if len(a.Data) == 0 || string(a.Data) == "null" {
+		return c.api.Unreachable(errors.New("an answer without data"))
+	}
+	return c.api.Read(rental.Reply{Status: r.Status, Body: a.Data}, into)
+}
+
+// meaning gives the errors that mean the same on every route their class.
+func (c *Client) meaning(r rental.Reply) error {
+	var a struct {
+		Error struct{ Code, Message, Suggestion string }
+	}
+	_ = json.Unmarshal(r.Body, &a) // a page of a proxy has none of it
+	p := &problem{status: r.Status, Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Suggestion}
+	switch {
+	case r.Status == http.StatusTooManyRequests:
+		c.putOff(r.Header.Get("Retry-After"))
+		return errors.Join(rental.ErrLater, p)
+	case r.Status >= http.StatusInternalServerError:
+		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
+	case p.Code == "global/invalid-api-key":
+		e := providers.Errorf(providers.Auth, "Lambda does not know this API key (HTTP %d)", r.Status)
+		e.Detail = "It is misspelt, has expired, or was deleted: Lambda gives one answer to all three."
+		e.Hint = "Make a key on the account's page of API keys, and put it where this one is."
+		return e
+	case p.Code == "global/account-inactive":
+		return &providers.Error{Class: providers.Auth, Summary: "The Lambda account is not active", Hint: "Verify its email address and its payment method in Lambda's console."}
+	case p.Code == "global/invalid-address":
+		return &providers.Error{Class: providers.Auth, Summary: "The Lambda account has no valid billing address", Hint: "Correct it in Lambda's console."}
+	case r.Status == http.StatusForbidden:
+		return &providers.Error{Class: providers.Auth, Summary: "The API key for Lambda may not do this", Detail: p.Error(), Hint: "Use a key that may launch and terminate instances."}
+	}
+	return p
+}
+
+// putOff has the next call wait as long as the service asks, at most a minute.
+func (c *Client) putOff(seconds string) {
+	n, err := strconv.Atoi(seconds)
+	if err != nil || n < 1 {
+		n = 1
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.now().Add(time.Duration(min(n, 60)) * time.Second); at.After(c.next) {
+		c.next = at
+	}
+}
+
+// code is that of a problem, "" of other errors.
+func code(err error) string {
+	var p *problem
+	if errors.As(err, &p) && p.status < http.StatusInternalServerError && !errors.Is(err, rental.ErrLater) {
+		return p.Code
+	}
+	return ""
+}
+
+// A kind is an instance type.
+type kind struct {
+	Name         string
+	GPU          string `json:"gpu_description"`
+	Cents        int64  `json:"price_cents_per_hour"`
+	Architecture string // of newer documents; "" = unknown
+	Specs        struct {
+		CPUs    int   `json:"vcpus"`
+		GPUs    int   `json:"gpus"`
+		Memory  int64 `json:"memory_gib"`
+		Storage int64 `json:"storage_gib"`
+	}
+}
+
+// description is "A100 (80 GB SXM4)".
+var description = regexp.MustCompile(`^(.*?) \((\d+) GB ?(.*)\)$`)
+
+// device is a type's GPU: "A100 80GB SXM4", and its memory in bytes.
+func (k *kind) device() (model string, memory int64) {
+	m := description.FindStringSubmatch(k.GPU)
+	if m == nil {
+		return k.GPU, 0
+	}
+	gb, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		return k.GPU, 0
+	}
+	return strings.TrimSpace(m[1] + " " + m[2] + "GB " + m[3]), gb * 1e9
+}
+
+// arm reports whether a type's processors are no x86: programs and images built for
+// most machines do not run there.
+func (k *kind) arm() bool {
+	return k.Architecture != "" && k.Architecture != "x86_64" || strings.Contains(k.Name, "gh200") || strings.Contains(k.Name, "gb200")
+}
+
+// Offers are types with capacity in a region, cheapest first. Those with ARM
+// processors are offered only where their GPU is asked for.
+func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, error) {
+	var kinds map[string]struct {
+		Type    kind `json:"instance_type"`
+		Regions []struct {
+			Name, Description string
+		} `json:"regions_with_capacity_available"`
+	}
+	if err := c.get(ctx, "/instance-types", &kinds); err != nil {
+		return nil, err
+	}
+	var out []rental.Offer
+	var has []string
+	for _, k := range kinds {
+		model, memory := k.Type.device()
+		if k.Type.Specs.GPUs != w.GPUs || k.Type.Specs.Storage<<30 < w.Disk {
+			continue
+		}
+		has = append(has, model)
+		if !w.Allows(model) || k.Type.arm() && len(w.Models) == 0 {
+			continue
+		}
+		for _, r := range k.Regions {
+			out = append(out, rental.Offer{ID: k.Type.Name + "/" + r.Name, GPU: model, GPUs: k.Type.Specs.GPUs, GPUMemory: memory, USDPerHour: decimal.New(k.Type.Cents, -2),
+				CPUs: k.Type.Specs.CPUs, Memory: k.Type.Specs.Memory << 30, Place: cmp.Or(r.Description, r.Name) + " (" + r.Name + ")"})
+		}
+	}
+	if !slices.ContainsFunc(has, w.Allows) {
+		slices.Sort(has)
+		return nil, providers.Errorf(providers.Invalid, "Lambda has no machine with %s and %s of disk; with that disk and as many it has %s", units.Count(w.GPUs, "GPU")+" "+strings.Join(w.Models, " or "), units.FormatSize(w.Disk), cmp.Or(strings.Join(has, ", "), "none"))
+	}
+	slices.SortFunc(out, func(a, b rental.Offer) int {
+		if n := a.USDPerHour.Cmp(b.USDPerHour); n != 0 {
+			return n
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return out, nil
+}
+
+// key is the name of the account's ssh key that is a public key, added if there is
+// none. The name follows from the key: two who add it at once add one.
+func (c *Client) key(ctx context.Context, public string) (string, error) {
+	sum := sha256.Sum256([]byte(public))
+	name := "muster-" + hex.EncodeToString(sum[:8])
+	for again := false; ; again = true {
+		var all []struct {
+			Name   string
+			Public string `json:"public_key"`
+		}
+		if err := c.get(ctx, "/ssh-keys", &all); err != nil {
+			return "", err
+		}
+		for _, k := range all {
+			if same(k.Public, public) {
+				return k.Name, nil
+			}
+		}
+		var added struct{ Name string }
+		err := c.call(ctx, http.MethodPost, "/ssh-keys", map[string]string{"name": name, "public_key": public}, &added)
+		if err == nil {
+			return added.Name, nil
+		}
+		if again || code(err) != "global/invalid-parameters" {
+			return "", err
+		}
+	}
+}
+
+// same reports whether two public keys are, whatever their comments.
+func same(a, b string) bool {
+	x, y := strings.Fields(a), strings.Fields(b)
+	return len(x) > 1 && len(y) > 1 && x[0] == y[0] && x[1] == y[1]
+}
+
+const launchPath = "/instance-operations/launch"
+
+// Rent launches an instance of an offer's type in its region.
+func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
+	name, region, ok := strings.Cut(o.ID, "/")
+	if !ok {
+		return "", &rental.Refused{Err: fmt.Errorf("%q is no offer of Lambda", o.ID)}
+	}
+	key, err := c.key(ctx, r.Key)
+	if err != nil {
+		return "", errors.Join(rental.ErrLater, fmt.Errorf("add muster's ssh key to the account: %w", err))
+	}
+	var a struct {
+		IDs []string `json:"instance_ids"`
+	}
+	err = c.call(ctx, http.MethodPost, launchPath, map[string]any{
+		"region_name": region, "instance_type_name": name, "ssh_key_names": []string{key}, "file_system_names": []string{}, "name": r.Label,
+	}, &a)
+	var p *problem
+	var known *providers.Error
+	switch {
+	case err == nil && len(a.IDs) == 1:
+		return a.IDs[0], nil
+	case err == nil:
+		return "", c.api.Unreachable(errors.New("an answer to a launch without an instance in it"))
+	case errors.Is(err, rental.ErrLater):
+		return "", err
+	case code(err) == "instance-operations/launch/insufficient-capacity":
+		return "", errors.Join(rental.ErrTaken, err)
+	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
+		return "", &rental.Refused{Err: err}
+	}
+	return "", err
+}
+
+// An instance is a machine as the service has it. Its Jupyter token, a secret, is not
+// read.
+type instance struct {
+	ID     string
+	Name   string
+	IP     string
+	Status string
+	Type   kind `json:"instance_type"`
+}
+
+// Machines are all instances that there are. Those that were terminated are listed for
+// a while.
+func (c *Client) Machines(ctx context.Context) ([]rental.Machine, error) {
+	var all []instance
+	if err := c.get(ctx, "/instances", &all); err != nil {
+		return nil, err
+	}
+	var out []rental.Machine
+	for _, i := range all {
+		if i.Status != "terminated" {
+			out = append(out, i.machine())
+		}
+	}
+	return out, nil
+}
+
+func (i *instance) machine() rental.Machine {
+	m := rental.Machine{ID: i.ID, Label: i.Name, USDPerHour: decimal.New(i.Type.Cents, -2)}
+	switch i.Status {
+	case "booting":
+		m.Status = rental.Booting
+	case "active":
+		m.Status = rental.Running
+	case "terminating", "preempted":
+		m.Status, m.Why = rental.Broken, i.Status
+	default: // unhealthy, and what newer documents may add
+		m.Status, m.Why = rental.Away, i.Status
+	}
+	if i.IP != "" && m.Status == rental.Running {
+		m.User, m.Host, m.Port = "ubuntu", i.IP, 22
+	}
+	return m
+}
+
+// Release terminates an instance. One that is gone is released.
+func (c *Client) Release(ctx context.Context, id string) error {
+	var a struct {
+		Terminated []instance `json:"terminated_instances"`
+	}
+	err := c.call(ctx, http.MethodPost, "/instance-operations/terminate", map[string]any{"instance_ids": []string{id}}, &a)
+	switch {
+	case code(err) == "global/object-does-not-exist":
+		return nil
+	case err == nil && !slices.ContainsFunc(a.Terminated, func(i instance) bool { return i.ID == id }):
+		return c.api.Unreachable(errors.New("an answer to a terminate without the instance in it"))
+	}
+	return err
+}
