@@ -39,10 +39,14 @@ func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]dec
 	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
 	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, precision) }
+	// What nodes are charged is shared by the jobs that are packed into them.
+	shared := func(rate decimal.Decimal) decimal.Decimal {
+		return rate.Mul(lasts).DivRound(hour.Mul(decimal.NewFromInt(int64(max(s.Pack, 1)))), precision)
+	}
 	s = p.Given(s)
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))
 	gpus, cpus := decimal.NewFromInt(int64(s.GPUs)), decimal.NewFromInt(int64(max(s.CPUs, 1)))
-	out := map[string]decimal.Decimal{CPUHours: forHours(cpus), NodeHours: forHours(nodes)}
+	out := map[string]decimal.Decimal{CPUHours: forHours(cpus), NodeHours: shared(nodes)}
 	if s.GPUs > 0 {
 		out[GPUHours] = forHours(gpus)
 	}
@@ -56,23 +60,23 @@ func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]dec
 			known = known.And(Known{USD: unit != USD, ServiceUnits: unit != ServiceUnits})
 		}
 	}
-	add := func(unit, rate string, quantity decimal.Decimal) {
+	add := func(unit, rate string, quantity decimal.Decimal, hours func(decimal.Decimal) decimal.Decimal) {
 		if quantity.IsZero() {
 			return // a rate per device charges CPU work nothing
 		}
 		if r, err := decimal.NewFromString(rate); err == nil {
-			charge(unit, r, forHours(r.Mul(quantity)))
+			charge(unit, r, hours(r.Mul(quantity)))
 		}
 	}
-	add(USD, p.USDPerGPUHour, gpus)
-	add(USD, p.USDPerHour, nodes)
-	add(USD, p.USDPerCPUHour, cpus)
+	add(USD, p.USDPerGPUHour, gpus, forHours)
+	add(USD, p.USDPerHour, nodes, shared)
+	add(USD, p.USDPerCPUHour, cpus, forHours)
 	if r, err := decimal.NewFromString(p.USDPerGBMonth); err == nil && s.Disk > 0 {
 		charge(USD, r, r.Mul(decimal.NewFromInt(s.Disk)).Mul(lasts).DivRound(gbMonth.Mul(hour), precision))
 	}
-	add(ServiceUnits, p.SUPerGPUHour, gpus)
-	add(ServiceUnits, p.SUPerNodeHour, nodes)
-	add(ServiceUnits, p.SUPerCPUHour, cpus)
+	add(ServiceUnits, p.SUPerGPUHour, gpus, forHours)
+	add(ServiceUnits, p.SUPerNodeHour, nodes, shared)
+	add(ServiceUnits, p.SUPerCPUHour, cpus, forHours)
 	return out, known
 }
 

@@ -20,12 +20,15 @@ type Process struct {
 // A Shape is what like jobs ask of a backend. Two jobs of one phase with the
 // same resources, options and candidates have the same shape.
 type Shape struct {
-	CPUs     int           // cores; at least 1
-	Memory   int64         // bytes; 0 = not stated
-	GPUs     int           // devices
-	GPU      GPU           // constraints on each device
-	Disk     int64         // bytes of scratch needed; 0 = not stated
-	Nodes    int           // at least 1
+	CPUs   int   // cores; at least 1
+	Memory int64 // bytes; 0 = not stated
+	GPUs   int   // devices
+	GPU    GPU   // constraints on each device
+	Disk   int64 // bytes of scratch needed; 0 = not stated
+	Nodes  int   // at least 1
+	// Pack is how many like jobs, this one among them, share the nodes of one job of
+	// a scheduler, and their charge; 0 or 1 = none do.
+	Pack     int           `json:",omitempty"`
 	Walltime time.Duration // hard limit of one attempt; 0 = not stated
 	// Options are the provider's own job options, as canonical JSON; "" if none.
 	Options string
@@ -103,6 +106,8 @@ type Pool struct {
 
 	Price     Price
 	WholeNode bool // the site charges whole nodes
+	// Pack says that jobs that need a part of a node share one.
+	Pack bool
 
 	Verified string   // month the facts were verified: "2026-05"; "" for live answers
 	Source   string   // "profile cu-alpine", "live"

@@ -39,10 +39,40 @@ func TestTakes(t *testing.T) {
 		{"a node of which nothing is known", Pool{Kind: QueuePool, Word: "partition"}, Shape{CPUs: 5, GPUs: 2, Memory: 7}, Room{2, 5, 7}},
 		{"a machine gives what is asked for", Pool{Kind: MachinePool, Word: "machine", CPUs: 64, GPUs: 3}, Shape{CPUs: 40, GPUs: 2}, Room{2, 40, 0}},
 		{"whole nodes", whole, Shape{CPUs: 1, GPUs: 1, Nodes: 2}, Room{6, 128, 0}},
+		{"its part of a whole node", whole, Shape{CPUs: 1, GPUs: 1, Pack: 3}, Room{1, 21, 0}},
 		{"no cores stated is one", node, Shape{}, Room{0, 1, 0}},
 	} {
 		if got := c.pool.Takes(c.shape); got != c.want {
 			t.Errorf("%s: %+v, not %+v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPacks(t *testing.T) {
+	t.Parallel()
+	polaris := Pool{CPUs: 32, GPUs: 4, Memory: 512, WholeNode: true, Pack: true}
+	crux := Pool{CPUs: 128, Memory: 256, WholeNode: true, Pack: true}
+	unpacked, unknown := polaris, Pool{Pack: true}
+	unpacked.Pack = false
+	for name, c := range map[string]struct {
+		pool  Pool
+		shape Shape
+		want  int
+	}{
+		"one GPU of four":                {polaris, Shape{CPUs: 1, GPUs: 1}, 4},
+		"one GPU and half of the cores":  {polaris, Shape{CPUs: 16, GPUs: 1}, 2},
+		"one GPU and most of the memory": {polaris, Shape{CPUs: 1, GPUs: 1, Memory: 300}, 1},
+		"three GPUs of four":             {polaris, Shape{CPUs: 1, GPUs: 3}, 1},
+		"no GPU on a node that has some": {polaris, Shape{CPUs: 4}, 8},
+		"one core of 128":                {crux, Shape{}, 128},
+		"a smoke":                        {polaris, Shape{CPUs: 1, GPUs: 1, Smoke: true}, 1},
+		"two nodes":                      {polaris, Shape{CPUs: 2, GPUs: 2, Nodes: 2}, 1},
+		"a site that does not pack":      {unpacked, Shape{CPUs: 1, GPUs: 1}, 1},
+		"nodes that nobody knows":        {unknown, Shape{CPUs: 1}, 1},
+		"more than a node has":           {polaris, Shape{CPUs: 64, GPUs: 1}, 1},
+	} {
+		if got := c.pool.Packs(c.shape); got != c.want {
+			t.Errorf("%s: %d, not %d", name, got, c.want)
 		}
 	}
 }

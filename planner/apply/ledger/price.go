@@ -55,7 +55,7 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known pla
 		s = t.Price.Given(s)
 		a[cpuHours] = hours(int64(max(s.CPUs, 1)), elapsed)
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
-		a[nodeHours] = hours(int64(max(s.Nodes, 1)), elapsed)
+		a[nodeHours] = hours(int64(max(s.Nodes, 1)), elapsed) / int64(max(s.Pack, 1))
 		return a, place.Known{USD: t.Price.Known || t.Price.BillsWhileQueued, ServiceUnits: !t.Price.UnknownSU}
 	}
 	cost, known := place.Charged(s, t.Price, elapsed, t.Around, t.Hold)

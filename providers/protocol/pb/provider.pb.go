@@ -1260,6 +1260,7 @@ type Pool struct {
 	Queue         string                 `protobuf:"bytes,380,opt,name=queue,proto3" json:"queue,omitempty"`                      // identity of what keeps its jobs; "": none yet
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
 	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
+	Pack          bool                   `protobuf:"varint,33,opt,name=pack,proto3" json:"pack,omitempty"`                        // jobs that need a part of a node share one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1532,6 +1533,13 @@ func (x *Pool) GetKind() string {
 	return ""
 }
 
+func (x *Pool) GetPack() bool {
+	if x != nil {
+		return x.Pack
+	}
+	return false
+}
+
 type PoolsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -1632,6 +1640,7 @@ type Shape struct {
 	Walltime      int64                  `protobuf:"varint,8,opt,name=walltime,proto3" json:"walltime,omitempty"`
 	Options       string                 `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"` // JSON
 	Smoke         bool                   `protobuf:"varint,10,opt,name=smoke,proto3" json:"smoke,omitempty"`
+	Pack          int64                  `protobuf:"varint,11,opt,name=pack,proto3" json:"pack,omitempty"` // like jobs that share its nodes; 0 or 1: none do
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1734,6 +1743,13 @@ func (x *Shape) GetSmoke() bool {
 		return x.Smoke
 	}
 	return false
+}
+
+func (x *Shape) GetPack() int64 {
+	if x != nil {
+		return x.Pack
+	}
+	return 0
 }
 
 type Quote struct {
@@ -6621,7 +6637,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xa5\a\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xb9\a\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -6662,12 +6678,13 @@ const file_provider_proto_rawDesc = "" +
 	"\ascratch\x18\xfd\x02 \x01(\tR\ascratch\x12\x15\n" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
 	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
-	"\x04kind\x18  \x01(\tR\x04kind\"(\n" +
+	"\x04kind\x18  \x01(\tR\x04kind\x12\x12\n" +
+	"\x04pack\x18! \x01(\bR\x04pack\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
 	"PoolsReply\x12.\n" +
-	"\x05pools\x18\x01 \x03(\v2\x18.muster.provider.v1.PoolR\x05pools\"\xfb\x01\n" +
+	"\x05pools\x18\x01 \x03(\v2\x18.muster.provider.v1.PoolR\x05pools\"\x8f\x02\n" +
 	"\x05Shape\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x16\n" +
 	"\x06memory\x18\x02 \x01(\x03R\x06memory\x12\x12\n" +
@@ -6681,7 +6698,8 @@ const file_provider_proto_rawDesc = "" +
 	"\bwalltime\x18\b \x01(\x03R\bwalltime\x12\x18\n" +
 	"\aoptions\x18\t \x01(\tR\aoptions\x12\x14\n" +
 	"\x05smoke\x18\n" +
-	" \x01(\bR\x05smoke\"\x9a\x03\n" +
+	" \x01(\bR\x05smoke\x12\x12\n" +
+	"\x04pack\x18\v \x01(\x03R\x04pack\"\x9a\x03\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
