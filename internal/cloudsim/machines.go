@@ -32,7 +32,15 @@ type Spec struct {
 	// variable URLVar; nil = not.
 	API    http.Handler
 	URLVar string
+	// Driver and CUDA are what its nvidia-smi says; "" = of early 2025.
+	Driver, CUDA string
+	Ill          string // one of Ills; "" = healthy
 }
+
+// Ills are what can be wrong with a machine that boots and lets its user in: a driver
+// of 2021, a GPU that fell off the bus, one that is lost, one that is hot and slow, a
+// full or slow disk, a slow network, an image without curl and python3.
+var Ills = []string{"old_driver", "xid", "lost_gpu", "hot", "full_disk", "slow_disk", "slow_network", "no_programs"}
 
 // A Machine is one that is rented. Its methods may take a second; none is called
 // beside another.

@@ -90,7 +90,7 @@ func TestSystemRentedMachine(t *testing.T) {
 	if err := cloud.AddKey(t.Context(), strings.TrimSpace(string(public))); err != nil {
 		t.Fatal(err)
 	}
-	check := rental.Devices(func(ctx context.Context, m rental.Machine, command string) (string, int, error) {
+	check := rental.Inspect(func(ctx context.Context, m rental.Machine, command string) (string, int, error) {
 		cmd := exec.CommandContext(ctx, "ssh", "-F", "none", "-i", key, "-p", strconv.Itoa(m.Port), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", m.User+"@"+m.Host, command)
 		out, err := cmd.Output()
 		var exit *exec.ExitError
@@ -98,7 +98,7 @@ func TestSystemRentedMachine(t *testing.T) {
 			return string(out), exit.ExitCode(), nil
 		}
 		return string(out), 0, err
-	})
+	}, rental.Need{Folder: "/root/work"}, time.Now)
 	keeper, err := rental.Open(rental.Config{Cloud: cloud, Dir: filepath.Join(filepath.Dir(w.dir), "rentals"), Lineage: "abc", Check: check, Now: now})
 	if err != nil {
 		t.Fatal(err)

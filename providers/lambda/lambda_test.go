@@ -370,7 +370,7 @@ type keeper struct {
 
 func (l *lab) keeper() *keeper {
 	l.Helper()
-	k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: l.TempDir(), Lineage: "abc", Now: l.now, Check: func(context.Context, rental.Machine, rental.Offer) error { return nil },
+	k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: l.TempDir(), Lineage: "abc", Now: l.now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
 		Key: func() (string, error) { return public, nil }})
 	if err != nil {
 		l.Fatal(err)

@@ -3,6 +3,7 @@ package rental
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -36,6 +38,7 @@ type backend struct {
 	boxes   map[string]*box
 	release map[string]string // tokens that are to be given up, and why
 	held    bool
+	notes   []string      // what was found out about machines by this process
 	trouble string        // why the last turn did not do all
 	looked  time.Time     // when the cloud last answered
 	changed chan struct{} // closed with the next change of a job or a rental
@@ -91,7 +94,7 @@ func (b *backend) close() error {
 		errs = append(errs, x.close())
 	}
 	b.lock = nil
-	return errors.Join(append(errs, l.Close())...)
+	return errors.Join(append(errs, unlock(l))...)
 }
 
 // loop looks at the cloud and leads machines and jobs, until ctx ends.
@@ -130,9 +133,12 @@ func (b *backend) turn(ctx context.Context, k *Keeper) {
 	if b.trouble = ""; err != nil {
 		b.trouble = providers.Reason(err)
 	}
+	before := b.rentals
 	b.rentals = k.Rentals()
 	b.looked = b.now()
+	b.report(before)
 	b.settleLost()
+	b.settleUnfit()
 	b.serve()
 	b.assign()
 	b.tell()
@@ -331,6 +337,51 @@ func (b *backend) settleLost() {
 				o.Class = "preempted"
 			}
 			b.saw(j, o)
+		}
+	}
+}
+
+// settleUnfit ends the jobs that wait for a machine where as many were tried as may be.
+// Jobs that are submitted after that try again.
+func (b *backend) settleUnfit() {
+	for _, last := range b.rentals {
+		pool := poolOf(last.Want)
+		if !last.Bad || last.Next != "" || last.Unwanted || b.hasMachine(pool) {
+			continue
+		}
+		for _, j := range b.jobs.sorted() {
+			if j.ended() || j.Box != "" || j.Spec.Pool != pool || j.At.After(last.Judged) {
+				continue
+			}
+			o := j.Seen
+			o.Status, o.Ended, o.Class = offer.Failed, b.now(), "refused"
+			o.Reason = fmt.Sprintf("%s in a row were unfit; the last, %s: %s", units.Count(last.Box, "machine"), last.ID, last.Why)
+			b.saw(j, o)
+		}
+	}
+}
+
+// hasMachine reports whether a pool has a machine that runs jobs, or may.
+func (b *backend) hasMachine(pool string) bool {
+	return slices.ContainsFunc(b.rentals, func(r Rental) bool {
+		return poolOf(r.Want) == pool && !r.Over() && r.Step != Releasing && r.Step != Parked
+	})
+}
+
+// report keeps, for those who watch, what a turn found out about machines.
+func (b *backend) report(before []Rental) {
+	was := map[string]Rental{}
+	for _, r := range before {
+		was[r.Token] = r
+	}
+	for _, r := range b.rentals {
+		old, known := was[r.Token]
+		switch {
+		case !known && before == nil: // of an earlier process
+		case r.Bad && !old.Bad:
+			b.notes = append(b.notes, fmt.Sprintf("machine %s (host %s) is given back, and its host avoided: %s", r.ID, r.Offer.Machine, r.Why))
+		case r.Step == Ready && old.Step == Checking:
+			b.notes = append(b.notes, fmt.Sprintf("machine %s is checked: %s", r.ID, r.Found))
 		}
 	}
 }

@@ -33,24 +33,34 @@ type box struct {
 func (b *backend) boxFolder(token string) string { return filepath.Join(b.dir, "boxes", token) }
 
 // check looks at a machine before work goes there.
-func (b *backend) check(ctx context.Context, m Machine, o Offer) error {
+func (b *backend) check(ctx context.Context, m Machine, o Offer) (f Found, err error) {
 	folder := b.boxFolder("check-" + m.ID)
 	h, err := b.dialer.Dial(b.Backend, m, folder)
 	if err != nil {
-		return err
+		return f, err
 	}
 	defer os.RemoveAll(folder)
 	defer h.Close()
 	ctx, stop := context.WithTimeout(ctx, checkTime)
 	defer stop()
-	if err := Devices(func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) })(ctx, m, o); err != nil {
-		return err
+	run := func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) }
+	if f, err = Inspect(run, b.need(), b.now)(ctx, m, o); err != nil {
+		return f, err
 	}
-	return b.fuse(ctx, h)
+	return f, b.fuse(ctx, h)
+}
+
+// need is what muster and the jobs need on a machine.
+func (b *backend) need() Need {
+	n := Need{CUDA: b.CUDA, Folder: b.depot.there(b.Workdir), Free: b.Disk / 2, Programs: []string{"setsid"}} // an image takes its part of the disk
+	if _, ends := b.platform.(SelfEnder); ends && b.OnHold != "keep" {
+		n.Programs = append(n.Programs, "curl|python3")
+	}
+	return n
 }
 
 // checkTime is how long a machine may take to answer the check.
-const checkTime = 30 * time.Second
+const checkTime = time.Minute
 
 // serve begins to serve machines that became ready, and ends with those that are not.
 func (b *backend) serve() {

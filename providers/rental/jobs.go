@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/providers"
@@ -28,7 +29,8 @@ type job struct {
 	Handed  bool               `json:"handed,omitempty"` // the queue of its machine has it
 	Held    bool               `json:"held,omitempty"`
 	Seen    offer.Observation  `json:"seen"`
-	Seq     int                `json:"seq"` // of the last change, over all jobs
+	Seq     int                `json:"seq"`         // of the last change, over all jobs
+	At      time.Time          `json:"at,omitzero"` // when it was accepted
 	// Safe says that its outputs are here, and were verified here.
 	Safe bool `json:"safe,omitempty"`
 }

@@ -24,9 +24,9 @@ type Keeper struct {
 	taken map[string]time.Time // offers that were gone, and when that was seen
 }
 
-// A Check says whether a machine that runs is what was offered: an Unfit if it is
-// not, another error if it cannot be asked.
-type Check func(context.Context, Machine, Offer) error
+// A Check says whether a machine that runs is what was offered, and what it measured:
+// an Unfit if it is not, another error if it cannot be asked.
+type Check func(context.Context, Machine, Offer) (Found, error)
 
 // Config is what a Keeper works with.
 type Config struct {
@@ -258,7 +258,7 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 
 // fits reports whether an offer is what is wanted.
 func (w Want) fits(o Offer, now time.Time) bool {
-	return o.GPUs == w.GPUs && o.GPUMemory >= w.GPUMemory && w.Allows(o.GPU) &&
+	return o.GPUs == w.GPUs && o.GPUMemory >= w.GPUMemory && w.Allows(o.GPU) && (w.CUDA == "" || o.CUDA == "" || !older(o.CUDA, w.CUDA)) &&
 		o.Reliability >= w.Reliability && !o.USDPerHour.GreaterThan(w.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(now.Add(w.Lasts)))
 }
 
@@ -318,7 +318,8 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 
 // checks looks at a machine before any work goes there.
 func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
-	err := k.check(ctx, m, r.Offer)
+	found, err := k.check(ctx, m, r.Offer)
+	r.Found = found
 	var unfit *Unfit
 	switch {
 	case err == nil:
@@ -335,7 +336,7 @@ func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
 // bad gives a machine up whose host is avoided from now on, and wants another in
 // its place, as often as the want allows.
 func (k *Keeper) bad(r *Rental, why string) error {
-	r.Step, r.Bad, r.Why = Releasing, true, why
+	r.Step, r.Bad, r.Why, r.Judged = Releasing, true, why, k.now()
 	most := r.Want.MostBoxes
 	if most == 0 {
 		most = mostBoxes

@@ -1,6 +1,7 @@
 package rental
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,6 +32,12 @@ func lock(dir string) (f *os.File, busy bool, err error) {
 		f.Close()
 		return nil, false, err
 	}
+}
+
+// unlock frees a folder: also where a process that is being started here has the file
+// for a moment, which would keep the lock after Close.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
 // busyError says that another muster leads the machines of a backend.

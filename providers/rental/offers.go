@@ -33,7 +33,11 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	if err != nil {
 		return nil, err
 	}
-	by, err := b.offers(ctx)
+	avoided, err := b.avoided()
+	if err != nil {
+		return nil, err
+	}
+	by, err := b.offers(ctx, avoided)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +47,9 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	}
 	if len(out) == 0 {
 		return nil, nil
+	}
+	for _, host := range sortedKeys(avoided) {
+		out[0].Notes = append(out[0].Notes, fmt.Sprintf("avoided: host %s, since %s", host, avoided[host]))
 	}
 	if note := b.balance(ctx); note != "" {
 		out[0].Notes = append(out[0].Notes, note)
@@ -64,8 +71,21 @@ type market struct {
 	shown    []Offer // by the last search
 }
 
-// offers are those within the limits, by pool, cheapest first.
-func (b *market) offers(ctx context.Context) (map[string][]Offer, error) {
+// avoided are the hosts whose machines were unfit, and why.
+func (b *backend) avoided() (map[string]string, error) {
+	rentals, err := b.recorded()
+	out := map[string]string{}
+	for _, r := range rentals {
+		if r.Bad && r.Offer.Machine != "" {
+			out[r.Offer.Machine] = r.Why
+		}
+	}
+	return out, err
+}
+
+// offers are those within the limits and of hosts that are not avoided, by pool,
+// cheapest first.
+func (b *market) offers(ctx context.Context, avoided map[string]string) (map[string][]Offer, error) {
 	w := b.want(nil)
 	b.mu.Lock()
 	all, fresh := b.shown, b.now().Sub(b.searched) < searchLife
@@ -78,7 +98,7 @@ func (b *market) offers(ctx context.Context) (map[string][]Offer, error) {
 	}
 	by := map[string][]Offer{}
 	for _, o := range all {
-		if w.fits(o, b.now()) {
+		if _, bad := avoided[o.Machine]; !bad && w.fits(o, b.now()) {
 			by[poolName(o.GPUs, o.GPU)] = append(by[poolName(o.GPUs, o.GPU)], o)
 		}
 	}
@@ -202,7 +222,11 @@ func (p *Provider) Quote(ctx context.Context, name string, shapes []offer.Shape)
 	if err != nil {
 		return nil, err
 	}
-	by, err := b.offers(ctx)
+	avoided, err := b.avoided()
+	if err != nil {
+		return nil, err
+	}
+	by, err := b.offers(ctx, avoided)
 	if err != nil {
 		return nil, err
 	}

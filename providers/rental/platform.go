@@ -80,6 +80,7 @@ type settings struct {
 	GPUs        int             `json:"gpus"`
 	Disk        int64           `json:"disk"`
 	Image       string          `json:"image"`
+	CUDA        string          `json:"cuda"`
 	MostUSD     decimal.Decimal `json:"max_usd_per_hour"`
 	Reliability float64         `json:"reliability"`
 	MaxBoxes    int             `json:"max_boxes"`
@@ -95,6 +96,7 @@ func Schema(p Platform) offer.Schema {
 		{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
 		{Name: "gpus", Type: offer.Number, Default: "1", Doc: "GPUs of one machine, at least 1."},
 		{Name: "disk", Type: offer.Size, Default: `"50GB"`, Doc: "Disk of one machine, at least 8 GB. It is fixed for the machine's life, and billed."},
+		{Name: "cuda", Type: offer.String, Doc: "Version of CUDA that the driver of a machine must support: `\"12.6\"`. Default: that in the name of the image, if there is one."},
 		{Name: "max_boxes", Type: offer.Number, Default: "1", Doc: "Most machines at once, at least 1."},
 	}
 	if !p.Facts().Whole {
@@ -154,6 +156,11 @@ func readSettings(p Platform, b providers.Backend) (s settings, err error) {
 	case s.Bid.GreaterThan(s.MostUSD):
 		return wrong("bid is $%s/h and max_usd_per_hour is $%s/h", s.Bid, s.MostUSD)
 	}
+	if s.CUDA == "" {
+		s.CUDA = cudaOf(s.Image)
+	} else if !versionOfCUDA.MatchString(s.CUDA) {
+		return wrong("cuda is %q: a version such as \"12.6\"", s.CUDA)
+	}
 	return s, nil
 }
 
@@ -163,5 +170,5 @@ func (s settings) want(models []string) Want {
 		models = s.GPU
 	}
 	return Want{GPUs: s.GPUs, Models: models, Disk: s.Disk, Lasts: time.Duration(s.Lasts) * time.Second, MostUSDPerHour: s.MostUSD,
-		Reliability: s.Reliability, Spot: s.Spot, Bid: s.Bid, Image: s.Image}
+		Reliability: s.Reliability, Spot: s.Spot, Bid: s.Bid, Image: s.Image, CUDA: s.CUDA}
 }

@@ -39,6 +39,8 @@ type town struct {
 	mu       sync.Mutex
 	cut      map[string]bool // machines that do not answer
 	folders  map[string]string
+	says     func(id string) string         // what the check of a machine prints; nil = all is well
+	cloudOf  func(platform) rental.Platform // the cloud as a test wants it; nil = as it is
 }
 
 // platform is Vast.ai as the simulator of a world has it.
@@ -72,7 +74,11 @@ func (n *town) begin() {
 	if n.provider != nil {
 		n.provider.Close()
 	}
-	n.provider = rental.NewWith(platform{world: n.world, key: "key"}, n, n.now, 20*time.Millisecond)
+	p := rental.Platform(platform{world: n.world, key: "key"})
+	if n.cloudOf != nil {
+		p = n.cloudOf(p.(platform))
+	}
+	n.provider = rental.NewWith(p, n, n.now, 20*time.Millisecond)
 	if err := n.provider.Configure(n.Context(), n.backend); err != nil {
 		n.Fatal(err)
 	}
@@ -125,7 +131,10 @@ func (f *folder) away() error {
 }
 
 func (f *folder) Run(context.Context, string) (string, int, error) {
-	return "NVIDIA GeForce RTX 4090, 24564\n", 0, f.away()
+	if f.says != nil {
+		return f.says(f.id), 0, f.away()
+	}
+	return report("gpu NVIDIA GeForce RTX 4090, 24564, 570.124.06"), 0, f.away()
 }
 
 func (f *folder) Close() error { return f.Local.Close() }
@@ -166,22 +175,33 @@ func (n *town) submit(jobs ...providers.Job) {
 func (n *town) until(what string, done func(map[string]offer.Observation) bool) map[string]offer.Observation {
 	n.Helper()
 	seen := map[string]offer.Observation{}
+	err := n.listen(func(b providers.Batch) bool {
+		for _, o := range b.Events {
+			seen[o.Token] = o
+		}
+		return done(seen)
+	})
+	if err != nil {
+		n.Fatalf("%s: %v; seen %+v", what, err, seen)
+	}
+	return seen
+}
+
+// listen watches until a batch is the last that a test wants.
+func (n *town) listen(last func(providers.Batch) bool) error {
 	ctx, stop := context.WithTimeout(n.Context(), time.Minute)
 	defer stop()
 	over := errors.New("over")
 	err := n.provider.Watch(ctx, providers.WatchRequest{Backend: n.backend.Name}, func(b providers.Batch) error {
-		for _, o := range b.Events {
-			seen[o.Token] = o
-		}
-		if done(seen) {
+		if last(b) {
 			return over
 		}
 		return nil
 	})
-	if !errors.Is(err, over) {
-		n.Fatalf("%s: %v; seen %+v", what, err, seen)
+	if errors.Is(err, over) {
+		return nil
 	}
-	return seen
+	return err
 }
 
 func all(status offer.Status, jobs ...providers.Job) func(map[string]offer.Observation) bool {

@@ -161,17 +161,9 @@ func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, er
 	if err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	rentals, leads := slices.Clone(b.rentals), b.lock != nil && !b.looked.IsZero()
-	b.mu.Unlock()
-	if !leads {
-		k, err := readBook(filepath.Join(b.dir, "machines"))
-		if err != nil {
-			return nil, providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
-		}
-		for _, r := range k.sorted() {
-			rentals = append(rentals, *r)
-		}
+	rentals, err := b.recorded()
+	if err != nil {
+		return nil, err
 	}
 	var out []offer.Rental
 	known := map[string]bool{}
@@ -188,6 +180,26 @@ func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, er
 		}
 	}
 	return out, nil
+}
+
+// recorded are the backend's rentals: as this process last saw them where it leads, else
+// as they are on the disk.
+func (b *backend) recorded() ([]Rental, error) {
+	b.mu.Lock()
+	rentals, leads := slices.Clone(b.rentals), b.lock != nil && !b.looked.IsZero()
+	b.mu.Unlock()
+	if leads {
+		return rentals, nil
+	}
+	k, err := readBook(filepath.Join(b.dir, "machines"))
+	if err != nil {
+		return nil, providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
+	}
+	rentals = nil
+	for _, r := range k.sorted() {
+		rentals = append(rentals, *r)
+	}
+	return rentals, nil
 }
 
 // orphan is a machine with the campaign's label that no record knows.

@@ -72,6 +72,7 @@ type Want struct {
 	Spot           bool            `json:"spot,omitempty"` // may be taken away
 	Bid            decimal.Decimal `json:"bid,omitzero"`   // of Spot, dollars an hour
 	Image          string          `json:"image,omitempty"`
+	CUDA           string          `json:"cuda,omitempty"`       // version that its driver must support: "12.6"; "" = any
 	MostBoxes      int             `json:"most_boxes,omitempty"` // machines tried, one after another; 0 = 3
 }
 
@@ -84,7 +85,8 @@ type Offer struct {
 	Machine     string          `json:"machine"` // its own name, which lasts: what is avoided; "" = it has none
 	GPU         string          `json:"gpu"`
 	GPUs        int             `json:"gpus"`
-	GPUMemory   int64           `json:"gpu_memory"` // bytes of one
+	GPUMemory   int64           `json:"gpu_memory"`     // bytes of one
+	CUDA        string          `json:"cuda,omitempty"` // newest that its driver supports; "" = not told
 	USDPerHour  decimal.Decimal `json:"usd_per_hour"`
 	Reliability float64         `json:"reliability"`
 	Until       time.Time       `json:"until,omitzero"` // when its host takes it back
@@ -194,11 +196,14 @@ type Rental struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Machine Machine   `json:"-"` // as it was last seen
 
-	Starts   bool   `json:"starts,omitempty"`   // of Preempted: muster asks for its start
-	Unwanted bool   `json:"unwanted,omitempty"` // to be released as soon as that can be asked
-	Bad      bool   `json:"bad,omitempty"`      // its host is avoided from now on
-	Next     string `json:"next,omitempty"`     // token of the rental that takes its place
-	Why      string `json:"why,omitempty"`      // why it ended, or waits
+	Starts   bool `json:"starts,omitempty"`   // of Preempted: muster asks for its start
+	Unwanted bool `json:"unwanted,omitempty"` // to be released as soon as that can be asked
+	Bad      bool `json:"bad,omitempty"`      // its host is avoided from now on
+	// Judged is when it was found to be bad, and Found what its check measured.
+	Judged time.Time `json:"judged,omitzero"`
+	Found  Found     `json:"found,omitzero"`
+	Next   string    `json:"next,omitempty"` // token of the rental that takes its place
+	Why    string    `json:"why,omitempty"`  // why it ended, or waits
 	// USD is what it cost, once it is gone and its cloud has said so; "" = not known.
 	USD string `json:"usd,omitempty"`
 }

@@ -3,6 +3,7 @@ package rental
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 		out.Err = providers.Errorf(providers.Invalid, "Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, spec.Image)
 		return out
 	}
-	j := &job{Spec: spec, Secrets: spec.Secrets, Fence: r.Fence, Holder: r.Holder}
+	j := &job{Spec: spec, Secrets: spec.Secrets, Fence: r.Fence, Holder: r.Holder, At: b.now()}
 	j.Seen = offer.Observation{Token: spec.Token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Pool: spec.Pool, Stage: offer.Accepted}
 	if err := b.jobs.put(j); err != nil {
 		out.Err = providers.Errorf(providers.Internal, "%v", err)
@@ -162,12 +163,23 @@ func (b *backend) why(j *job) string {
 		if b.trouble != "" && r.Step == Planned {
 			text += ": " + b.trouble
 		}
-		return text
+		return text + b.unfit(r)
 	}
 	if b.trouble != "" {
 		return "waits for a machine: " + b.trouble
 	}
 	return "waits for a machine"
+}
+
+// unfit says why the machine in whose place another came was given back, "" for the
+// first.
+func (b *backend) unfit(r Rental) string {
+	for _, old := range b.rentals {
+		if old.Next == r.Token {
+			return fmt.Sprintf("; machine %s was given back: %s", old.ID, old.Why)
+		}
+	}
+	return ""
 }
 
 // Watch tells every change of jobs. A cursor is the number of a change.
@@ -177,7 +189,7 @@ func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 		return err
 	}
 	cursor, _ := strconv.Atoi(r.Cursor) // "" is from the beginning
-	told := ""
+	told, noted := "", 0
 	reasons := map[string]string{}
 	for {
 		b.mu.Lock()
@@ -198,6 +210,10 @@ func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 				batch.Notes = append(batch.Notes, providers.Note{Kind: "info", Text: told})
 			}
 		}
+		for _, text := range b.notes[noted:] {
+			batch.Notes = append(batch.Notes, providers.Note{Kind: "info", Text: text})
+		}
+		noted = len(b.notes)
 		cursor = max(cursor, b.jobs.seq)
 		batch.Cursor = strconv.Itoa(cursor)
 		changed := b.changed

@@ -46,7 +46,7 @@ func fast(url, dir string, began time.Time) *rental.Keeper {
 		time.Sleep(d / speed)
 		return ctx.Err()
 	}})
-	k, err := rental.Open(rental.Config{Cloud: cloud, Dir: dir, Lineage: "abc", Now: now, Check: func(context.Context, rental.Machine, rental.Offer) error { return nil }})
+	k, err := rental.Open(rental.Config{Cloud: cloud, Dir: dir, Lineage: "abc", Now: now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil }})
 	if err != nil {
 		panic(err)
 	}

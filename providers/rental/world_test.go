@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{T: t, clock: sim.NewClock(start, 0), dir: t.TempDir(), check: func(context.Context, rental.Machine, rental.Offer) error { return nil }}
+	w := &world{T: t, clock: sim.NewClock(start, 0), dir: t.TempDir(), check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil }}
 	v := simvast.New(&sim.World{Clock: w.clock, Accounts: accounts, Machines: sim.NoMachines{}})
 	web := httptest.NewServer(sim.NewServer(v.World, v))
 	w.url = web.URL
@@ -63,7 +63,9 @@ func (w *world) now() (now time.Time) {
 func (w *world) open() {
 	w.Helper()
 	k, err := rental.Open(rental.Config{Cloud: w.cloud, Dir: w.dir, Lineage: "abc", Now: w.now,
-		Check: func(ctx context.Context, m rental.Machine, o rental.Offer) error { return w.check(ctx, m, o) }})
+		Check: func(ctx context.Context, m rental.Machine, o rental.Offer) (rental.Found, error) {
+			return w.check(ctx, m, o)
+		}})
 	if err != nil {
 		w.Fatal(err)
 	}

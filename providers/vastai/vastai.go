@@ -202,6 +202,7 @@ type ask struct {
 	GPU         string          `json:"gpu_name"`
 	GPUs        int             `json:"num_gpus"`
 	GPUMB       int64           `json:"gpu_ram"`
+	CUDA        float64         `json:"cuda_max_good"`
 	USDPerHour  decimal.Decimal `json:"dph_total"`
 	USDBase     decimal.Decimal `json:"dph_base"`
 	MinBid      decimal.Decimal `json:"min_bid"`
@@ -223,7 +224,7 @@ func (o *ask) offer(w rental.Want) rental.Offer {
 	if w.Spot {
 		price = price.Sub(o.USDBase).Add(w.Bid)
 	}
-	return rental.Offer{ID: strconv.Itoa(o.ID), Machine: strconv.Itoa(o.Machine), GPU: o.GPU, GPUs: o.GPUs, GPUMemory: o.GPUMB * mb, USDPerHour: price, Reliability: o.Reliability, Until: when(o.Until),
+	return rental.Offer{ID: strconv.Itoa(o.ID), Machine: strconv.Itoa(o.Machine), GPU: o.GPU, GPUs: o.GPUs, GPUMemory: o.GPUMB * mb, CUDA: cuda(o.CUDA), USDPerHour: price, Reliability: o.Reliability, Until: when(o.Until),
 		CPUs: int(o.CPUs), Memory: o.RAMMB * mb, Place: o.Place, USDPerGBOut: o.Up, StoppedUSDPerHour: o.Storage.Mul(decimal.NewFromInt(disk(w.Disk))).DivRound(decimal.NewFromInt(monthHours), 6)}
 }
 
@@ -240,6 +241,9 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 	}
 	if w.GPUMemory > 0 {
 		q["gpu_ram"] = is{"gte": w.GPUMemory / mb}
+	}
+	if v, err := strconv.ParseFloat(w.CUDA, 64); err == nil {
+		q["cuda_max_good"] = is{"gte": v}
 	}
 	if w.Reliability > 0 {
 		q["reliability"] = is{"gte": w.Reliability}
@@ -264,6 +268,14 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 	}
 	slices.SortStableFunc(out, func(a, b rental.Offer) int { return a.USDPerHour.Cmp(b.USDPerHour) }) // the service orders bids by what it would take
 	return out, nil
+}
+
+// cuda is a version that the service has as a number; 0 is none.
+func cuda(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
 // disk is a size as the service takes it: at least 8 GB.

@@ -28,6 +28,9 @@ var initScript []byte
 //go:embed nvidia-smi.sh
 var smiScript []byte
 
+//go:embed ill.sh
+var illScript []byte
+
 // tools are the programs that a box is made with.
 var tools = []string{"sshd", "ssh-keygen", "ip", "unshare", "bash", "cp", "awk"}
 
@@ -215,7 +218,8 @@ func (b *box) disk() error {
 		filepath.Join(etc, "machine-id"): strings.ReplaceAll(string(id), "-", ""),
 		filepath.Join(etc, "ssh", "box_config"): "Port 22\nHostKey /etc/ssh/box_key\nAuthorizedKeysFile /etc/ssh/box_keys .ssh/authorized_keys\nAllowUsers " + b.user() + "\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\n" +
 			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPrintMotd no\nAcceptEnv LANG LC_*\nSubsystem sftp internal-sftp\n",
-		filepath.Join(fresh, "bin", "gpus"): fmt.Sprintf("COUNT=%d\nMIB=%d\nNAME=%s\nUUID=GPU-%s\n", b.spec.GPUs, b.spec.GPUMiB, shell.Quote(b.spec.GPU), strings.TrimSpace(string(id))[:23]),
+		filepath.Join(fresh, "bin", "gpus"): fmt.Sprintf("COUNT=%d\nMIB=%d\nNAME=%s\nUUID=GPU-%s\nDRIVER=%s\nCUDA=%s\nILL=%s\n", b.spec.GPUs, b.spec.GPUMiB, shell.Quote(b.spec.GPU), strings.TrimSpace(string(id))[:23],
+			cmp.Or(b.spec.Driver, "570.124.06"), cmp.Or(b.spec.CUDA, "12.8"), b.spec.Ill),
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
@@ -224,8 +228,10 @@ func (b *box) disk() error {
 	if err := os.Chmod(filepath.Join(etc, "shadow"), 0o600); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(fresh, "bin", "nvidia-smi"), smiScript, 0o755); err != nil {
-		return err
+	for name, text := range map[string][]byte{"nvidia-smi": smiScript, "dmesg": illScript, "df": illScript, "dd": illScript, "head": illScript} {
+		if err := os.WriteFile(filepath.Join(fresh, "bin", name), text, 0o755); err != nil {
+			return err
+		}
 	}
 	if err := os.WriteFile(filepath.Join(etc, "box-init"), initScript, 0o755); err != nil {
 		return err

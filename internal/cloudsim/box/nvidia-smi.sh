@@ -5,6 +5,14 @@ if [ "$COUNT" -eq 0 ]; then
   echo "No devices were found"
   exit 6
 fi
+if [ "$ILL" = lost_gpu ]; then
+  echo 'Unable to determine the device handle for GPU0000:03:00.0: GPU is lost.  Reboot the system to recover this GPU'
+  exit 15
+fi
+if [ "$ILL" = old_driver ]; then DRIVER=470.82.01 CUDA=11.4; fi
+heat=41 clock=210
+if [ "$ILL" = hot ]; then heat=91 clock=300; fi
+if [ $# -eq 0 ]; then echo "| NVIDIA-SMI $DRIVER             Driver Version: $DRIVER     CUDA Version: $CUDA     |"; fi
 ask() {
   i=0
   while [ "$i" -lt "$COUNT" ]; do
@@ -19,7 +27,10 @@ ask() {
       memory.free) v=$((MIB - 3)) ;;
       mig.mode.current) v=Disabled ;;
       utilization.gpu | ecc.errors.uncorrected.volatile.total) v=0 ;;
-      driver_version) v=570.124.06 ;;
+      driver_version) v=$DRIVER ;;
+      temperature.gpu) v=$heat ;;
+      clocks.sm) v=$clock ;;
+      clocks.max.sm) v=2520 ;;
       *) printf 'Field "%s" is not a valid field to query.\n\n' "$field"; exit 2 ;;
       esac
       row=${row:+$row, }$v

@@ -118,7 +118,7 @@ func (v *Vast) restricted(r cloudsim.Route) func(*cloudsim.Call) cloudsim.Answer
 func (v *Vast) Faults() map[string][]string {
 	return map[string][]string{
 		"create":  {goneNow, goneBefore},
-		"boot":    {loadingForever, neverStarts, noSSH, wrongGPU, hostSilent},
+		"boot":    append([]string{loadingForever, neverStarts, noSSH, wrongGPU, hostSilent}, cloudsim.Ills...),
 		"start":   {gpuTaken},
 		"list":    {lag, notSuccess},
 		"destroy": {linger},
