@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
@@ -367,12 +369,30 @@ func Smokes(n int) string {
 	return fmt.Sprintf("the %d smokes", n)
 }
 
-// NoCeiling warns of rentals that nothing stops while muster is off.
-func NoCeiling(backends []*lang.Backend, used map[string]bool, can map[string]offer.Capabilities) (notes []string) {
+// NoCeiling warns of rentals that nothing ends while muster is off: machines that are
+// to be kept, and those of a platform without a dead man's switch. The rate is that of
+// as many machines as may be rented, of the dearest pool that is used.
+func NoCeiling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can map[string]offer.Capabilities) (notes []string) {
 	for _, b := range backends {
-		if used[b.Address()] && can[b.Type].Rents && b.OnHold == "keep" {
-			notes = append(notes, fmt.Sprintf("backend.%s: no ceiling while muster is off: %s.", b.Address(), amount.Hourly(cmp.Or(b.Price.USDPerHour, b.Price.USDPerGPUHour, b.Price.USDPerCPUHour))))
+		ends := b.OnHold != "keep" && can[b.Type].DeadMan
+		if ends || !can[b.Type].Rents || !slices.ContainsFunc(used, func(at [2]string) bool { return at[0] == b.Address() }) {
+			continue
 		}
+		rate := ""
+		for _, p := range pools {
+			if p.Backend != b.Address() || !p.Price.Known || !slices.Contains(used, [2]string{p.Backend, p.Name}) {
+				continue
+			}
+			machines := decimal.NewFromInt(int64(max(1, p.Total/max(1, p.GPUs))))
+			if all := amount.Of(p.Price.USDPerHour).Mul(machines); rate == "" || all.GreaterThan(amount.Of(rate)) {
+				rate = all.String()
+			}
+		}
+		note := fmt.Sprintf("backend.%s: no ceiling while muster is off: %s.", b.Address(), amount.Hourly(rate))
+		if b.OnHold != "keep" {
+			note += " Only muster and the provider's console end a machine there."
+		}
+		notes = append(notes, note)
 	}
 	return notes
 }

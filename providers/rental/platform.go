@@ -36,6 +36,7 @@ type Facts struct {
 	Clocks      []offer.Clock
 	Notes       []string // what a person who pays should know, for the pools
 	Stops       bool     // its accounts are Stoppers: `on_hold = "stop"` is possible
+	Timer       bool     // its machines stop by a timer of the platform, whatever becomes of muster
 	Tiers       []Tier
 }
 
@@ -91,6 +92,7 @@ type settings struct {
 
 // Schema describes `backend "TYPE"` of a platform.
 func Schema(p Platform) offer.Schema {
+	_, deadMan := p.(SelfEnder)
 	attrs := []offer.Attr{
 		{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Dearest machine that may be rented, USD an hour with its disk; more than 0."},
 		{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
@@ -111,7 +113,7 @@ func Schema(p Platform) offer.Schema {
 	}
 	return offer.Schema{
 		Type: p.Type(), Version: "1", Config: offer.Block{Attrs: append(attrs, p.Attrs()...)},
-		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer},
 	}
 }
 

@@ -58,6 +58,9 @@ func afterHold(b *lang.Backend) string {
 	if b.Hold > 0 {
 		after = units.FormatDuration(b.Hold) + " " + after
 	}
+	if b.Rents && !b.DeadMan && b.OnHold != "keep" {
+		return ", billed on while muster is off: nothing else ends it"
+	}
 	switch b.OnHold {
 	case "release":
 		return ", released " + after

@@ -70,7 +70,7 @@ func TestEndingOfADestroyThatLeavesJobs(t *testing.T) {
 func TestStillRented(t *testing.T) {
 	t.Parallel()
 	box := state.Rental{ID: "9", Backend: "vastai.cloud", Status: state.RentalRunning, PerHour: "0.3441095890410959"}
-	cloud := &lang.Backend{Type: "vastai", Name: "cloud", Hold: 2 * time.Minute}
+	cloud := &lang.Backend{Type: "vastai", Name: "cloud", Hold: 2 * time.Minute, Rents: true, DeadMan: true}
 	for on, want := range map[string]string{
 		"release": "Still rented: 9 on vastai.cloud, running, $0.3441/h, released 2m after its last job.\n",
 		"stop":    "Still rented: 9 on vastai.cloud, running, $0.3441/h, stopped 2m after its last job, and its disk is billed then.\n",
@@ -81,6 +81,10 @@ func TestStillRented(t *testing.T) {
 		if got := stillRented([]state.Rental{box}, []*lang.Backend{cloud}); !strings.HasPrefix(got, want) || !strings.Contains(got, "muster destroy") {
 			t.Errorf("%q: %q, want %q", on, got, want)
 		}
+	}
+	far := &lang.Backend{Type: "vastai", Name: "cloud", Hold: 2 * time.Minute, OnHold: "release", Rents: true}
+	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{far}), "running, $0.3441/h, billed on while muster is off: nothing else ends it.\n"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 	box.Status = state.RentalDeleting
 	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{cloud}), "Still rented: 9 on vastai.cloud, deleting, $0.3441/h.\n"; !strings.HasPrefix(got, want) {

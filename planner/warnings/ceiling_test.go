@@ -1,0 +1,40 @@
+package warnings
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// A plan says what it costs an hour that nothing ends with muster off.
+func TestNoCeiling(t *testing.T) {
+	t.Parallel()
+	can := map[string]offer.Capabilities{"ends": {Rents: true, DeadMan: true}, "bills": {Rents: true}, "ssh": {}}
+	pools := []offer.Pool{
+		{Backend: "bills.x", Name: "a", GPUs: 8, Total: 16, Price: offer.Price{Known: true, USDPerHour: "31.92"}},
+		{Backend: "bills.x", Name: "b", GPUs: 1, Total: 2, Price: offer.Price{Known: true, USDPerHour: "1.29"}},
+		{Backend: "bills.x", Name: "unused", GPUs: 1, Total: 2, Price: offer.Price{Known: true, USDPerHour: "99"}},
+		{Backend: "ends.x", Name: "a", GPUs: 1, Total: 1, Price: offer.Price{Known: true, USDPerHour: "0.30"}},
+	}
+	for _, c := range []struct {
+		typ, hold string
+		used      [][2]string
+		want      string
+	}{
+		{"ends", "release", [][2]string{{"ends.x", "a"}}, ""},
+		{"ends", "stop", [][2]string{{"ends.x", "a"}}, ""},
+		{"ends", "keep", [][2]string{{"ends.x", "a"}}, "backend.ends.x: no ceiling while muster is off: $0.3/h."},
+		{"bills", "release", [][2]string{{"ends.x", "a"}}, ""},
+		{"bills", "release", [][2]string{{"bills.x", "b"}}, "backend.bills.x: no ceiling while muster is off: $2.58/h. Only muster and the provider's console end a machine there."},
+		{"bills", "keep", [][2]string{{"bills.x", "b"}, {"bills.x", "a"}}, "backend.bills.x: no ceiling while muster is off: $63.84/h."},
+		{"bills", "release", [][2]string{{"bills.x", "gone"}}, "backend.bills.x: no ceiling while muster is off: $?/h. Only muster and the provider's console end a machine there."},
+		{"ssh", "", [][2]string{{"ssh.x", "a"}}, ""},
+	} {
+		b := &lang.Backend{Type: c.typ, Name: "x", OnHold: c.hold}
+		if got := strings.Join(NoCeiling([]*lang.Backend{b}, c.used, pools, can), "\n"); got != c.want {
+			t.Errorf("%s, %s, %v: %q, not %q", c.typ, c.hold, c.used, got, c.want)
+		}
+	}
+}
