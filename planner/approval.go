@@ -38,18 +38,29 @@ func (p *Plan) Destructive() []Destruction {
 	return out
 }
 
-// DestructiveRows are the addresses of Destructive by what a flag must allow:
-// re-runs, and cancels with releases.
+// DestructiveRows are the addresses of Destructive by what a flag must allow: re-runs
+// and cancels. A release needs no flag: its machine runs nothing, and has no output that
+// is nowhere else.
 func (p *Plan) DestructiveRows() (reruns, cancels []string) {
 	for _, d := range p.Destructive() {
 		switch {
 		case d.Kind == Rerun:
 			reruns = append(reruns, d.Address)
-		case d.Kind.Destroys() || d.Release:
+		case d.Kind.Destroys() && !d.Release:
 			cancels = append(cancels, d.Address)
 		}
 	}
 	return reruns, cancels
+}
+
+// Released are the machines that the plan gives back.
+func (p *Plan) Released() (ids []string) {
+	for _, d := range p.Destructive() {
+		if d.Release {
+			ids = append(ids, d.Address)
+		}
+	}
+	return ids
 }
 
 // Restored are the addresses of the rows that put an earlier result in the

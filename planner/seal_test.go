@@ -106,7 +106,10 @@ func TestDestructiveRows(t *testing.T) {
 	if want := []string{"phase.r"}; !slices.Equal(reruns, want) {
 		t.Errorf("re-runs %q, want %q", reruns, want)
 	}
-	if want := []string{"phase.s", "b[1]", "vm"}; !slices.Equal(cancels, want) {
+	if want := []string{"phase.s", "b[1]"}; !slices.Equal(cancels, want) {
 		t.Errorf("cancels %q, want %q", cancels, want)
+	}
+	if got := p.Released(); !slices.Equal(got, []string{"vm"}) {
+		t.Errorf("releases %q", got)
 	}
 }

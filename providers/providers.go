@@ -98,6 +98,10 @@ func CutAt(name string) (backend, pool string) {
 	return backend, pool
 }
 
+// ReleaseTime is how long Release waits until machines are gone: a cloud lists one for a
+// minute or more after it promised to end it. Callers wait longer.
+const ReleaseTime = 3 * time.Minute
+
 // A Renter is a backend that rents machines.
 type Renter interface {
 	// Release asks that machines be given up. An Outcome without error means that the

@@ -23,6 +23,9 @@ func approvalQuestion(p *planner.Plan) string {
 	if n := len(reruns) + len(cancels); n > 0 {
 		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
 	}
+	if ids := p.Released(); len(ids) > 0 {
+		what += fmt.Sprintf(" It releases %s and their disks.", units.Count(len(ids), "machine"))
+	}
 	if n := len(p.Restored()); n > 0 {
 		what += fmt.Sprintf(" It replaces %s with earlier ones.", units.Count(n, "result"))
 	}

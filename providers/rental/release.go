@@ -35,10 +35,6 @@ func seen(r Rental) *offer.Rental {
 	return o
 }
 
-// gone is how long a release is waited for: a cloud lists a machine for a minute or
-// more after it promised to end it.
-const gone = 3 * time.Minute
-
 // Release gives machines up, and waits until the cloud does not list them any more.
 // A machine with results that are nowhere else is not given up.
 func (p *Provider) Release(ctx context.Context, name string, ids []string) ([]providers.Outcome, error) {
@@ -46,7 +42,7 @@ func (p *Provider) Release(ctx context.Context, name string, ids []string) ([]pr
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, gone)
+	ctx, stop := context.WithTimeout(ctx, providers.ReleaseTime)
 	defer stop()
 	out := make([]providers.Outcome, len(ids))
 	tokens := make([]string, len(ids))

@@ -3,6 +3,8 @@ package rental_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,15 +87,61 @@ func TestAStoppedMachineWithoutItsGPU(t *testing.T) {
 	n.happen(`{"machine": 41001, "what": "rented", "value": "0"}`) // those who had it are gone
 	waitFor(t, "another machine", func() bool { n.clock.Advance(10 * time.Second); return len(n.truth()) == 2 })
 	n.until("the next job", all(offer.Completed, again))
-	got, err := n.provider.Rentals(t.Context(), n.backend.Name)
-	if err != nil {
+	if r := n.rented(offer.RentalStopped, time.Second); r.ID != first.ID {
+		t.Errorf("machine %s is stopped, not the first", r.ID)
+	}
+}
+
+// A machine that stopped itself while muster was off, with a result that is nowhere
+// else: muster starts it, copies the result here, and goes on.
+func TestAResultOnAStoppedMachine(t *testing.T) {
+	t.Parallel()
+	n := stops(t)
+	end := filepath.Join(n.backend.Workdir, "end")
+	j := n.job("a", "while [ ! -e end ]; do sleep 0.05; done; echo '{}' > a.json")
+	n.submit(j)
+	seen := n.until("it to run", all(offer.Running, j))
+	id := seen[j.Token].Rental.ID
+	if err := n.provider.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range got {
-		if r.ID == first.ID && r.Status != offer.RentalStopped {
-			t.Errorf("the first machine is %s", r.Status)
+	if err := os.WriteFile(end, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the result", func() bool { _, err := os.Stat(filepath.Join(n.backend.Workdir, "a.json")); return err == nil })
+	n.clock.Advance(20 * time.Second)
+	n.api("PUT", "/api/v0/instances/"+id+"/", `{"state":"stopped"}`) // as the machine's own switch does
+	n.clock.Advance(20 * time.Second)
+	n.mu.Lock()
+	n.cut[id] = true
+	n.mu.Unlock()
+	n.begin()
+	go func() { // it answers again when it runs again
+		for t.Context().Err() == nil {
+			n.clock.Advance(5 * time.Second)
+			if starts := n.starts(id); starts {
+				n.mu.Lock()
+				delete(n.cut, id)
+				n.mu.Unlock()
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	n.until("it to be done", all(offer.Completed, j))
+	if got := n.truth(); len(got) != 1 {
+		t.Errorf("machines %+v: the stopped one was there", got)
+	}
+}
+
+// starts reports whether an instance runs.
+func (n *town) starts(id string) bool {
+	for _, a := range n.truth() {
+		if strconv.Itoa(a.ID) == id {
+			return a.Status == "running"
 		}
 	}
+	return false
 }
 
 // volatileDisk is a cloud where a stop erases all but one folder.

@@ -99,6 +99,8 @@ type actual struct {
 	Label string
 	Gone  bool
 	USD   decimal.Decimal
+
+	Status string // of its container
 }
 
 func (w *world) truth() (all []actual) {

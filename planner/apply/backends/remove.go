@@ -12,7 +12,8 @@ import (
 type files struct{ *core }
 
 const (
-	releaseTime = time.Minute     // for one rental
+	rentalsTime = time.Minute // for a list of rentals
+	releaseTime = providers.ReleaseTime + rentalsTime
 	removeTime  = 2 * time.Minute // for one call
 	removeMax   = 1000            // outputs of one call
 )
@@ -113,7 +114,7 @@ func (fs *files) Rentals(backend string, then func([]offer.Rental, error)) {
 	var list []offer.Rental
 	var err error
 	b.Call(func() {
-		ctx, cancel := context.WithTimeout(fs.Ctx, releaseTime)
+		ctx, cancel := context.WithTimeout(fs.Ctx, rentalsTime)
 		defer cancel()
 		list, err = rents.Rentals(ctx, b.Name)
 	}, func() { then(list, err) })
