@@ -114,6 +114,10 @@ type Pool struct {
 	Notes    []string // for people; every command that asks prints those that begin with Repaired
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
+	// Balance is how many service units are left of the account that jobs are charged
+	// to, and Account its name; "" = not known.
+	Balance string
+	Account string
 	// Scratch is a folder on the nodes' own disks, which is wiped after a job; "" =
 	// none is known.
 	Scratch string

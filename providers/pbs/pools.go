@@ -39,6 +39,7 @@ func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
 		all = append(all, b.none(f))
 	}
 	b.forTests(all)
+	b.account.Fill(ctx, all, b.Cluster.Site)
 	return all, nil
 }
 
@@ -57,7 +58,9 @@ func (b *Site) Known(why string) []offer.Pool {
 			all[i].Notes = append(all[i].Notes, "the server could not be asked: "+why)
 		}
 	}
-	return b.chosen(all)
+	all = b.chosen(all)
+	b.account.Fill(context.Background(), all, nil)
+	return all
 }
 
 // known is a queue as the profile has it; none if it does not.

@@ -3,11 +3,14 @@ package pbs
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
@@ -63,8 +66,20 @@ func (b *Site) Script(r scheduler.Request) (string, error) {
 	} else {
 		set("-m", "n")
 	}
-	s.WriteString("\n" + r.About("PBS") + r.Exec())
+	s.WriteString("\n" + b.exports() + r.About("PBS") + r.Exec())
 	return s.String(), nil
+}
+
+// exports are the variables that the site's nodes need.
+func (b *Site) exports() string {
+	if b.Profile == nil || len(b.Profile.Env) == 0 {
+		return ""
+	}
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(b.Profile.Env)) {
+		text += fmt.Sprintf("export %s=%s\n", name, shell.Quote(b.Profile.Env[name]))
+	}
+	return text + "\n"
 }
 
 // returns reports whether PBS may put a job back into the queue; it takes no other

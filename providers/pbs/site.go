@@ -16,6 +16,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/command"
+	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
@@ -41,18 +42,20 @@ type Site struct {
 	Profile *profiles.Profile // nil = the backend block names none
 	Cluster *cluster.Commands
 	facts   *cachedFacts
+	account *facts.Account
 }
 
 // Settings are the backend block.
 type Settings struct {
-	Account     string   `json:"account"`
-	Queues      []string `json:"queues"`
-	Exclude     []string `json:"exclude_queues"`
-	Filesystems string   `json:"filesystems"`
-	Place       string   `json:"place"`
-	InstallDir  string   `json:"install_dir"`
-	Scratch     string   `json:"scratch"`
-	Rate        int      `json:"submissions_per_minute"`
+	Account     string      `json:"account"`
+	Queues      []string    `json:"queues"`
+	Exclude     []string    `json:"exclude_queues"`
+	Filesystems string      `json:"filesystems"`
+	Place       string      `json:"place"`
+	InstallDir  string      `json:"install_dir"`
+	Scratch     string      `json:"scratch"`
+	Balance     json.Number `json:"balance"`
+	Rate        int         `json:"submissions_per_minute"`
 }
 
 // Name is the type of its backends.
@@ -83,6 +86,10 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 	var err error
 	if s.Profile, err = profiles.Of(o.Backend); err != nil {
 		return nil, err
+	}
+	s.account = &facts.Account{Name: s.Config.Account, Stated: s.Config.Balance.String()}
+	if s.Profile != nil {
+		s.account.Command = s.Profile.Balance
 	}
 	if old, ok := o.Before.(*Site); ok {
 		s.Cluster, s.facts = old.Cluster, old.facts

@@ -88,6 +88,7 @@ func request(pool string, s offer.Shape, jobs int) scheduler.Request {
 
 // TestPolarisScript is what a person would have written.
 func TestPolarisScript(t *testing.T) {
+	// Requirement: NET-02
 	t.Parallel()
 	r := request("preemptable", offer.Shape{CPUs: 32, GPUs: 4, Nodes: 1, Memory: 64 << 30, Walltime: 3 * time.Hour}, 5)
 	r.Cap, r.Depend = 2, []scheduler.Dependency{{Kind: scheduler.AfterAny, ID: "7[].polaris-pbs-01"}}
@@ -110,6 +111,9 @@ func TestPolarisScript(t *testing.T) {
 #PBS -k doe
 #PBS -o /eagle/bio/c/.muster/pbs/ID/out/
 #PBS -m n
+
+export http_proxy=http://proxy.alcf.anl.gov:3128
+export https_proxy=http://proxy.alcf.anl.gov:3128
 
 # 5 jobs of phase.md. Their commands are in the file jobs beside this one, one a line.
 # The program below claims the job, so that it never runs twice, runs its command

@@ -44,6 +44,11 @@ func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
 	if err == nil && len(all) == 0 {
 		all = append(all, b.none(live))
 	}
+	run := b.Cluster.Site
+	if err != nil {
+		run = nil
+	}
+	b.account.Fill(ctx, all, run)
 	return all, nil
 }
 
@@ -73,7 +78,9 @@ func (b *Site) Known(why string) []offer.Pool {
 	if b.Profile == nil {
 		return nil
 	}
-	return b.chosen(b.known(why))
+	all := b.chosen(b.known(why))
+	b.account.Fill(context.Background(), all, nil)
+	return all
 }
 
 // KnownQuotes are quotes by the profile.

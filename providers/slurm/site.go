@@ -11,6 +11,7 @@ import (
 	"os/user"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/profiles"
 )
@@ -22,17 +23,19 @@ type Site struct {
 	Profile *profiles.Profile // nil = the backend block names none
 	Cluster *cluster.Commands // nil = it cannot be asked
 	facts   *cachedFacts
+	account *facts.Account
 }
 
 // Settings are the backend block.
 type Settings struct {
-	Account    string   `json:"account"`
-	Partitions []string `json:"partitions"`
-	Exclude    []string `json:"exclude_partitions"`
-	QoS        string   `json:"qos"`
-	InstallDir string   `json:"install_dir"`
-	Scratch    string   `json:"scratch"`
-	Rate       int      `json:"submissions_per_minute"`
+	Account    string      `json:"account"`
+	Partitions []string    `json:"partitions"`
+	Exclude    []string    `json:"exclude_partitions"`
+	QoS        string      `json:"qos"`
+	InstallDir string      `json:"install_dir"`
+	Scratch    string      `json:"scratch"`
+	Balance    json.Number `json:"balance"`
+	Rate       int         `json:"submissions_per_minute"`
 }
 
 // New is the site of a backend, which has yet to be asked.
@@ -45,6 +48,10 @@ func New(b providers.Backend) (*Site, error) {
 	}
 	var err error
 	s.Profile, err = profiles.Of(b)
+	s.account = &facts.Account{Name: s.Config.Account, Stated: s.Config.Balance.String()}
+	if s.Profile != nil {
+		s.account.Command = s.Profile.Balance
+	}
 	return s, err
 }
 

@@ -37,11 +37,21 @@ func BackendsText(views []Backend, width, row int) string {
 			t.Row(cmp.Or(term.CleanLine(strings.TrimSpace(p.Word+" "+p.Name)), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
 		}
 		fmt.Fprintf(&b, "%s", t.String())
-		for _, n := range slices.Concat(factLines(v.Pools), clockLines(v.Pools), poolNotes(v.Pools)) {
+		for _, n := range slices.Concat(balanceLines(v.Pools), factLines(v.Pools), clockLines(v.Pools), poolNotes(v.Pools)) {
 			fmt.Fprintf(&b, "  %s\n", strings.Join(term.Wrap(n, width-4), "\n    "))
 		}
 	}
 	return b.String()
+}
+
+// balanceLines say the balance of the account that the pools charge.
+func balanceLines(pools []offer.Pool) []string {
+	for _, p := range pools {
+		if p.Balance != "" {
+			return []string{strings.TrimSpace("account "+term.CleanLine(p.Account)) + ": " + p.Balance + " service units left"}
+		}
+	}
+	return nil
 }
 
 // writeProblem tells why a backend cannot be asked: of several reasons, as the

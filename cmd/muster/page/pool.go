@@ -46,6 +46,9 @@ type poolDocument struct {
 	Clocks     []clockDocument `json:"clocks,omitempty"`
 	Home       string          `json:"home,omitempty"`
 	Filesystem string          `json:"filesystem,omitempty"`
+	Scratch    string          `json:"scratch,omitempty"`
+	Account    string          `json:"account,omitempty"`
+	Balance    string          `json:"balance,omitempty"`
 	Queue      string          `json:"queue,omitempty"` // the identity of what keeps its jobs
 
 	Facts map[string]factDocument `json:"facts,omitempty"`
@@ -107,7 +110,7 @@ func documentOf(p offer.Pool) poolDocument {
 		Name: p.Name, Kind: string(p.Kind), Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
 		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
 		Testing: p.Testing, StandsFor: p.StandsFor, Idle: p.Idle, Total: p.Total, Others: p.Others, Wait: p.Wait.Seconds(), Price: rates(p.Price),
-		WholeNode: p.WholeNode, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Queue: p.Queue,
+		WholeNode: p.WholeNode, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Scratch: p.Scratch, Account: p.Account, Balance: p.Balance, Queue: p.Queue,
 	}
 	if p.Wait < 0 {
 		d.Wait = -1

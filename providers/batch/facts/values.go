@@ -1,6 +1,8 @@
 package facts
 
 import (
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -117,4 +119,28 @@ func (r *Reader) Count(what string, e hcl.Expression) (n int) {
 		r.WrongAt(e.Range(), "%s is %s: write a whole number, 1 or more, or leave it out where it is not known", what, s)
 	}
 	return n
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// Env is variables of jobs by name; nil if it is left out.
+func (r *Reader) Env(what string, e hcl.Expression) map[string]string {
+	v, diags := e.Value(nil)
+	if r.Found(diags); diags.HasErrors() || v.IsNull() {
+		return nil
+	}
+	out := map[string]string{}
+	texts, err := convert.Convert(v, cty.Map(cty.String))
+	if err != nil || !texts.IsWhollyKnown() {
+		r.WrongAt(e.Range(), "%s is a %s: write { NAME = \"value\" }", what, v.Type().FriendlyName())
+		return nil
+	}
+	for name, text := range texts.AsValueMap() {
+		if !variable.MatchString(name) || strings.HasPrefix(name, "MUSTER_") || text.IsNull() {
+			r.WrongAt(e.Range(), "%s: %q cannot be set", what, name)
+			continue
+		}
+		out[name] = text.AsString()
+	}
+	return out
 }

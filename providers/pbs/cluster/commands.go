@@ -85,6 +85,11 @@ func (c *Commands) told(ctx context.Context, argv ...string) ([]byte, error) {
 	return r.Out, nil
 }
 
+// Site is the output of a command of the site's own, which must succeed.
+func (c *Commands) Site(ctx context.Context, argv ...string) ([]byte, error) {
+	return c.told(ctx, argv...)
+}
+
 // Cluster is the name of the server. It is asked once: these commands are of one
 // cluster.
 func (c *Commands) Cluster(ctx context.Context) (string, error) {

@@ -29,9 +29,12 @@ whole_node = true          # jobs get whole nodes: select says how many, and not
 # Where the scratch of jobs is, and where no output may be: a folder on the nodes' own disks.
 # scratch = "/local/scratch" # wiped after each job; it may name variables of one
 
-# A command on the login node whose output is what is left of the account, in service
-# units: one number. ACCOUNT is replaced by the backend's account.
-# balance = ["sbank-list-allocations", "-p", "ACCOUNT"]
+# Variables of every job, beneath those of the backend block and of the job itself.
+env = { https_proxy = "http://proxy.example.edu:3128" } # nodes reach the internet by it
+
+# What is left of the account in service units: a command on the login node whose output is one
+# number, or one a line, which are added. ACCOUNT is replaced by the backend's account.
+# balance = ["sbank-list-allocations", "-p", "ACCOUNT"] # left out: the backend block may state it
 
 # What the site charges, in its service units; rates that stand together are added.
 service_units_per_node_hour = "1"

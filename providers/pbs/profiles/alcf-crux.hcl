@@ -10,6 +10,11 @@ place      = "scatter"
 whole_node = true
 balance    = ["sbank-list-allocations", "-p", "ACCOUNT", "-r", "crux", "-f", "available_balance", "--no-header", "--no-totals", "--no-history", "--no-sys-msg"]
 
+env = { # compute nodes reach the internet by this proxy only
+  http_proxy  = "http://proxy.alcf.anl.gov:3128"
+  https_proxy = "http://proxy.alcf.anl.gov:3128"
+}
+
 service_units_per_node_hour = "1" # node-hours, whatever is used of the node
 
 node {

@@ -32,6 +32,7 @@ type Profile struct {
 	Place     string // "scatter"
 	WholeNode bool   // jobs get whole nodes
 	Balance   []string
+	Env       map[string]string // of jobs, beneath the backend's
 	Pools     []offer.Pool
 	Queues    map[string]Queue
 }
@@ -54,6 +55,7 @@ type site struct {
 	WholeNode bool           `hcl:"whole_node,optional"`
 	Balance   []string       `hcl:"balance,optional"`
 	Scratch   string         `hcl:"scratch,optional"`
+	Env       hcl.Expression `hcl:"env,optional"`
 	NodeHours hcl.Expression `hcl:"service_units_per_node_hour,optional"`
 	CPUHours  hcl.Expression `hcl:"service_units_per_cpu_hour,optional"`
 	GPUHours  hcl.Expression `hcl:"service_units_per_gpu_hour,optional"`
@@ -122,7 +124,7 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 	r.Must("site", s.Site, `site = "University, Cluster"`)
 	r.Must("verified", s.Verified, `verified = "2026-05", the month in which the facts were compared with the site`)
 	p := Profile{Name: name, Site: r.Text("site", s.Site), Verified: r.Month("verified", s.Verified), Requires: s.Requires, Chunk: s.Chunk, Place: s.Place, WholeNode: s.WholeNode,
-		Balance: s.Balance, Queues: map[string]Queue{}}
+		Balance: s.Balance, Env: r.Env("env", s.Env), Queues: map[string]Queue{}}
 	base := machine(r, &s, backend, &p)
 	var names []string
 	for _, q := range s.Queues {

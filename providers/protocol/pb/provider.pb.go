@@ -1264,6 +1264,8 @@ type Pool struct {
 	Home          []byte                 `protobuf:"bytes,28,opt,name=home,proto3" json:"home,omitempty"`
 	Filesystem    string                 `protobuf:"bytes,29,opt,name=filesystem,proto3" json:"filesystem,omitempty"`
 	Facts         []*Fact                `protobuf:"bytes,30,rep,name=facts,proto3" json:"facts,omitempty"`
+	Balance       string                 `protobuf:"bytes,382,opt,name=balance,proto3" json:"balance,omitempty"` // service units left of the account; "": not known
+	Account       string                 `protobuf:"bytes,383,opt,name=account,proto3" json:"account,omitempty"`
 	Scratch       string                 `protobuf:"bytes,381,opt,name=scratch,proto3" json:"scratch,omitempty"`                  // folder on the nodes' own disks
 	Queue         string                 `protobuf:"bytes,380,opt,name=queue,proto3" json:"queue,omitempty"`                      // identity of what keeps its jobs; "": none yet
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
@@ -1511,6 +1513,20 @@ func (x *Pool) GetFacts() []*Fact {
 		return x.Facts
 	}
 	return nil
+}
+
+func (x *Pool) GetBalance() string {
+	if x != nil {
+		return x.Balance
+	}
+	return ""
+}
+
+func (x *Pool) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
 }
 
 func (x *Pool) GetScratch() string {
@@ -6646,7 +6662,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xb9\a\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xef\a\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -6684,6 +6700,8 @@ const file_provider_proto_rawDesc = "" +
 	"filesystem\x18\x1d \x01(\tR\n" +
 	"filesystem\x12.\n" +
 	"\x05facts\x18\x1e \x03(\v2\x18.muster.provider.v1.FactR\x05facts\x12\x19\n" +
+	"\abalance\x18\xfe\x02 \x01(\tR\abalance\x12\x19\n" +
+	"\aaccount\x18\xff\x02 \x01(\tR\aaccount\x12\x19\n" +
 	"\ascratch\x18\xfd\x02 \x01(\tR\ascratch\x12\x15\n" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
 	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +

@@ -94,6 +94,11 @@ func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string)
 	return r, nil
 }
 
+// Site is the output of a command of the site's own, which must succeed.
+func (c *Commands) Site(ctx context.Context, argv ...string) ([]byte, error) {
+	return c.told(ctx, askTimeout, argv...)
+}
+
 // told is the output of such a command, which must succeed.
 func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string) ([]byte, error) {
 	r, err := c.ask(ctx, limit, argv...)

@@ -25,6 +25,10 @@ verified = "2026-05"             # the month in which this was last compared wit
 # Where the scratch of jobs is, and where no output may be: a folder on the nodes' own disks.
 # scratch = "$SLURM_SCRATCH" # wiped after each job; it may name variables of one
 
+# What is left of the account in service units: a command on the login node whose output is one
+# number, or one a line, which are added. ACCOUNT is replaced by the backend's account.
+# balance = ["site-balance", "-A", "ACCOUNT"] # left out: the backend block may state it
+
 # What the site deletes, closes or ends: any number of these. A plan that lasts longer says so.
 clock "files on /scratch are purged" {
   after = "90d" # since the last use

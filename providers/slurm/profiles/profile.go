@@ -17,9 +17,10 @@ var files embed.FS
 // A Profile is what is known of a site: its partitions as pools and its
 // qualities of service. Live answers of the cluster win over it.
 type Profile struct {
-	Name     string // "cu-alpine", or a campaign's own file: "site.hcl"
-	Site     string // "CU Boulder Alpine"
-	Verified string // month: "2026-05"
+	Name     string   // "cu-alpine", or a campaign's own file: "site.hcl"
+	Site     string   // "CU Boulder Alpine"
+	Verified string   // month: "2026-05"
+	Balance  []string // command that prints the balance of an account
 	Pools    []offer.Pool
 	QoS      []QoS
 	// PerBilling are the service units that an hour of one unit of Slurm's

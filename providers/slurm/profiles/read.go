@@ -19,6 +19,7 @@ type site struct {
 	Site       hcl.Expression `hcl:"site"`
 	Verified   hcl.Expression `hcl:"verified"`
 	Scratch    string         `hcl:"scratch,optional"`
+	Balance    []string       `hcl:"balance,optional"`
 	Clocks     []facts.Clock  `hcl:"clock,block"`
 	Partitions []partition    `hcl:"partition,block"`
 	QoS        []qos          `hcl:"qos,block"`
@@ -72,7 +73,7 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 	}
 	r.Must("site", s.Site, `site = "University, Cluster"`)
 	r.Must("verified", s.Verified, `verified = "2026-05", the month in which the facts were compared with the site`)
-	p := Profile{Name: name, Site: r.Text("site", s.Site), Verified: r.Month("verified", s.Verified)}
+	p := Profile{Name: name, Site: r.Text("site", s.Site), Verified: r.Month("verified", s.Verified), Balance: s.Balance}
 	var names []string
 	for _, b := range s.Partitions {
 		r.Once("partition", b.Name, names, b.At)
