@@ -26,6 +26,7 @@ import (
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/runpod"
 	"github.com/muster-run/muster/providers/schedulers"
 	"github.com/muster-run/muster/providers/sdk"
 	"github.com/muster-run/muster/providers/sim"
@@ -47,6 +48,7 @@ var Builtins = map[string]Builtin{
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
 
 	"lambda": {lambda.Schema, func() providers.Provider { return lambda.NewProvider() }},
+	"runpod": {runpod.Schema, func() providers.Provider { return runpod.NewProvider() }},
 	"vastai": {vastai.Schema, func() providers.Provider { return vastai.NewProvider() }},
 }
 

@@ -1,0 +1,508 @@
+package runpod
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	sim "github.com/muster-run/muster/internal/cloudsim"
+	simpod "github.com/muster-run/muster/internal/cloudsim/runpod"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/rental"
+)
+
+var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+
+// lab is a simulated RunPod with its rate limits: waiting moves its clock.
+type lab struct {
+	*testing.T
+	*Client
+	r    *simpod.RunPod
+	url  string
+	seen *[]string // the bodies of all requests, and their headers but for the key
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	as, err := sim.NewAccounts("key account=me credit=100\nreader account=me scopes=read,graphql\nnarrow scopes=write\nmodern account=me scopes=read,write\nold expires=2026-01-01T00:00:00Z\npoor credit=0.30\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := simpod.New(&sim.World{Clock: sim.NewClock(start, 0), Accounts: as, Machines: sim.NoMachines{}})
+	server := sim.NewServer(r.World, r)
+	l := &lab{T: t, r: r, seen: &[]string{}}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		*l.seen = append(*l.seen, q.URL.String()+" "+string(body))
+		q.Body = io.NopCloser(strings.NewReader(string(body)))
+		server.ServeHTTP(w, q)
+	}))
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); r.Close() })
+	l.url = web.URL
+	l.Client = l.client("key", settings{})
+	return l
+}
+
+func (l *lab) client(key string, s settings) *Client {
+	return New(Config{URL: l.url + "/", Key: key, Now: l.now, Sleep: func(_ context.Context, d time.Duration) error { l.r.Clock.Advance(d); return nil }, settings: s})
+}
+
+func (l *lab) now() (now time.Time) {
+	l.r.Clock.Do(func() { now = l.r.Clock.Now() })
+	return now
+}
+
+func (l *lab) fault(f sim.Fault) {
+	l.Helper()
+	l.r.Clock.Do(func() {
+		if err := l.r.World.Faults.Add(f); err != nil {
+			l.Fatal(err)
+		}
+	})
+}
+
+func (l *lab) happen(e sim.Event) {
+	l.Helper()
+	l.r.Clock.Do(func() {
+		if err := l.r.Happen(e); err != nil {
+			l.Fatal(err)
+		}
+	})
+}
+
+// An actual is a pod as it really is.
+type actual struct {
+	ID, Label, Status string
+	Gone              bool
+	USD               decimal.Decimal
+}
+
+func (l *lab) truth() []actual {
+	l.Helper()
+	var text []byte
+	l.r.Clock.Do(func() {
+		var err error
+		if text, err = json.Marshal(l.r.Truth()); err != nil {
+			l.Fatal(err)
+		}
+	})
+	var a struct{ Instances []actual }
+	if err := json.Unmarshal(text, &a); err != nil {
+		l.Fatal(err)
+	}
+	return a.Instances
+}
+
+const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKlSANGY5Md6KdTKIMBZaYkZxjlptn78DUqrj+js8i6Y muster"
+
+var (
+	order = rental.Order{Label: "muster-1", Disk: 40e9, Image: "runpod/pytorch", Key: key}
+	r4090 = rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 40e9, Image: "runpod/pytorch"}
+)
+
+func (l *lab) offer(w rental.Want) rental.Offer {
+	l.Helper()
+	offers, err := l.Offers(l.Context(), w)
+	if err != nil || len(offers) == 0 {
+		l.Fatalf("%v %v", offers, err)
+	}
+	return offers[0]
+}
+
+func (l *lab) rent() string {
+	l.Helper()
+	id, err := l.Rent(l.Context(), l.offer(r4090), order)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return id
+}
+
+func (l *lab) machine(id string) rental.Machine {
+	l.Helper()
+	all, err := l.Machines(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, m := range all {
+		if m.ID == id {
+			return m
+		}
+	}
+	return rental.Machine{}
+}
+
+func class(err error) providers.ErrorClass {
+	var e *providers.Error
+	if errors.As(err, &e) {
+		return e.Class
+	}
+	return ""
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	names := func(s settings, w rental.Want) string {
+		t.Helper()
+		offers, err := l.client("key", s).Offers(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, o := range offers {
+			out = append(out, fmt.Sprintf("%s@%s:%s", o.GPU, o.Place, o.USDPerHour.StringFixed(4)))
+		}
+		return strings.Join(out, " ")
+	}
+	for _, c := range []struct {
+		s    settings
+		w    rental.Want
+		want string
+	}{
+		{settings{}, r4090, "RTX 4090@EU-RO-1:0.6982 RTX 4090@US-TX-3:0.6982"},
+		{settings{}, rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 1}, "RTX 4090@EU-RO-1:0.6941 RTX 4090@US-TX-3:0.6941"}, // 10 GB at least
+		{settings{}, rental.Want{GPUs: 4, Models: []string{"RTX 4090"}, Disk: 40e9}, "RTX 4090@EU-RO-1:2.7682"},
+		{settings{DataCenters: []string{"US-TX-3"}}, r4090, "RTX 4090@US-TX-3:0.6982"},
+		{settings{DataCenters: []string{"EUR-IS-1"}}, r4090, ""},
+		{settings{}, rental.Want{GPUs: 1, Models: r4090.Models, Disk: 40e9, CUDA: "12.6.1"}, "RTX 4090@EU-RO-1:0.6982"},
+		{settings{Cloud: community}, rental.Want{GPUs: 1, Disk: 40e9}, "RTX 3090@US-GA-1:0.2282 RTX 4090@CA-MTL-1:0.3482"},
+		{settings{}, rental.Want{GPUs: 1, Models: []string{"RTX 3090"}}, ""},
+	} {
+		if got := names(c.s, c.w); got != c.want {
+			t.Errorf("%+v %+v: %q, not %q", c.s, c.w, got, c.want)
+		}
+	}
+	o := l.offer(rental.Want{GPUs: 2, Models: []string{"H100 80GB HBM3"}, Disk: 100e9})
+	if o.GPU != "H100 80GB HBM3" || o.GPUs != 2 || o.GPUMemory != 80e9 || o.StoppedUSDPerHour.StringFixed(4) != "0.0274" || !o.Until.IsZero() {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A candidate that is refused comes later, and where all are, the last answer is told:
+// it may be the fault of the request.
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	first := l.offer(r4090)
+	l.fault(sim.Fault{On: "create", Do: "no_capacity", Times: 2})
+	if _, err := l.Rent(t.Context(), first, order); !errors.Is(err, rental.ErrTaken) || !strings.Contains(err.Error(), "no longer any instances") {
+		t.Errorf("%v", err)
+	}
+	next := l.offer(r4090)
+	if next.ID == first.ID {
+		t.Errorf("%s again", next.ID)
+	}
+	if _, err := l.Rent(t.Context(), next, order); !errors.Is(err, rental.ErrTaken) {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.Offers(t.Context(), r4090); err == nil || !strings.Contains(err.Error(), "none of 2 places has the machine, or all refuse image, disk or volume; the last said: RunPod: There are no longer any") {
+		t.Errorf("%v", err)
+	}
+	l.r.Clock.Advance(again)
+	if o := l.offer(r4090); o.ID != first.ID {
+		t.Errorf("%s, not %s", o.ID, first.ID)
+	}
+	l.fault(sim.Fault{On: "create", Do: "no_pool", Times: 2})
+	for range 2 {
+		if _, err := l.Rent(t.Context(), l.offer(r4090), order); !errors.Is(err, rental.ErrTaken) {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := l.Offers(t.Context(), r4090); class(err) != providers.Auth || !strings.Contains(err.Error(), "may not create pods, or the account may not use these GPUs") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLife(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	id := l.rent()
+	is := func(status rental.Status, usd string, host bool) rental.Machine {
+		t.Helper()
+		m := l.machine(id)
+		if m.Status != status || m.USDPerHour.StringFixed(4) != usd || (m.Host != "") != host || m.Label != "muster-1" || !m.Since.Equal(start) {
+			t.Errorf("%+v, not %s $%s", m, status, usd)
+		}
+		return m
+	}
+	is(rental.Booting, "0.6982", false)
+	l.r.Clock.Advance(35 * time.Second)
+	is(rental.Running, "0.6982", false) // no port yet
+	l.r.Clock.Advance(5 * time.Second)
+	if m := is(rental.Running, "0.6982", true); m.User != "root" || m.Port == 0 {
+		t.Errorf("%+v", m)
+	}
+	port := l.machine(id).Port
+	l.r.Clock.Advance(time.Hour - 40*time.Second)
+	if err := l.Stop(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	is(rental.Stopped, "0.0110", false)
+	l.r.Clock.Advance(time.Hour)
+	if err := l.Start(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	l.r.Clock.Advance(time.Minute)
+	if m := is(rental.Running, "0.6982", true); m.Port == port {
+		t.Error("its port is as before")
+	}
+	if err := l.Release(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	l.r.Clock.Advance(time.Minute)
+	if m := l.machine(id); m.ID != "" {
+		t.Errorf("%+v", m)
+	}
+	if err := l.Release(t.Context(), id); err != nil {
+		t.Errorf("release of what is gone: %v", err)
+	}
+	l.r.Clock.Advance(l.Terms().Settles)
+	usd, err := l.Bill(t.Context(), id, start, l.now())
+	if truth := l.truth()[0].USD; err != nil || !usd.Round(6).Equal(truth.Round(6)) {
+		t.Errorf("%s, not %s, %v", usd, truth, err)
+	}
+	if usd, err := l.Bill(t.Context(), "none", start, l.now()); err != nil || !usd.IsZero() {
+		t.Errorf("%s %v", usd, err)
+	}
+	if credit, err := l.Credit(t.Context()); err != nil || !credit.Add(usd).Round(6).Equal(decimal.NewFromInt(100)) {
+		t.Errorf("%s left of 100 after %s: %v", credit, usd, err)
+	}
+}
+
+// What a pod may be, and what that means.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]rental.Status{
+		"PROVISIONING": rental.Booting, "STARTING": rental.Booting, "RUNNING": rental.Running, "EXITED": rental.Stopped, "ERROR": rental.Broken, "SOMETHING": rental.Booting,
+	} {
+		if m := (&pod{Status: status}).machine(); m.Status != want || m.Host != "" {
+			t.Errorf("%s: %+v", status, m)
+		}
+	}
+}
+
+// The key is in the header alone: no body, no query and no machine has it.
+func TestTheKeyStaysHere(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.Client = l.client("modern", settings{})
+	id := l.rent()
+	l.r.Clock.Advance(time.Minute)
+	for _, err := range []error{second(l.Machines(t.Context())), l.Stop(t.Context(), id), second(l.Bill(t.Context(), id, start, l.now())), l.Release(t.Context(), id)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, q := range *l.seen {
+		if strings.Contains(q, "modern") {
+			t.Errorf("the key is in %s", q)
+		}
+	}
+	if !slices.ContainsFunc(*l.seen, func(q string) bool { return strings.Contains(q, `"PUBLIC_KEY":"`+key) }) {
+		t.Error("the machine does not get the ssh key")
+	}
+}
+
+func TestKeysThatMayNot(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for key, says := range map[string]string{"": "does not know this API key", "wrong": "does not know this API key", "old": "does not know this API key", "narrow": "may not read the catalogue"} {
+		c := l.client(key, settings{})
+		_, err := c.Offers(t.Context(), r4090)
+		if class(err) != providers.Auth || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", key, err)
+		}
+		if err != nil && key != "" && strings.Contains(err.Error(), key+" ") {
+			t.Errorf("the key is in the message: %v", err)
+		}
+		if key == "narrow" {
+			continue
+		}
+		for _, err := range []error{second(c.Machines(t.Context())), second(c.Bill(t.Context(), "1", start, start)), c.Release(t.Context(), "1"), second(c.Credit(t.Context())), c.Start(t.Context(), "1")} {
+			if class(err) != providers.Auth {
+				t.Errorf("%q: %v", key, err)
+			}
+		}
+		var refused *rental.Refused
+		if _, err := c.Rent(t.Context(), l.offer(r4090), order); !errors.As(err, &refused) {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+	reader := l.client("reader", settings{})
+	for _, err := range []error{reader.Release(t.Context(), l.rent()), reader.Stop(t.Context(), l.rent())} {
+		if class(err) != providers.Auth || !strings.Contains(err.Error(), "may not") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// What a create may answer, and whether there may be a machine.
+func TestRentAnswers(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	lost := func(err error) bool {
+		var r *rental.Refused
+		return err != nil && !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && class(err) == providers.Unreachable
+	}
+	for do, fits := range map[string]func(error) bool{
+		"no_capacity": is(rental.ErrTaken), "no_pool": is(rental.ErrTaken), "too_often": is(rental.ErrLater), "lost": lost, "drop": lost, "failed": lost, "status": lost,
+	} {
+		o := l.offer(r4090)
+		l.fault(sim.Fault{On: "create", Do: do})
+		if id, err := l.Rent(t.Context(), o, order); id != "" || !fits(err) {
+			t.Errorf("%s: %q %v", do, id, err)
+		}
+		l.r.Clock.Advance(again)
+	}
+	if n := len(l.truth()); n != 2 { // lost and failed
+		t.Errorf("%d pods", n)
+	}
+	var refused *rental.Refused
+	nameless := order
+	nameless.Label = ""
+	if _, err := l.Rent(t.Context(), l.offer(r4090), nameless); !errors.As(err, &refused) || !strings.Contains(err.Error(), "Request validation failed. ($.name: minLength 1) (HTTP 422)") {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.client("poor", settings{}).Rent(t.Context(), l.offer(r4090), order); !errors.As(err, &refused) || class(err) != providers.Quota {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.Rent(t.Context(), rental.Offer{ID: "41"}, order); !errors.As(err, &refused) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is no answer of the API is not taken for one.
+func TestAnswersThatAreNone(t *testing.T) {
+	t.Parallel()
+	var status int
+	var body string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(web.Close)
+	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	candidate := rental.Offer{ID: idOf(secure, "EU-RO-1", "NVIDIA L4")}
+	all := func() map[string]error {
+		return map[string]error{
+			"offers": second(c.Offers(t.Context(), r4090)), "list": second(c.Machines(t.Context())), "rent": second(c.Rent(t.Context(), candidate, order)),
+			"bill": second(c.Bill(t.Context(), "1", start, start)), "credit": second(c.Credit(t.Context())),
+		}
+	}
+	for _, a := range []struct {
+		status int
+		body   string
+	}{{200, `{}`}, {201, `{"success":false}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, ""}, {503, `{"pods":[]}`}, {200, `{"errors":[{"message":"no"}],"data":null}`}} {
+		status, body = a.status, a.body
+		for name, err := range all() {
+			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
+			}
+		}
+	}
+	for _, body = range []string{"slow down", `{"title":"Too Many Requests","status":429,"detail":"x"}`} {
+		status = 429
+		for name, err := range all() {
+			if !errors.Is(err, rental.ErrLater) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	web.Close()
+	for name, err := range all() {
+		if class(err) != providers.Unreachable || strings.Contains(err.Error(), "/v2/") {
+			t.Errorf("%s without a server: %v", name, err)
+		}
+	}
+}
+
+// Calls keep within the limits that each answer tells, and after a refusal wait as long
+// as it says.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for n := range 200 {
+		if _, err := l.Machines(t.Context()); err != nil {
+			t.Fatalf("call %d: %v", n, err)
+		}
+	}
+	if d := l.now().Sub(start); d < 2*time.Minute || d > 5*time.Minute {
+		t.Errorf("200 calls at 60 a minute take %s", d)
+	}
+	l.fault(sim.Fault{On: "list", Do: "too_often"})
+	if _, err := l.Machines(t.Context()); !errors.Is(err, rental.ErrLater) {
+		t.Errorf("%v", err)
+	}
+	before := l.now()
+	if _, err := l.Machines(t.Context()); err != nil || l.now().Sub(before) < 5*time.Second {
+		t.Errorf("%v after %s", err, l.now().Sub(before))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Machines(ctx); err == nil {
+		t.Error("a call that was canceled is answered")
+	}
+}
+
+// A network volume ties pods to its data centre, and is no part of their disk.
+func TestNetworkVolume(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var v struct{ ID string }
+	if err := l.call(t.Context(), http.MethodPost, "/v2/network-volumes", nil, map[string]any{"name": "data", "size": 50, "dataCenter": "US-TX-3"}, &v); err != nil {
+		t.Fatal(err)
+	}
+	c := l.client("key", settings{Volume: v.ID})
+	offers, err := c.Offers(t.Context(), r4090)
+	if err != nil || len(offers) != 1 || offers[0].Place != "US-TX-3" || offers[0].USDPerHour.StringFixed(4) != "0.6955" || !offers[0].StoppedUSDPerHour.IsZero() {
+		t.Fatalf("%+v %v", offers, err)
+	}
+	if _, err := c.Rent(t.Context(), offers[0], order); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(*l.seen, func(q string) bool {
+		return strings.Contains(q, `"mounts":{"network":[{"path":"/workspace","volumeId":"`+v.ID+`"}]}`)
+	}) {
+		t.Error("the volume is not mounted")
+	}
+	if _, err := l.client("key", settings{Volume: "none"}).Offers(t.Context(), r4090); class(err) != providers.Invalid || !strings.Contains(err.Error(), "no network volume none") {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.client("key", settings{Volume: v.ID, DataCenters: []string{"EU-RO-1"}}).Offers(t.Context(), r4090); class(err) != providers.Invalid || !strings.Contains(err.Error(), "is in US-TX-3") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSettingsThatAreRefused(t *testing.T) {
+	for want, b := range map[string]providers.Backend{
+		`cloud is "dark": secure or community`: {Config: json.RawMessage(`{"cloud":"dark"}`)},
+		"network volumes are in secure":        {Config: json.RawMessage(`{"cloud":"community","network_volume":"v"}`)},
+		"write a folder of /workspace":         {Workdir: "/root/work"},
+		"cannot be read":                       {Config: json.RawMessage(`[]`)},
+		"has no API key of RunPod":             {Workdir: "/workspace"},
+	} {
+		t.Setenv(EnvKey, "")
+		b.Name = "runpod.c"
+		if _, err := (Platform{}).Open(b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, not %s", err, want)
+		}
+	}
+	t.Setenv(EnvKey, "key")
+	if c, err := (Platform{}).Open(providers.Backend{Name: "runpod.c", Workdir: "/workspace/a", Config: json.RawMessage(`{"cloud":"community"}`)}); err != nil || c.(*Client).Cloud != community {
+		t.Errorf("%v %v", c, err)
+	}
+}
