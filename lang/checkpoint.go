@@ -22,6 +22,7 @@ type Checkpoint struct {
 	Signal    string
 	Grace     time.Duration
 	WriteTime time.Duration
+	StepTime  time.Duration // of one step of the work; 0 = not stated
 	MaxLoss   time.Duration
 	Range     hcl.Range
 }
@@ -38,7 +39,7 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 	if b == nil {
 		return nil
 	}
-	c := &Checkpoint{MTBF: l.Duration(b, "mtbf", 0), WriteTime: l.Duration(b, "write_time", 0), MaxLoss: l.Duration(b, "max_loss", 0), Range: b.Range}
+	c := &Checkpoint{MTBF: l.Duration(b, "mtbf", 0), WriteTime: l.Duration(b, "write_time", 0), StepTime: l.Duration(b, "step_time", 0), MaxLoss: l.Duration(b, "max_loss", 0), Range: b.Range}
 	if s := strings.TrimPrefix(strings.ToUpper(l.Text(b, "signal")), "SIG"); s != "" {
 		if c.Signal, c.Grace = s, signalGrace; !slices.Contains(signals, s) {
 			l.Wrong(b.Expr("signal"), "signal", "%q is not one of %s%s", wording.Clip(s), strings.Join(signals, ", "), wording.DidYouMean(s, signals))
@@ -63,6 +64,8 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 			units.FormatDuration(c.MTBF), units.FormatDuration(c.WriteTime), every.Round(time.Microsecond))
 	case c.Auto && every == 0 && !l.Broken:
 		l.Sure.Errorat(b.Expr("interval").Range(), "An automatic interval needs two times", "\"auto\" is sqrt(2 × mtbf × write_time): write mtbf = \"24h\" and write_time = \"30s\", as they are here.")
+	case c.StepTime > 0 && every == 0 && !l.Broken:
+		l.Sure.Errorat(b.Expr("step_time").Range(), "Steps need an interval", "step_time makes steps out of the interval: write interval = \"10m\", or \"auto\" with mtbf and write_time.")
 	case c.MaxLoss > 0 && every > c.MaxLoss:
 		l.Sure.Errorat(b.Expr("interval").Range(), "The interval is longer than max_loss", "A checkpoint every %s may lose %s of work; max_loss allows %s. Shorten interval to %s.",
 			units.FormatDuration(every), units.FormatDuration(every), units.FormatDuration(c.MaxLoss), units.ShortDuration(c.MaxLoss))
@@ -86,5 +89,18 @@ func (c *Checkpoint) Every() time.Duration {
 	if every < time.Second {
 		return every
 	}
-	return every.Truncate(time.Second)
+	return every.Round(time.Second)
+}
+
+// Steps is Every in steps of the work, at least 1 and rounded down to two digits, as
+// people write such numbers: 805 s of 2 s steps are 402, and that is 400. 0 is not stated.
+func (c *Checkpoint) Steps() int64 {
+	if c.StepTime == 0 || c.Every() == 0 {
+		return 0
+	}
+	n, unit := max(1, int64(c.Every()/c.StepTime)), int64(1)
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return n / unit * unit
 }

@@ -62,7 +62,7 @@ func TestIntervals(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]time.Duration{
 		`interval = "30m"`: 30 * time.Minute,
-		`interval = "auto", mtbf = "24h", write_time = "30s"`:                   2276 * time.Second, // sqrt(2 · 86400 · 30) = 2276.8
+		`interval = "auto", mtbf = "24h", write_time = "30s"`:                   2277 * time.Second, // sqrt(2 · 86400 · 30) = 2276.8
 		`interval = "auto", mtbf = "1h", write_time = "0.5s"`:                   60 * time.Second,
 		`interval = "auto", mtbf = "2s", write_time = "0.25s"`:                  time.Second,
 		`interval = "auto", mtbf = "8h", write_time = "1m", max_loss = "1h"`:    1859 * time.Second,
@@ -73,6 +73,29 @@ func TestIntervals(t *testing.T) {
 		if len(p.said) > 0 || p.checkpoint.Every() != want {
 			t.Errorf("%s: every %v, want %v (%v)", src, p.checkpoint.Every(), want, p.said.Err())
 		}
+	}
+}
+
+// TestSteps: the interval in steps of the work.
+func TestSteps(t *testing.T) {
+	// Requirement: SPT-02
+	t.Parallel()
+	for src, want := range map[string]int64{
+		`interval = "auto", mtbf = "3h", write_time = "30s", step_time = "2s"`: 400, // 805 s, 402 steps
+		`interval = "10m"`:                      0,
+		`interval = "10m", step_time = "7s"`:    85,
+		`interval = "10m", step_time = "6s"`:    100,
+		`interval = "10m", step_time = "0.5s"`:  1200,
+		`interval = "10m", step_time = "0.48s"`: 1200,
+		`interval = "10m", step_time = "11m"`:   1,
+	} {
+		p := readRules(t, "checkpoint {\n path = \"ck\"\n "+strings.ReplaceAll(src, ", ", "\n ")+"\n}")
+		if len(p.said) > 0 || p.checkpoint.Steps() != want {
+			t.Errorf("%s: %d steps, want %d (%v)", src, p.checkpoint.Steps(), want, p.said.Err())
+		}
+	}
+	if p := readRules(t, "checkpoint {\n path = \"ck\"\n step_time = \"2s\"\n}"); p.said.Err() == nil || !strings.Contains(p.said.Err().Error(), "Steps need an interval") {
+		t.Errorf("%v", p.said)
 	}
 }
 

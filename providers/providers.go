@@ -336,6 +336,7 @@ type Require struct {
 type Checkpoint struct {
 	Path     string        `json:"path,omitempty"`
 	Interval time.Duration `json:"interval,omitempty"`
+	Steps    int64         `json:"steps,omitempty"` // of the work between two; 0 = not stated
 	Signal   string        `json:"signal,omitempty"`
 	Grace    time.Duration `json:"grace,omitempty"`
 }

@@ -96,6 +96,7 @@ var Checkpoint = &Block{
 		{Name: "interval", Type: "duration or \"auto\"", Doc: "MUSTER_CHECKPOINT_INTERVAL, seconds; `\"auto\"` is sqrt(2 × mtbf × write_time)."},
 		{Name: "mtbf", Type: "duration", Doc: "Mean time between failures, for `\"auto\"`."},
 		{Name: "write_time", Type: "duration", Doc: "How long writing one takes, for `\"auto\"`."},
+		{Name: "step_time", Type: "duration", Doc: "How long one step of the work takes: MUSTER_CHECKPOINT_STEPS is the interval in steps, rounded down to two digits."},
 		{Name: "signal", Type: "string", Doc: "Sent `grace` before the end where the backend can, such as `\"USR1\"`."},
 		{Name: "grace", Type: "duration", Default: "60s with a signal", Doc: "How long before the end."},
 		{Name: "max_loss", Type: "duration", Doc: "Most work that may be lost; a longer interval is an error."},

@@ -83,7 +83,7 @@ func TestEnvironment(t *testing.T) {
 	j.Env = []providers.EnvVar{{Name: "A", Value: "x y\nz"}, {Name: "OMP_NUM_THREADS", Value: "7"}}
 	j.Secrets = []providers.EnvVar{{Name: "KEY", Value: "it's\n$ecret"}}
 	j.Inputs = []providers.Input{{Name: "one", Paths: []string{"/a/b"}}, {Name: "parts", Paths: []string{"/p/1", "/p/2"}}}
-	j.Checkpoint = providers.Checkpoint{Path: "ck/latest", Interval: 90 * time.Second}
+	j.Checkpoint = providers.Checkpoint{Path: "ck/latest", Interval: 90 * time.Second, Steps: 45}
 	w.submit(j)
 	if o := w.wait(j)[0]; o.Status != offer.Completed {
 		t.Fatalf("%+v", o)
@@ -91,7 +91,7 @@ func TestEnvironment(t *testing.T) {
 	got := w.read("deep/er/out")
 	for _, want := range []string{"A=x y\nz\n", "OMP_NUM_THREADS=7\n", "KEY=it's\n$ecret\n", "MUSTER_INPUT_ONE=/a/b\n",
 		"MUSTER_OUTPUT_O0=" + w.path("deep/er/out") + "\n", "MUSTER_CHECKPOINT=" + w.path("ck/latest") + "\n",
-		"MUSTER_CHECKPOINT_INTERVAL=90\n", "MUSTER_RESTART=2\n", "MUSTER_ATTEMPT=3\n", "MUSTER_TOKEN=" + j.Token + "\n", "/p/1\n/p/2\n"} {
+		"MUSTER_CHECKPOINT_INTERVAL=90\n", "MUSTER_CHECKPOINT_STEPS=45\n", "MUSTER_RESTART=2\n", "MUSTER_ATTEMPT=3\n", "MUSTER_TOKEN=" + j.Token + "\n", "/p/1\n/p/2\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

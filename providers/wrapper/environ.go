@@ -91,6 +91,9 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 		if d := j.Checkpoint.Interval; d > 0 {
 			env.set("MUSTER_CHECKPOINT_INTERVAL", strconv.FormatInt(int64(d.Seconds()), 10))
 		}
+		if n := j.Checkpoint.Steps; n > 0 {
+			env.set("MUSTER_CHECKPOINT_STEPS", strconv.FormatInt(n, 10))
+		}
 	}
 	return env.list
 }

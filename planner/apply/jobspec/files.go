@@ -33,7 +33,7 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 		job.Scratch = &offer.Scratch{In: s.In, Out: s.Out}
 	}
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
-		job.Checkpoint = providers.Checkpoint{Path: r.Checkpoint, Interval: c.Every(), Signal: c.Signal, Grace: c.Grace}
+		job.Checkpoint = providers.Checkpoint{Path: r.Checkpoint, Interval: c.Every(), Steps: c.Steps(), Signal: c.Signal, Grace: c.Grace}
 	}
 }
 

@@ -2896,6 +2896,7 @@ type Checkpoint struct {
 	Interval      int64                  `protobuf:"varint,2,opt,name=interval,proto3" json:"interval,omitempty"`
 	Signal        string                 `protobuf:"bytes,3,opt,name=signal,proto3" json:"signal,omitempty"`
 	Grace         int64                  `protobuf:"varint,4,opt,name=grace,proto3" json:"grace,omitempty"`
+	Steps         int64                  `protobuf:"varint,5,opt,name=steps,proto3" json:"steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2954,6 +2955,13 @@ func (x *Checkpoint) GetSignal() string {
 func (x *Checkpoint) GetGrace() int64 {
 	if x != nil {
 		return x.Grace
+	}
+	return 0
+}
+
+func (x *Checkpoint) GetSteps() int64 {
+	if x != nil {
+		return x.Steps
 	}
 	return 0
 }
@@ -6820,13 +6828,14 @@ const file_provider_proto_rawDesc = "" +
 	"\aRequire\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x19\n" +
 	"\bmin_size\x18\x02 \x01(\x03R\aminSize\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"j\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\x80\x01\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x1a\n" +
 	"\binterval\x18\x02 \x01(\x03R\binterval\x12\x16\n" +
 	"\x06signal\x18\x03 \x01(\tR\x06signal\x12\x14\n" +
-	"\x05grace\x18\x04 \x01(\x03R\x05grace\"w\n" +
+	"\x05grace\x18\x04 \x01(\x03R\x05grace\x12\x14\n" +
+	"\x05steps\x18\x05 \x01(\x03R\x05steps\"w\n" +
 	"\x05Scale\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\x01R\x06memory\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x01R\x04cpus\x12\x12\n" +
