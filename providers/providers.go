@@ -250,6 +250,8 @@ type Job struct {
 	// MoveAside tells the backend to move existing outputs to
 	// .muster/replaced/ATTEMPT/ before the first launch (approved re-run).
 	MoveAside string `json:"move_aside,omitempty"`
+	// Pack names the jobs that share one job of a scheduler with this one; "" = none.
+	Pack string `json:"pack,omitempty"`
 	// Guard says which files at its output paths the job may replace. Nil is the
 	// job of a muster that had no such rule: all of them.
 	Guard *offer.Guard `json:"guard,omitempty"`

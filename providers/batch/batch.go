@@ -28,6 +28,7 @@ type batch struct {
 	Behind  string    `json:"behind,omitempty"` // the batch that ends before this one begins
 	Of      string    `json:"of,omitempty"`     // the batch that it is a part of; see split
 	Array   bool      `json:"array"`
+	Packed  bool      `json:"packed,omitempty"` // its jobs run beside one another in one job of the scheduler
 	Made    time.Time `json:"made"`
 	Indexes []int     `json:"-"`
 
@@ -110,6 +111,15 @@ func waitingOf(list []*job, can scheduler.Elements) []scheduler.Jobs {
 	return out
 }
 
+// elements is what the scheduler can do with single jobs of a batch: of those of a
+// pack, which are one job to it, nothing.
+func (b *batch) elements(n scheduler.Notation) scheduler.Elements {
+	if b.Packed {
+		return scheduler.Elements{}
+	}
+	return n.Elements()
+}
+
 // stage is how far a batch has come.
 func (b *batch) stage() offer.Stage {
 	switch {
@@ -119,6 +129,20 @@ func (b *batch) stage() offer.Stage {
 		return offer.Submitted
 	}
 	return offer.Released
+}
+
+// at is the job at an index of the scheduler's; of a pack, which has none, one that
+// has not ended.
+func (b *batch) at(index int) *job {
+	if b.Array {
+		return b.jobs[index]
+	}
+	for _, i := range b.Indexes {
+		if j := b.jobs[i]; j != nil && !j.ended {
+			return j
+		}
+	}
+	return b.jobs[0]
 }
 
 // over reports whether all jobs of a batch have ended.
@@ -159,13 +183,24 @@ func (b *batch) waiting(why string) (list []offer.Observation) {
 // request is the request for a batch's script, of which like is one job.
 // Dependencies and programs are added at submission.
 func (b *batch) request(like *providers.Job, campaign, spool string) scheduler.Request {
-	return scheduler.Request{Name: b.Name, Pool: b.Pool, Array: b.Array, Indexes: b.Indexes, Cap: b.Cap, Dir: string(b.dir), Job: like, Count: len(b.Indexes),
+	r := scheduler.Request{Name: b.Name, Pool: b.Pool, Array: b.Array, Indexes: b.Indexes, Cap: b.Cap, Dir: string(b.dir), Job: like, Count: len(b.Indexes),
 		Campaign: campaign, Spool: spool}
+	if b.Packed {
+		r.Job, r.Pack = together(like, len(b.Indexes)), b.Indexes
+	}
+	return r
+}
+
+// together is a job as large as n that run beside one another.
+func together(like *providers.Job, n int) *providers.Job {
+	all := *like
+	all.Shape.CPUs, all.Shape.GPUs, all.Shape.Memory = n*max(like.Shape.CPUs, 1), n*like.Shape.GPUs, int64(n)*like.Shape.Memory
+	return &all
 }
 
 // ahead is a batch as jobs depend on it.
 func (b *batch) ahead() arrays.Ahead {
-	return arrays.Ahead{Name: b.Name, Seq: b.Seq, ID: b.id, Array: b.Array, Jobs: len(b.Indexes)}
+	return arrays.Ahead{Name: b.Name, Seq: b.Seq, ID: b.id, Array: b.Array, Packed: b.Packed, Jobs: len(b.Indexes)}
 }
 
 // part is the number of a part of another batch, from 1; 0 = it is a whole batch.

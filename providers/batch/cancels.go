@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/host/attempt"
@@ -42,7 +43,7 @@ func (cs *cancels) cancel(ctx context.Context, list []*job) error {
 	if err != nil {
 		return err
 	}
-	if len(there) > 0 {
+	if there = cs.wholly(there); len(there) > 0 {
 		if err := cs.queue.Cancel(ctx, jobsOf(there)); err != nil && !scheduler.Gone(err) {
 			return err
 		}
@@ -62,6 +63,17 @@ func (cs *cancels) cancel(ctx context.Context, list []*job) error {
 	return cs.neverRan(rows, list)
 }
 
+// wholly leaves out the jobs of packs in which others go on: the program on the node
+// ends those that run, and does not start the others.
+func (cs *cancels) wholly(list []*job) []*job {
+	return slices.DeleteFunc(list, func(j *job) bool {
+		return j.batch.Packed && slices.ContainsFunc(j.batch.Indexes, func(i int) bool {
+			o := j.batch.jobs[i]
+			return o != nil && !o.ended && !cs.jobs.unwanted(o)
+		})
+	})
+}
+
 // neverRan reports the end of jobs that did not start; the others record it
 // themselves.
 func (cs *cancels) neverRan(rows []scheduler.Row, list []*job) error {
@@ -69,7 +81,8 @@ func (cs *cancels) neverRan(rows []scheduler.Row, list []*job) error {
 	var ends []offer.Observation
 	for _, j := range list {
 		r := j.row(by)
-		if j.batch.id != "" && (r != nil && r.State != scheduler.Ended || cs.jobs.claimed(j)) {
+		waits := j.batch.Packed && r != nil && r.State == scheduler.Waiting // and is refused when its pack starts
+		if j.batch.id != "" && (r != nil && r.State != scheduler.Ended && !waits || cs.jobs.claimed(j)) {
 			continue
 		}
 		if j.batch.id == "" && !j.batch.tried.IsZero() {

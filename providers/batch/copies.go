@@ -38,7 +38,7 @@ func (cs *copies) of(list []*job, rows []scheduler.Row) []scheduler.Jobs {
 	var mine []scheduler.Row
 	for _, j := range list {
 		for _, r := range copies[j.batch] {
-			if !j.batch.Array || r.Index == j.index {
+			if !j.batch.Array && !j.batch.Packed || r.Index == j.index {
 				mine = append(mine, r)
 			}
 		}
@@ -52,7 +52,7 @@ func (cs *copies) drop(ctx context.Context) error {
 	for k, rows := range cs.in(cs.queue.rows) {
 		var waiting []scheduler.Row
 		for _, r := range rows {
-			j := k.jobs[max(r.Index, 0)]
+			j := k.at(r.Index)
 			if r.State == scheduler.Waiting && (j == nil || cs.jobs.spool().Claimed(j.token) != cs.queue.ID(r.Place)) {
 				waiting = append(waiting, r)
 			}

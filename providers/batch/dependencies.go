@@ -220,9 +220,10 @@ func (ds *dependencies) tellEach(ctx context.Context, k *batch) error {
 	return errors.Join(k.dir.Note("narrowed", "each was told its own"), k.dir.Note("wide", ""))
 }
 
-// together reports whether a batch is an array whose elements have one dependency
-// for all.
-func (ds *dependencies) together(k *batch) bool { return k.Array && !ds.queue.Elements().Apart }
+// together reports whether the jobs of a batch have one dependency for all.
+func (ds *dependencies) together(k *batch) bool {
+	return (k.Array || k.Packed) && !k.elements(ds.queue).Apart
+}
 
 // tellAll changes the dependencies of such an array as a whole. One that has begun,
 // or that the scheduler does not change, keeps those that it has: the start of each
@@ -246,7 +247,7 @@ func (ds *dependencies) tellAll(ctx context.Context, k *batch) error {
 		list = append(list, &providers.Job{After: j.after})
 	}
 	if !begun {
-		after := arrays.Depend(list, k.Indexes, ds.queue.Elements(), ds.jobs.ahead)
+		after := arrays.Depend(list, k.Indexes, k.elements(ds.queue), ds.jobs.ahead)
 		if p := ds.jobs.before(k); p != nil && p.id != "" {
 			after.Also(scheduler.Dependency{Kind: scheduler.AfterAny, ID: p.id})
 		}

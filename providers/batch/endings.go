@@ -40,10 +40,10 @@ func (es *endings) of(j *job, h scheduler.History, row *scheduler.Row, t schedul
 		if es.mayStillRun(j) {
 			return o, false
 		}
-		o.Usage, o.Got = r.Usage, es.launches.got(j, o.Attempt-j.base, r.Cores)
+		o.Usage, o.Got = j.share(r.Usage), es.launches.got(j, o.Attempt-j.base, r.Cores)
 	case r != nil && r.End.Final():
 		end = r.End
-		o.Usage, o.Got = r.Usage, es.launches.got(j, o.Attempt-j.base, r.Cores)
+		o.Usage, o.Got = j.share(r.Usage), es.launches.got(j, o.Attempt-j.base, r.Cores)
 		if !r.Start.IsZero() {
 			o.Started, o.Node = r.Start, r.Nodes
 		}
@@ -119,6 +119,15 @@ func (es *endings) classify(j *job, o offer.Observation, end scheduler.End) offe
 		o.Reason = "it ended without a word from its wrapper; " + name + "'s own output is in " + es.jobs.path("out")
 	}
 	return o
+}
+
+// share is what is known of a job's use from that of the scheduler's job: of a pack
+// only how long it lasted.
+func (j *job) share(u *offer.Usage) *offer.Usage {
+	if u == nil || !j.batch.Packed {
+		return u
+	}
+	return &offer.Usage{Elapsed: u.Elapsed, CPU: -1, MaxRSS: -1}
 }
 
 // killed is the number of SIGKILL.

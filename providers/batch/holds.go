@@ -86,10 +86,7 @@ func (h *holds) free(k *batch) (indexes []int) {
 
 // at reports whether the job at an index of a submitted batch is held by token.
 func (h *holds) at(k *batch, index int) bool {
-	if !k.Array {
-		index = k.Indexes[0]
-	}
-	j := k.jobs[index]
+	j := k.at(index)
 	return j != nil && h.has(j)
 }
 

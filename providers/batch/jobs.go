@@ -309,12 +309,12 @@ func (js *jobs) split(k *batch, indexes []int) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := &batch{Of: cmp.Or(k.Of, k.Name), Seq: k.Seq, Phase: k.Phase, Pool: k.Pool, Limit: k.Limit, Cap: min(k.Cap, len(indexes)), Behind: k.Behind, Array: k.Array,
+	part := &batch{Of: cmp.Or(k.Of, k.Name), Seq: k.Seq, Phase: k.Phase, Pool: k.Pool, Limit: k.Limit, Cap: min(k.Cap, len(indexes)), Behind: k.Behind, Array: k.Array, Packed: k.Packed && len(indexes) > 1,
 		Made: k.Made, Indexes: slices.Clone(indexes), jobs: map[int]*job{}}
 	part.Name = js.partName(part.Of)
 	part.dir = node.Batch(js.path("batches", part.Name))
 	slices.Sort(part.Indexes)
-	renumber := !js.notation.Elements().Apart
+	renumber := k.Packed || !js.notation.Elements().Apart
 	if renumber {
 		part.Array = part.Array && len(indexes) > 1
 	}

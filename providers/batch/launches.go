@@ -266,7 +266,7 @@ func (ls *launches) putBack(j *job, restart int, h scheduler.History) (o offer.O
 	r := h.Restart(j.batch.Name, j.batch.tried, restart, b.At)
 	if r != nil {
 		o.Got = ls.got(j, restart, r.Cores)
-		o.Usage, o.Ended, o.Node = r.Usage, r.Finish, cmp.Or(o.Node, r.Nodes)
+		o.Usage, o.Ended, o.Node = j.share(r.Usage), r.Finish, cmp.Or(o.Node, r.Nodes)
 		if o.Started.IsZero() {
 			o.Started = r.Start
 		}
@@ -287,7 +287,11 @@ func (ls *launches) got(j *job, restart, cores int) *offer.Shape {
 	if err != nil {
 		return nil
 	}
-	return ls.jobs.spool().Got(spec, restart, cores)
+	g := node.Grant{Restart: restart, Cores: cores}
+	if j.batch.Packed {
+		g.Pack, g.Cores = len(j.batch.Indexes), 0
+	}
+	return ls.jobs.spool().Got(spec, g)
 }
 
 // last is the record of a job's latest start.

@@ -35,7 +35,7 @@ const (
 func (ls *leftovers) past(all bool) pastJobs {
 	jobs := pastJobs{}
 	for _, j := range ls.jobs.byToken {
-		if j.ended && j.batch.id != "" {
+		if j.ended && j.batch.id != "" && (!j.batch.Packed || j.batch.over()) {
 			jobs[j.place()] = pastJob{name: j.batch.Name, at: j.last.Ended, unwanted: all || ls.jobs.unwanted(j)}
 		}
 	}

@@ -199,7 +199,7 @@ func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Pla
 			traces[j.batch] = t
 		}
 		o, ok := po.endings.of(j, acct[j.place()], j.row(by), t)
-		if ok && (o.Status == offer.Lost || o.GivenUp() && po.lostBefore(j, vanished)) && po.mayReturnToSpool(j) {
+		if ok && (o.Status == offer.Lost || o.GivenUp() && po.lostBefore(j, vanished) || j.batch.Packed && o.Status == offer.Failed) && po.mayReturnToSpool(j) {
 			vanished = append(vanished, j)
 			continue
 		}
@@ -302,7 +302,11 @@ func (po *poll) returnToSpool(lost []*job) (list []offer.Observation, err error)
 		if err != nil {
 			return list, err
 		}
-		list = append(list, po.onSpool(part, po.queue.Words().Name+" has lost it before it began; it is submitted again")...)
+		why := po.queue.Words().Name + " has lost it before it began; it is submitted again"
+		if k.Packed {
+			why = "the pack that it was in ended before it began; it is submitted again"
+		}
+		list = append(list, po.onSpool(part, why)...)
 	}
 	return list, nil
 }

@@ -223,7 +223,7 @@ func (rs *releases) retry(ctx context.Context) error {
 			if k.id != r.Array || k.Name != r.Name || rs.jobs.spool().Stopped(k.Phase) != "" {
 				continue
 			}
-			if j := k.jobs[max(r.Index, 0)]; j != nil && !j.ended && !rs.jobs.unwanted(j) && rs.retries.allow(j) {
+			if j := k.at(r.Index); j != nil && !j.ended && !rs.jobs.unwanted(j) && rs.retries.allow(j) {
 				list = append(list, j)
 			}
 		}

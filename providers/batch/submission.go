@@ -312,7 +312,9 @@ func (s *submission) room(ctx context.Context, k *batch) (n int, why string, err
 				mine++
 			}
 		}
-		if left := l.Most - mine; left < n {
+		if left := l.Most - mine; k.Packed && left > 0 {
+			continue // all of it is one job
+		} else if left < n {
 			n, why = left, fmt.Sprintf("%s lets you have %d jobs submitted", l.Who, l.Most)
 		}
 		if n <= 0 {

@@ -24,7 +24,7 @@ type submitter struct {
 
 // edges are the dependencies of a batch.
 func (s *submitter) edges(k *batch, list []*providers.Job) arrays.Edges {
-	e := arrays.Depend(list, k.Indexes, s.queue.Elements(), s.jobs.ahead)
+	e := arrays.Depend(list, k.Indexes, k.elements(s.queue), s.jobs.ahead)
 	if p := s.jobs.before(k); p != nil {
 		e.Also(scheduler.Dependency{Kind: scheduler.AfterAny, ID: p.id})
 	}

@@ -159,7 +159,7 @@ func (s *toySite) Script(r scheduler.Request) (string, error) {
 		r.Indexes = nil
 	}
 	head, err := json.Marshal(toyHead{Name: r.Name, Indexes: r.Indexes, Most: r.Cap, After: r.Depend, Out: filepath.Join(r.Spool, "out")})
-	return fmt.Sprintf("#!/bin/sh\n#TOY %s\nexec %s %s -batch '%s'\n", head, r.Agent[0], strings.Join(r.Agent[1:], " "), r.Dir), err
+	return fmt.Sprintf("#!/bin/sh\n#TOY %s\n%s", head, r.Exec()), err
 }
 
 type toyHead struct {

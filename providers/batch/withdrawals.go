@@ -18,15 +18,13 @@ type withdrawals struct {
 }
 
 // withdraw withdraws the waiting elements of arrays among jobs, and returns the
-// jobs that the scheduler can hold. Elements that start meanwhile run on.
+// jobs that the scheduler can hold. Elements that start meanwhile run on. A pack
+// is withdrawn as a whole: its other jobs are submitted again, without those.
 func (ws *withdrawals) withdraw(ctx context.Context, list []*job) (rest []*job, err error) {
-	if ws.queue.Elements().Apart {
-		return list, nil
-	}
 	by := map[*batch][]int{}
 	var order []*batch
 	for _, j := range list {
-		if !j.batch.Array {
+		if k := j.batch; k.elements(ws.queue).Apart || !k.Array && !k.Packed {
 			rest = append(rest, j)
 			continue
 		}
@@ -40,7 +38,11 @@ func (ws *withdrawals) withdraw(ctx context.Context, list []*job) (rest []*job, 
 	}
 	for _, k := range order {
 		slices.Sort(by[k])
-		if err := ws.queue.CancelWaiting(ctx, k.Name, []scheduler.Jobs{{ID: k.id, Indexes: by[k]}}); err != nil {
+		some := scheduler.Jobs{ID: k.id, Indexes: by[k]}
+		if k.Packed {
+			some.Indexes = nil
+		}
+		if err := ws.queue.CancelWaiting(ctx, k.Name, []scheduler.Jobs{some}); err != nil {
 			return rest, err
 		}
 	}
@@ -50,26 +52,49 @@ func (ws *withdrawals) withdraw(ctx context.Context, list []*job) (rest []*job, 
 		return rest, err
 	}
 	here := byPlace(rows)
-	var back []offer.Observation
 	for _, k := range order {
-		var out []int
-		for _, i := range by[k] {
-			j := k.jobs[i]
-			if r := j.row(here); (r == nil || r.State == scheduler.Ended) && !ws.jobs.claimed(j) {
-				out = append(out, i)
-			}
+		if err := ws.takeOut(k, by[k], here); err != nil {
+			return rest, err
 		}
-		if len(out) == 0 {
+	}
+	return rest, nil
+}
+
+// takeOut moves what is withdrawn of a batch to parts on the spool.
+func (ws *withdrawals) takeOut(k *batch, held []int, here map[scheduler.Place]*scheduler.Row) error {
+	var out, others []int
+	for _, i := range k.Indexes {
+		j := k.jobs[i]
+		if j == nil || j.ended {
 			continue
 		}
+		if r := j.row(here); r != nil && r.State != scheduler.Ended || ws.jobs.claimed(j) {
+			continue
+		}
+		switch {
+		case slices.Contains(held, i):
+			out = append(out, i)
+		case k.Packed:
+			others = append(others, i)
+		}
+	}
+	var back []offer.Observation
+	if len(out) > 0 {
 		part, err := ws.jobs.split(k, out)
 		if err != nil {
-			return rest, err
+			return err
 		}
 		for _, o := range ws.poll.onSpool(part, "held") {
 			o.Cause = offer.JobHeld
 			back = append(back, o)
 		}
 	}
-	return rest, ws.reports.tell(back...)
+	if len(others) > 0 {
+		part, err := ws.jobs.split(k, others)
+		if err != nil {
+			return err
+		}
+		back = append(back, ws.poll.onSpool(part, "submitted again, without those that are held")...)
+	}
+	return ws.reports.tell(back...)
 }

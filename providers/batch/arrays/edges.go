@@ -16,7 +16,10 @@ type Ahead struct {
 	Seq   int // in the order of submission
 	ID    string
 	Array bool
-	Jobs  int
+	// Packed says that its jobs are one job of the scheduler, which ends well if all
+	// of them do.
+	Packed bool
+	Jobs   int
 }
 
 // An Element is one job of an Ahead.
@@ -59,7 +62,7 @@ func Depend(jobs []*providers.Job, own []int, can scheduler.Elements, open func(
 	var rest []Ahead
 	for _, b := range slices.SortedFunc(maps.Keys(over), func(a, b Ahead) int { return cmp.Or(a.Seq-b.Seq, strings.Compare(a.Name, b.Name)) }) {
 		switch {
-		case !can.Apart && !(sameOf(all, b) && wholly(b, all[0][b])):
+		case (!can.Apart || b.Packed) && !(sameOf(all, b) && wholly(b, all[0][b])):
 			e.Common = append(e.Common, scheduler.Dependency{Kind: scheduler.AfterAny, ID: b.ID})
 		case sameOf(all, b):
 			e.Common = append(e.Common, Afterok(b, all[0][b]))
@@ -146,12 +149,20 @@ func followed(all []Preds, b Ahead, index []int) bool {
 }
 
 // wholly reports whether elements are all of a batch.
-func wholly(b Ahead, indexes []int) bool { return !b.Array || len(indexes) == b.Jobs }
+func wholly(b Ahead, indexes []int) bool {
+	return !b.Array && !b.Packed || len(indexes) == b.Jobs
+}
 
-// Afterok names the elements of a batch, or all of it in one.
+// Afterok names the elements of a batch, or all of it in one. Of a pack, the end of
+// which does not tell of some of its jobs, only the end is waited for: the start of
+// the job that waits looks how they ended.
 func Afterok(b Ahead, indexes []int) scheduler.Dependency {
 	d := scheduler.Dependency{Kind: scheduler.AfterOK, ID: b.ID}
-	if !wholly(b, indexes) {
+	switch {
+	case wholly(b, indexes):
+	case b.Packed:
+		d.Kind = scheduler.AfterAny
+	default:
 		d.Indexes = indexes
 	}
 	return d

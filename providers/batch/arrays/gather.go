@@ -17,7 +17,7 @@ import (
 // likeness is what the jobs of one array share: everything that the directives of
 // its script say.
 func likeness(j *providers.Job, level int) string {
-	b, err := json.Marshal([]any{j.Phase, j.Pool, j.Shape, j.Options, j.Cap, j.Checkpoint.Signal, j.Checkpoint.Grace, max(j.Retry.Max, 1) > 1, j.Smoke, j.Workdir, len(j.Setup) > 0, level})
+	b, err := json.Marshal([]any{j.Phase, j.Pool, j.Shape, j.Options, j.Cap, j.Checkpoint.Signal, j.Checkpoint.Grace, max(j.Retry.Max, 1) > 1, j.Smoke, j.Workdir, len(j.Setup) > 0, level, j.Pack})
 	if err != nil {
 		panic("bug: a job cannot be marshalled: " + err.Error())
 	}
@@ -25,7 +25,7 @@ func likeness(j *providers.Job, level int) string {
 }
 
 // Gather groups like jobs, dependencies first, and cuts the groups to the length
-// of an array; most <= 0 is any length. known names the batch of an earlier
+// of an array; most <= 0 is any length. The jobs of a pack are a group, whole. known names the batch of an earlier
 // request's token.
 func Gather(jobs []*providers.Job, most int, known func(token string) string) [][]*providers.Job {
 	levels := depths(jobs)
@@ -58,11 +58,14 @@ func Gather(jobs []*providers.Job, most int, known func(token string) string) []
 			kinds[at] = append(kinds[at], j)
 		}
 		for _, like := range kinds {
-			for _, part := range ByUpstream(like, where) {
-				n := most
-				if n <= 0 {
-					n = len(part)
+			parts, n := [][]*providers.Job{like}, len(like)
+			if like[0].Pack == "" {
+				parts = ByUpstream(like, where)
+				if most > 0 {
+					n = most
 				}
+			}
+			for _, part := range parts {
 				for cut := range slices.Chunk(part, n) {
 					for _, j := range cut {
 						of[j.Token] = "#" + strconv.Itoa(len(out))

@@ -32,7 +32,7 @@ func TestLaunchedTwice(t *testing.T) {
 	at := allocation{scheduler: cluster.Node{}, job: "5", node: "n1"}
 	codes := make(chan int, 2)
 	begin := func() {
-		code, err := run(w.batch, at)
+		code, err := run(w.batch, at, at.element())
 		if err != nil {
 			t.Error(err)
 		}

@@ -56,7 +56,7 @@ func (c *conclusion) finish(e End, v failure.Verdict) (int, error) {
 	if err := c.record(e); err != nil {
 		return exitBroken, err // not recorded is not verified
 	}
-	if e.Completed() {
+	if e.Completed() && c.allocation.sharers == 0 { // its pack does that when all have ended
 		dropOutput()
 	}
 	if c.elsewhere {

@@ -104,9 +104,9 @@ func (b Batch) naming(tokens []string) ([]Element, error) {
 // cancelWaiting cancels the waiting elements of a batch that the scheduler has.
 func (b Batch) cancelWaiting(ctx context.Context, from scheduler.Node, elements []int) error {
 	jobs := scheduler.Jobs{ID: b.Noted("id")}
-	var head struct{ Array bool }
-	if text, err := os.ReadFile(filepath.Join(string(b), "batch.json")); jobs.ID == "" || err != nil || json.Unmarshal(text, &head) != nil {
-		return nil
+	var head struct{ Array, Packed bool }
+	if text, err := os.ReadFile(filepath.Join(string(b), "batch.json")); jobs.ID == "" || err != nil || json.Unmarshal(text, &head) != nil || head.Packed {
+		return nil // of a pack, others may have to run
 	}
 	if head.Array {
 		jobs.Indexes = slices.Sorted(slices.Values(elements))

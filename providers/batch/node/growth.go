@@ -58,15 +58,22 @@ func (s Spool) Shape(j *providers.Job, restart int) offer.Shape {
 	return shape
 }
 
-// Got is the shape of one start of a job to which the scheduler gave so many
-// cores, 0 if that is not known; nil = what the job asks for. A scheduler gives
-// whole cores, and more of them where one may not have so much memory.
-func (s Spool) Got(j *providers.Job, restart, cores int) *offer.Shape {
-	got := s.Shape(j, restart)
-	if cores > 0 {
-		got.CPUs = cores
+// A Grant is what the scheduler gave one start of a job.
+type Grant struct {
+	Restart int
+	Cores   int // 0 = not known
+	Pack    int // jobs that shared its nodes; 0 = none did
+}
+
+// Got is the shape of one start of a job; nil = what the job asks for. A scheduler
+// gives whole cores, and more of them where one may not have so much memory.
+func (s Spool) Got(j *providers.Job, g Grant) *offer.Shape {
+	got := s.Shape(j, g.Restart)
+	if g.Cores > 0 {
+		got.CPUs = g.Cores
 	}
-	if got.Memory == j.Shape.Memory && got.Walltime == j.Shape.Walltime && got.CPUs == max(j.Shape.CPUs, 1) {
+	got.Pack = g.Pack
+	if got.Memory == j.Shape.Memory && got.Walltime == j.Shape.Walltime && got.CPUs == max(j.Shape.CPUs, 1) && max(got.Pack, 1) == max(j.Shape.Pack, 1) {
 		return nil
 	}
 	return &got

@@ -122,7 +122,7 @@ func TestGot(t *testing.T) {
 	j := w.job("true")
 	j.Shape.CPUs = 2
 	for cores, want := range map[int]int{0: 0, 2: 0, 4: 4} {
-		if got := w.spool.Got(&j, 0, cores); want == 0 && got != nil || want > 0 && (got == nil || got.CPUs != want) {
+		if got := w.spool.Got(&j, Grant{Cores: cores}); want == 0 && got != nil || want > 0 && (got == nil || got.CPUs != want) {
 			t.Errorf("%d cores: %+v", cores, got)
 		}
 	}

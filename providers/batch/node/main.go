@@ -6,10 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
@@ -21,14 +22,33 @@ const (
 	ExitRefused = 71
 )
 
-// Main runs one element of a batch inside a job of one of the schedulers.
+// Main runs one element of a batch, or a pack of them, inside a job of one of the
+// schedulers.
 func Main(args []string, schedulers ...scheduler.Node) int {
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
 	batch := flags.String("batch", "", "the batch's directory")
-	if err := flags.Parse(args); err != nil || *batch == "" {
+	pack := flags.String("pack", "", "elements to run beside one another, \"0,1,2\"")
+	cell := flags.Int("cell", -1, "the element of a pack that this process runs")
+	of := flags.Int("of", 1, "how many elements the pack has")
+	gpus := flags.String("gpus", "", "devices of the element")
+	if err := flags.Parse(args); err != nil || *batch == "" || *of < 1 {
 		return exitBroken
 	}
-	code, err := run(Batch(*batch), here(schedulers))
+	p := here(schedulers)
+	var code int
+	var err error
+	switch {
+	case *pack != "":
+		code, err = runPack(Batch(*batch), p, *pack, os.Args[1:len(os.Args)-len(args)])
+	case *cell >= 0:
+		p = p.share(*of, nil)
+		if *gpus != "" {
+			p.gpus = strings.Split(*gpus, ",")
+		}
+		code, err = run(Batch(*batch), p, *cell)
+	default:
+		code, err = run(Batch(*batch), p, p.element())
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "muster: %v\n", err)
 	}
@@ -44,6 +64,7 @@ type allocation struct {
 	nodes            string // all of the job's, as the scheduler lists them
 	gpus             []string
 	cores            int // of all its nodes; 0 = not known
+	sharers          int // jobs of the pack that share it; 0 = it runs one
 }
 
 // here is the job of the first scheduler whose variables are set.
@@ -104,16 +125,35 @@ func (p allocation) element() int {
 	return n
 }
 
-func run(batch Batch, p allocation) (int, error) {
+// begin is the beginning of a job in it.
+func (p allocation) begin(j *providers.Job) Begin {
+	return Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.pool, GPUs: p.gpus, Process: self(os.Getpid())}
+}
+
+var errNoJob = errors.New("this is no job of a batch scheduler")
+
+func runPack(batch Batch, p allocation, elements string, program []string) (int, error) {
 	if p.job == "" {
-		return exitBroken, errors.New("this is no job of a batch scheduler")
+		return exitBroken, errNoJob
 	}
-	j, err := batch.Job(p.element())
+	list, err := indexes(elements)
 	if err != nil {
 		return exitBroken, err
 	}
-	spool := Spool(filepath.Dir(filepath.Dir(string(batch))))
-	s := &start{spool: spool, batch: batch, job: j, allocation: p,
-		begin: Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.pool, GPUs: p.gpus, Process: self(os.Getpid())}}
-	return s.run()
+	k, err := newPack(batch, p, list, program)
+	if err != nil {
+		return exitBroken, err
+	}
+	return k.run()
+}
+
+func run(batch Batch, p allocation, element int) (int, error) {
+	if p.job == "" {
+		return exitBroken, errNoJob
+	}
+	j, err := batch.Job(element)
+	if err != nil {
+		return exitBroken, err
+	}
+	return (&start{spool: batch.spool(), batch: batch, job: j, allocation: p, begin: p.begin(j)}).run()
 }

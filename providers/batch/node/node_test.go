@@ -141,7 +141,7 @@ func (w *world) run(j providers.Job, p allocation) (code int, e End) {
 	if p.scheduler == nil {
 		p.scheduler = cluster.Node{}
 	}
-	code, err := run(w.batch, p)
+	code, err := run(w.batch, p, p.element())
 	if err != nil {
 		w.Log(err)
 	}

@@ -41,7 +41,7 @@ func (s *start) run() (int, error) {
 	if why := s.refusal(); why != "" {
 		return ExitRefused, s.refuse(why)
 	}
-	if why, class := s.noRoom(); why != "" {
+	if why, class := s.noRoom(); why != "" && s.allocation.sharers == 0 { // else its pack has looked
 		return s.postpone(why, class)
 	}
 	holder := s.spool.Claimed(s.begin.Token)
@@ -94,7 +94,7 @@ func devices(env scheduler.Environment) []string {
 func (s *start) seen(status offer.Status) offer.Observation {
 	o := offer.Observation{Token: s.begin.Token, Presence: offer.Found, Handle: s.begin.ID, Status: status, Attempt: s.number(),
 		Started: s.begin.At, Ended: time.Now(), Node: s.begin.Node, GPUs: s.begin.GPUs, Pool: s.begin.Pool}
-	o.Got = s.spool.Got(s.job, s.begin.Restart, s.allocation.cores)
+	o.Got = s.spool.Got(s.job, Grant{Restart: s.begin.Restart, Cores: s.allocation.cores, Pack: s.allocation.sharers})
 	return o
 }
 

@@ -47,7 +47,8 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 	e.Seen = c.observed(offer.Completed)
 	e.Seen.Exit, e.Seen.Signal, e.Seen.Usage = exit, sig, c.used()
 	ev := failure.Evidence{Exit: exit, Signal: sig, OOMKills: -1, HostOOMKills: -1, WalltimeHit: c.expired, GPUs: len(c.begin.GPUs) > 0}
-	if now := oomKills(c.allocation.scheduler.Environment().Cgroup); c.oom >= 0 && now >= 0 {
+	ended := exit != nil && *exit == 0
+	if now := oomKills(c.allocation.scheduler.Environment().Cgroup); c.oom >= 0 && now >= 0 && (c.allocation.sharers == 0 || !ended) { // of a pack, it may have been another's
 		if ev.OOMKills = now - c.oom; ev.OOMKills > 0 {
 			ev.Scheduler = string(scheduler.OutOfMemory) // the job's own limit, as the scheduler will say
 		}
@@ -60,7 +61,7 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 	if ev.Stalled = c.stalled; !cancelled {
 		ev.Forbidden = attempt.Forbidden(j, c.number())
 	}
-	good := exit != nil && *exit == 0 && !cancelled && ev.Forbidden == ""
+	good := ended && !cancelled && ev.Forbidden == ""
 	if good {
 		r := c.verify()
 		e.Seen.Outputs, e.Seen.Metrics = r.Outputs, r.Metrics
@@ -127,7 +128,7 @@ func (c *command) used() *offer.Usage {
 	u.GPUSeconds = float64(len(c.begin.GPUs)) * u.Elapsed.Seconds()
 	u.GPUMaxMem = c.gpus.memory()
 	if b := c.batch.Bounds().Billing; b > 0 { // as accounting would have it, which may be closed, late or none
-		u.Billed = fmt.Sprintf("%.0f billing-seconds", float64(b)*u.Elapsed.Seconds())
+		u.Billed = fmt.Sprintf("%.0f billing-seconds", float64(b)*u.Elapsed.Seconds()/float64(max(c.allocation.sharers, 1)))
 	}
 	return u
 }

@@ -23,19 +23,32 @@ func (r Request) Shebang() string {
 // the scheduler's.
 func (r Request) About(name string) string {
 	what, where := "1 job", "Its command is in the file jobs beside this one"
-	if r.Count > 1 {
+	switch {
+	case len(r.Pack) > 0:
+		what, where = strconv.Itoa(r.Count)+" jobs", "They run beside one another, each with its part of the node.\n# Their commands are in the file jobs beside this one, one a line"
+	case r.Count > 1:
 		what, where = strconv.Itoa(r.Count)+" jobs", "Their commands are in the file jobs beside this one, one a line"
 	}
 	if len(r.Job.Setup) > 0 {
 		where += ", with the setup before it"
 	}
 	return fmt.Sprintf("# %s of phase.%s. %s.\n", what, r.Job.Phase, where) +
-		"# The program below claims the job, so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before " + name + " is told.\n"
+		"# The program below claims " + r.each() + ", so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before " + name + " is told.\n"
+}
+
+func (r Request) each() string {
+	if len(r.Pack) > 0 {
+		return "each job"
+	}
+	return "the job"
 }
 
 // Exec is the command of a script that runs one element.
 func (r Request) Exec() string {
 	batch := "-batch " + shell.Quote(r.Dir)
+	if len(r.Pack) > 0 {
+		batch += " -pack " + strings.ReplaceAll(strings.Trim(fmt.Sprint(r.Pack), "[]"), " ", ",")
+	}
 	if len(r.Others) == 0 {
 		return fmt.Sprintf("exec %s %s\n", commandLine(r.Agent), batch)
 	}

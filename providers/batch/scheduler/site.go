@@ -92,8 +92,9 @@ type Request struct {
 	Array    bool
 	Indexes  []int          // of the array
 	Cap      int            // most of it that may run at once; 0 = all
+	Pack     []int          // elements of the batch that run beside one another in the job; nil = it runs one
 	Dir      string         // the batch's folder on the spool
-	Job      *providers.Job // one of the like jobs
+	Job      *providers.Job // one of the like jobs; of a pack as large as all of it
 	Count    int
 	Campaign string
 	Depend   []Dependency

@@ -3367,6 +3367,7 @@ type Job struct {
 	Scratch       *Scratch               `protobuf:"bytes,91,opt,name=scratch,proto3" json:"scratch,omitempty"`    // absent: none
 	Umask         *uint32                `protobuf:"varint,75,opt,name=umask,proto3,oneof" json:"umask,omitempty"` // absent: that of the process that starts the job
 	Guard         *Guard                 `protobuf:"bytes,40,opt,name=guard,proto3" json:"guard,omitempty"`
+	Pack          string                 `protobuf:"bytes,92,opt,name=pack,proto3" json:"pack,omitempty"` // jobs of one pack are one job of a scheduler; "": it is one itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3637,6 +3638,13 @@ func (x *Job) GetGuard() *Guard {
 		return x.Guard
 	}
 	return nil
+}
+
+func (x *Job) GetPack() string {
+	if x != nil {
+		return x.Pack
+	}
+	return ""
 }
 
 // Scratch is which files of a job are on a disk of its node's own while it runs.
@@ -6868,7 +6876,7 @@ const file_provider_proto_rawDesc = "" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
 	"\x05ready\x18\x04 \x01(\tR\x05ready\x12!\n" +
-	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\xc8\t\n" +
+	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\xdc\t\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -6909,7 +6917,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x05watch\x18Z \x01(\v2\x19.muster.provider.v1.WatchR\x05watch\x125\n" +
 	"\ascratch\x18[ \x01(\v2\x1b.muster.provider.v1.ScratchR\ascratch\x12\x19\n" +
 	"\x05umask\x18K \x01(\rH\x00R\x05umask\x88\x01\x01\x12/\n" +
-	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guardB\b\n" +
+	"\x05guard\x18( \x01(\v2\x19.muster.provider.v1.GuardR\x05guard\x12\x12\n" +
+	"\x04pack\x18\\ \x01(\tR\x04packB\b\n" +
 	"\x06_umask\"+\n" +
 	"\aScratch\x12\x0e\n" +
 	"\x02in\x18\x01 \x03(\tR\x02in\x12\x10\n" +
