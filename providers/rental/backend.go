@@ -207,8 +207,10 @@ func (b *backend) wants(rentals []Rental) (out []Want) {
 	have := map[string]int{}
 	for _, r := range rentals {
 		if !r.Over() && r.Step != Releasing && r.Step != Parked && (r.Step != Preempted || r.Starts && !b.late(r)) {
-			have[poolOf(r.Want)]++
 			have[""]++
+			if r.Found.Unfit == "" {
+				have[poolOf(r.Want)]++
+			}
 		}
 	}
 	if b.held {
@@ -242,14 +244,15 @@ func (b *backend) idle(rentals []Rental) (out []string) {
 		if r.Step != Ready || x == nil {
 			continue
 		}
-		if len(b.jobs.on(r.Token)) > 0 || b.waiting(poolOf(r.Want)) {
+		unfit := r.Found.Unfit != ""
+		if len(b.jobs.on(r.Token)) > 0 || b.waiting(poolOf(r.Want)) && !unfit {
 			x.idle = time.Time{}
 			continue
 		}
 		if x.idle.IsZero() {
 			x.idle = b.now()
 		}
-		if b.OnHold != "keep" && b.now().Sub(x.idle) >= b.Hold && b.unsafe(r.Token) == nil {
+		if b.OnHold != "keep" && (unfit || b.now().Sub(x.idle) >= b.Hold) && b.unsafe(r.Token) == nil {
 			out = append(out, r.Token)
 		}
 	}

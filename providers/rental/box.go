@@ -33,7 +33,16 @@ type box struct {
 func (b *backend) boxFolder(token string) string { return filepath.Join(b.dir, "boxes", token) }
 
 // check looks at a machine before work goes there.
+//
+// A machine that was stopped may come back without its GPU. If results on it are nowhere
+// else, it is kept until they are here, and no job starts there.
 func (b *backend) check(ctx context.Context, m Machine, o Offer) (f Found, err error) {
+	holds := b.holds(m.ID)
+	defer func() {
+		if err != nil && holds {
+			err = fmt.Errorf("machine %s: %w: %w", m.ID, ErrHolds, err)
+		}
+	}()
 	folder := b.boxFolder("check-" + m.ID)
 	h, err := b.dialer.Dial(b.Backend, m, folder)
 	if err != nil {
@@ -44,10 +53,27 @@ func (b *backend) check(ctx context.Context, m Machine, o Offer) (f Found, err e
 	ctx, stop := context.WithTimeout(ctx, checkTime)
 	defer stop()
 	run := func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) }
-	if f, err = Inspect(run, b.need(), b.now)(ctx, m, o); err != nil {
+	f, err = Inspect(run, b.need(), b.now)(ctx, m, o)
+	var unfit *Unfit
+	if holds && errors.As(err, &unfit) {
+		f.Unfit, err = unfit.Why, nil
+	}
+	if err != nil {
 		return f, err
 	}
 	return f, b.fuse(ctx, h)
+}
+
+// holds reports whether a machine has results that are nowhere else.
+func (b *backend) holds(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.rentals {
+		if r.ID == id {
+			return len(b.unsafe(r.Token)) > 0
+		}
+	}
+	return false
 }
 
 // need is what muster and the jobs need on a machine.
@@ -74,7 +100,9 @@ func (b *backend) serve() {
 			continue
 		}
 		folder := b.boxFolder(r.Token)
-		h, err := b.dialer.Dial(b.Backend, r.Machine, folder)
+		m := r.Machine
+		m.Up = r.Up
+		h, err := b.dialer.Dial(b.Backend, m, folder)
 		if err != nil {
 			b.note(err)
 			continue
@@ -123,7 +151,7 @@ func (b *backend) assign() {
 		}
 		for token, x := range b.boxes {
 			r := b.rental(token)
-			if r == nil || poolOf(r.Want) != j.Spec.Pool || busy[token]+max(1, j.Spec.Shape.GPUs) > b.GPUs {
+			if r == nil || r.Found.Unfit != "" || poolOf(r.Want) != j.Spec.Pool || busy[token]+max(1, j.Spec.Shape.GPUs) > b.GPUs {
 				continue
 			}
 			j.Box = token

@@ -35,6 +35,8 @@ type Found struct {
 	DiskSpeed int64    `json:"disk_speed,omitempty"` // bytes a second, written and synced
 	NetSpeed  int64    `json:"net_speed,omitempty"`  // bytes a second from the machine to muster
 	Warnings  []string `json:"warnings,omitempty"`   // what does not make it unfit
+	// Unfit is why no job starts on a machine that is kept for the results on it.
+	Unfit string `json:"unfit,omitempty"`
 }
 
 func (f Found) String() string {

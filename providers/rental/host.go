@@ -84,6 +84,11 @@ func (d overSSH) Dial(b providers.Backend, m Machine, folder string) (Host, erro
 	}
 	conf := filepath.Join(folder, "ssh_config")
 	known := filepath.Join(folder, "known_hosts")
+	if fi, err := os.Stat(known); d.spool != "" && err == nil && fi.ModTime().Before(m.Up) {
+		if err := os.Remove(known); err != nil { // a stop erases the key of its server, too
+			return nil, err
+		}
+	}
 	text := fmt.Sprintf("Host *\n  UserKnownHostsFile %q\n  StrictHostKeyChecking accept-new\n  IdentitiesOnly yes\n", known)
 	if err := atomicfile.Write(conf, []byte(text), 0o600); err != nil {
 		return nil, err

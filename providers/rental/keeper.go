@@ -28,6 +28,10 @@ type Keeper struct {
 // an Unfit if it is not, another error if it cannot be asked.
 type Check func(context.Context, Machine, Offer) (Found, error)
 
+// ErrHolds says of a machine that cannot be asked that results on it are nowhere else:
+// it is not given up.
+var ErrHolds = errors.New("it has results that are nowhere else")
+
 // Config is what a Keeper works with.
 type Config struct {
 	Cloud   Cloud
@@ -181,7 +185,7 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 	case r.Step == Ready && (m.Status == Stopped || m.Status == Broken):
 		r.Step, r.Why, r.Lost = Preempted, m.Why, k.now()
 		return k.book.put(r)
-	case r.Step == Preempted && m.Status == Running:
+	case r.Step == Preempted && m.Status == Running && m.Host != "":
 		r.Step, r.Up, r.Why, r.Starts = Checking, k.now(), "", false
 		return k.book.put(r)
 	case r.Step == Preempted && r.Starts:
@@ -327,7 +331,7 @@ func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
 		return k.book.put(r)
 	case errors.As(err, &unfit):
 		return k.bad(r, unfit.Why)
-	case k.now().Sub(r.Up) > k.cloud.Terms().Boot:
+	case k.now().Sub(r.Up) > k.cloud.Terms().Boot && !errors.Is(err, ErrHolds):
 		return k.bad(r, fmt.Sprintf("it runs, and cannot be reached in %s: %v", k.cloud.Terms().Boot, err))
 	}
 	return err

@@ -114,6 +114,7 @@ type Machine struct {
 	Why        string // what the cloud says of its status
 	USDPerHour decimal.Decimal
 	Since      time.Time // when the cloud began to bill it
+	Up         time.Time // since when it runs, as muster saw it
 	User, Host string    // of its ssh server, "" while there is none
 	Port       int
 }

@@ -96,14 +96,44 @@ func TestAStoppedMachineWithoutItsGPU(t *testing.T) {
 // else: muster starts it, copies the result here, and goes on.
 func TestAResultOnAStoppedMachine(t *testing.T) {
 	t.Parallel()
-	n := stops(t)
+	if n, _ := stoppedWithResult(t, ""); len(n.truth()) != 1 {
+		t.Errorf("machines %+v: the stopped one was there", n.truth())
+	}
+}
+
+// The same machine comes back without its GPU: its result is copied here all the same,
+// and only then is it given up. The next job runs on another.
+func TestAResultOnAMachineWithoutItsGPU(t *testing.T) {
+	t.Parallel()
+	n, id := stoppedWithResult(t, report("gpu"))
+	next := n.job("b", "echo '{}' > b.json")
+	n.submit(next)
+	waitFor(t, "another machine", func() bool { n.clock.Advance(10 * time.Second); return len(n.truth()) == 2 })
+	seen := n.until("the next job", all(offer.Completed, next))
+	if got := seen[next.Token].Rental.ID; got == id {
+		t.Error("a job runs where no GPU is")
+	}
+}
+
+// stoppedWithResult is a town after the end of a job whose only machine stopped itself
+// while muster was off, and what that machine says when it runs again; "" = as before.
+func stoppedWithResult(t *testing.T, says string) (n *town, id string) {
+	n = stops(t)
 	end := filepath.Join(n.backend.Workdir, "end")
 	j := n.job("a", "while [ ! -e end ]; do sleep 0.05; done; echo '{}' > a.json")
 	n.submit(j)
 	seen := n.until("it to run", all(offer.Running, j))
-	id := seen[j.Token].Rental.ID
+	id = seen[j.Token].Rental.ID
 	if err := n.provider.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if says != "" {
+		n.says = func(of string) string {
+			if of == id {
+				return says
+			}
+			return report("gpu NVIDIA GeForce RTX 4090, 24564, 570.124.06")
+		}
 	}
 	if err := os.WriteFile(end, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -129,9 +159,7 @@ func TestAResultOnAStoppedMachine(t *testing.T) {
 		}
 	}()
 	n.until("it to be done", all(offer.Completed, j))
-	if got := n.truth(); len(got) != 1 {
-		t.Errorf("machines %+v: the stopped one was there", got)
-	}
+	return n, id
 }
 
 // starts reports whether an instance runs.
