@@ -87,6 +87,7 @@ type Phase struct {
 	Scratch       *Scratch // nil = no file is staged
 	Preconditions []Precondition
 	Lifecycle     Lifecycle
+	Trial         *Trial // nil = no round of an optimisation
 	// Asks are where resources are written: cpus, memory, gpus, disk, nodes,
 	// walltime, gpu.models, gpu.memory.
 	Asks map[string]hcl.Range

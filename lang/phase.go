@@ -68,6 +68,7 @@ func (pr *phaseReader) read(blocks []*syntax.Block) {
 		pr.dependsOn(p)
 	}
 	pr.sortPhases()
+	pr.trials()
 }
 
 // phaseHead reads what depends on no other phase.

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/rounds"
 	"github.com/muster-run/muster/planner/transfers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -25,6 +26,7 @@ type facts struct {
 
 	verdicts func() map[string]state.Validation // of smokes, by fingerprint: the latest
 	rises    func() map[place.PoolAt]place.Rise // pools that billed more than they quote
+	rounds   func() []*rounds.Round
 }
 
 func newFacts(in Input) (*facts, diag.List) {
@@ -38,6 +40,7 @@ func newFacts(in Input) (*facts, diag.List) {
 		fs.st = &now
 	}
 	fs.rises = sync.OnceValue(func() map[place.PoolAt]place.Rise { return place.Rises(fs.st) })
+	fs.rounds = sync.OnceValue(func() []*rounds.Round { return rounds.Of(in.Campaign, fs.st) })
 	fs.verdicts = sync.OnceValue(func() map[string]state.Validation {
 		out := map[string]state.Validation{}
 		for _, v := range fs.st.Validations {
@@ -60,10 +63,16 @@ func (fs *facts) heldBy(w *draft, i int) string {
 	if text := fs.heldByPerson(w, i); text != "" {
 		return text
 	}
-	if b, ok := fs.st.Breakers[w.p.Name]; ok {
-		return breakerText(w.p.Name, b)
+	return fs.phaseHeld(w.p)
+}
+
+// phaseHeld says why a phase starts nothing, whatever its cells: its breaker, or the
+// round before it.
+func (fs *facts) phaseHeld(p *lang.Phase) string {
+	if b, ok := fs.st.Breakers[p.Name]; ok {
+		return breakerText(p.Name, b)
 	}
-	return ""
+	return rounds.Holds(p, fs.rounds())
 }
 
 // heldByPerson says which hold covers a cell and why; "" when none does.

@@ -11,7 +11,7 @@ var Phase = &Block{
 	},
 	Blocks: []*Block{
 		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid."},
-		Place, Source, Job, Smoke, Pilot, Retry, Breaker, Checkpoint, Precondition, Lifecycle,
+		Place, Source, Job, Smoke, Pilot, Retry, Breaker, Checkpoint, Precondition, Lifecycle, Trial,
 	},
 }
 
@@ -47,6 +47,20 @@ var Smoke = &Block{
 				{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
 				{Name: "message", Type: "string", Default: "the condition", Doc: "What to say when it is false."},
 			}},
+	},
+}
+
+// Trial is the block of that name.
+var Trial = &Block{
+	Name: "trial", Single: true, Doc: "Makes the phase a round of an optimisation: its settings are compared, and at most one is promoted.",
+	Attrs: []Attr{
+		{Name: "hypothesis", Type: "string", Required: true, Doc: "What the round tries to show, in a sentence. `report` and `advise` print it."},
+		{Name: "varies", Type: "list(string)", Required: true, Doc: "The few axes that make a setting. The other axes are the work that every setting does."},
+		{Name: "judge", Type: "string", Required: true, Doc: "`\"jobs_per_hour\"`, `\"cost_per_job\"`, `\"failed_share\"`, or a metric of the phase: `\"metric.loss\"`."},
+		{Name: "goal", Type: "string", Doc: "For a metric: `most` or `least`, whichever is better."},
+		{Name: "baseline", Type: "map(any)", Required: true, Doc: "The setting that the others are compared with, a value for each axis in `varies`: `{ memory = \"64GB\" }`."},
+		{Name: "min_gain", Type: "number", Default: "0.05", Doc: "Share of the baseline's value that a setting must gain to be promoted."},
+		{Name: "after", Type: "phase", Doc: "The round before: this one starts when every job of that one ended, and not at all where two rounds in a row gained less than their `min_gain`."},
 	},
 }
 

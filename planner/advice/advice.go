@@ -66,7 +66,7 @@ func Of(in Input) Report {
 		}
 		a.failing(g)
 	}
-	a.out.Proposals = append(a.out.Proposals, a.catalogue()...)
+	a.out.Proposals = append(append(a.out.Proposals, a.promote()...), a.catalogue()...)
 	return a.out
 }
 
@@ -90,7 +90,7 @@ func (a *adviser) note(format string, args ...any) {
 // it would save.
 type Proposal struct {
 	Phase  string
-	Kind   string // "memory", "walltime", "cores", "gpus", "place", "split", "retry", "failure"
+	Kind   string // "memory", "walltime", "cores", "gpus", "place", "split", "retry", "promote", "failure"
 	Title  string // what to do, as a sentence without a period
 	Jobs   string // which jobs, where these are not all of the phase
 	Edit   Edit

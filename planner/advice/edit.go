@@ -47,6 +47,15 @@ func (ed editor) edit(at hcl.Range, value string) Edit {
 	return e
 }
 
+// whole is edit for a value that is written as more than itself, such as a map.
+func (ed editor) whole(at hcl.Range, value string) Edit {
+	e := ed.edit(at, value)
+	if old := ed.text(at); strings.Count(e.Before, old) == 1 {
+		e.After = strings.Replace(e.Before, old, value, 1)
+	}
+	return e
+}
+
 // asked is the edit of what a phase asks for; where it asks for nothing, the
 // line to add to its resources.
 func (ed editor) asked(g *group, name, value string) Edit {

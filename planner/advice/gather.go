@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -28,31 +27,10 @@ type group struct {
 // than what they stand for, and count for nothing here. has picks jobs by
 // address; nil picks all.
 func gather(in Input, has func(address string) bool) []*group {
-	by := map[string]*group{}
+	records := history.ByCell(in.Campaign, in.State, has)
 	var out []*group
 	for _, p := range in.Campaign.Phases {
-		g := &group{phase: p, left: p.Len()}
-		by[p.Name], out = g, append(out, g)
-	}
-	to := history.MovedOf(in.Campaign.Moved)
-	for _, job := range in.State.All() {
-		address, _ := to.Follow(job.Address)
-		at, err := addr.Parse(address)
-		if err != nil || job.Smoke || job.Status == state.Forgotten || has != nil && !has(address) {
-			continue
-		}
-		g := by[at.Phase]
-		if g == nil {
-			continue
-		}
-		if cell, ok := g.phase.Index(at.Key); ok {
-			if g.records == nil {
-				g.records = make([]*state.Job, g.phase.Len())
-			}
-			if g.records[cell] == nil || address == job.Address { // a taken address is left alone
-				g.records[cell] = job
-			}
-		}
+		out = append(out, &group{phase: p, left: p.Len(), records: records[p.Name]})
 	}
 	for _, g := range out {
 		for _, job := range g.records {

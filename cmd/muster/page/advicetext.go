@@ -142,7 +142,7 @@ func proposalText(n int, p advice.Proposal, width int) string {
 	for _, s := range p.Saves {
 		b.WriteString(wrapped("     saves: ", "            ", savingText(s), width))
 	}
-	if len(p.Saves) == 0 && p.Kind != "failure" {
+	if len(p.Saves) == 0 && p.Kind != "failure" && p.Kind != "promote" {
 		b.WriteString("     saves: nothing that counts, as far as is known\n")
 	}
 	return b.String()

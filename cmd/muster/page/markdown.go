@@ -59,6 +59,12 @@ func (r Report) Markdown(style term.Style) string {
 	if rows := r.ranRows(); len(rows) > 1 {
 		b.WriteString("\n## What ran\n\n" + w.table(rows))
 	}
+	for i, v := range r.Rounds {
+		if i == 0 {
+			b.WriteString("\n## Rounds\n")
+		}
+		b.WriteString("\n" + v.markdown(w))
+	}
 	if len(r.History) > 0 {
 		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + w.table(timeRows(r.History)))
 		b.WriteString("\n## Asked for and used\n\n" + w.table(useRows(r.History)))

@@ -32,11 +32,13 @@ type Report struct {
 	Planned       *Planned        `json:"planned,omitempty"` // as in Cost
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
 	Totals        Totals          `json:"totals"`
-	Next          []string        `json:"next"`            // what to type, most urgent first
-	Runs          []Run           `json:"runs"`            // the plans that launched these jobs
-	Notes         []state.Note    `json:"notes,omitempty"` // on these jobs and their phases
-	Began         time.Time       `json:"began,omitzero"`  // the first submission of a job that ended
-	Ended         time.Time       `json:"ended,omitzero"`  // the last end of one
+	Next          []string        `json:"next"`             // what to type, most urgent first
+	Runs          []Run           `json:"runs"`             // the plans that launched these jobs
+	Notes         []state.Note    `json:"notes,omitempty"`  // on these jobs and their phases
+	Rounds        []roundReport   `json:"rounds,omitempty"` // phases with a trial block
+	Search        []string        `json:"search,omitempty"` // what each round that has jobs left waits for
+	Began         time.Time       `json:"began,omitzero"`   // the first submission of a job that ended
+	Ended         time.Time       `json:"ended,omitzero"`   // the last end of one
 
 	asked []string // as in Cost
 }
@@ -98,6 +100,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 	r.asked = asked(c)
 	r.Empty = emptyOutputs(c, s, st)
 	r.Notes = notesOn(c, st, s)
+	r.Rounds, r.Search = roundsOf(c, st), searchOf(c, st)
 	for _, e := range st.Ledger {
 		r.Spent.Add(e.Spent.Map())
 		for _, unit := range e.Unpriced {
