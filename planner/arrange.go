@@ -231,7 +231,7 @@ func (pl *placer) input(groups []place.Group) place.Input {
 	in := &pl.in
 	return place.Input{
 		Groups: groups, Backends: in.Campaign.Backends, Pools: in.Pools, Quotes: in.Quotes, Policy: in.Campaign.Policy,
-		Unreachable: in.Observed.AllAway(), Unasked: in.Observed.Unasked, Begun: len(pl.st.Jobs) > 0, Urgent: pl.urgent, Can: in.Can, Waited: pl.queues.Waited, Risen: pl.rises(),
+		Unreachable: pl.away(), Unasked: in.Observed.Unasked, Begun: len(pl.st.Jobs) > 0, Urgent: pl.urgent, Can: in.Can, Waited: pl.queues.Waited, Risen: pl.rises(),
 	}
 }
 

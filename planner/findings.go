@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,9 @@ func findings(fs *facts, ps phases, used map[string]bool) (diags diag.List) {
 		w := ps.byPhase[f.Phase]
 		switch {
 		case w == nil:
+			if fs.waitsFor(f) {
+				f.Severity = diag.Warning
+			}
 			if fs.concerns(f, used) {
 				diags.Append(f.Diagnostic)
 			}
@@ -47,6 +51,26 @@ func findings(fs *facts, ps phases, used map[string]bool) (diags diag.List) {
 		diags.Append(f.Diagnostic)
 	}
 	return diags
+}
+
+// waitsFor reports whether a campaign that has begun waits until a backend as a whole can be
+// used again.
+func (fs *facts) waitsFor(f observed.Finding) bool {
+	return f.Pauses && f.Phase == "" && f.Severity == diag.Error && len(fs.st.Jobs) > 0
+}
+
+// away are the backends to which nothing can go now, with why.
+func (fs *facts) away() map[string]string {
+	out := maps.Clone(fs.in.Observed.AllAway())
+	for _, f := range fs.in.Observed.Findings {
+		if fs.waitsFor(f) && out[f.On] == "" {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[f.On] = f.Detail
+		}
+	}
+	return out
 }
 
 // localType is the type of backends on this machine.

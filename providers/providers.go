@@ -524,8 +524,9 @@ type Finding struct {
 	Warning bool
 	Summary string
 	Detail  string
-	// Pauses marks a warning that is over one day: until then nothing is to be
-	// started where the check's jobs work, and what is planned stands.
+	// Pauses marks what is over one day: until then nothing is to be started where the
+	// check's jobs work, and what is planned stands. It keeps a campaign from
+	// beginning, and one that has begun waits.
 	Pauses bool
 }
 

@@ -133,22 +133,29 @@ scontrol)
 esac
 `
 
-// TestSystemSSHCodeSlurm: the login node of a cluster asks for a password and a
-// code, and nobody is at muster's terminal. It says once what to type, leaves the
-// jobs as they are, asks the login node no more, and goes on by itself when
-// somebody has logged in elsewhere. Nothing runs twice.
+// TestSystemSSHCodeSlurm: codedCluster on Slurm.
 func TestSystemSSHCodeSlurm(t *testing.T) {
-	const n = 4
 	r := newCoded(t, slurmCoded)
-	r.host.Exec("mkdir -p " + r.folder + "/slurm/jobs; mkfifo -m 666 " + r.folder + "/gate")
+	r.host.Exec("mkdir -p " + r.folder + "/slurm/jobs")
 	r.put("tools/slurm", slurmStandIn)
 	for _, name := range []string{"sbatch", "squeue", "sacct", "sacctmgr", "sinfo", "scontrol", "scancel"} {
 		r.host.Exec("ln -s slurm " + r.folder + "/tools/" + name)
 	}
 	program.Write(t, r.host.Path("/home/alice/.profile"), "PATH="+r.folder+"/tools:$PATH\n")
+	codedCluster(r, "slurm/calls", "sbatch --parsable")
+}
+
+// codedCluster: the login node of a cluster asks for a password and a code, and
+// nobody is at muster's terminal. It says once what to type, leaves the jobs as they
+// are, asks the login node no more, and goes on by itself when somebody has logged in
+// elsewhere. Nothing runs twice. The file calls has a line for each submission.
+func codedCluster(r *remote, calls, submission string) {
+	t := r.t
+	const n = 4
+	r.host.Exec("mkfifo -m 666 " + r.folder + "/gate")
 	submitted := func() int {
-		calls, _ := os.ReadFile(r.host.Path(r.folder + "/slurm/calls"))
-		return strings.Count(string(calls), "sbatch --parsable")
+		calls, _ := os.ReadFile(r.host.Path(r.folder + "/" + calls))
+		return strings.Count(string(calls), submission)
 	}
 	once := func(who, said string) string {
 		t.Helper()
@@ -169,7 +176,7 @@ func TestSystemSSHCodeSlurm(t *testing.T) {
 		t.Errorf("a plan and an apply without a login: %d connections", c)
 	}
 	if typed := r.host.Typed(); len(typed) != 0 || code != 1 || submitted() != 0 {
-		t.Errorf("without a login: exit %d, %q was typed, %d calls of sbatch", code, typed, submitted())
+		t.Errorf("without a login: exit %d, %q was typed, %d submissions", code, typed, submitted())
 	}
 
 	kill := r.logIn(command)
@@ -200,6 +207,6 @@ func TestSystemSSHCodeSlurm(t *testing.T) {
 	r.done(f, n)
 	r.onceEach(n)
 	if got := submitted(); sent == 0 || got != sent {
-		t.Errorf("sbatch was called %d times, and %d times after the login", sent, got-sent)
+		t.Errorf("%d submissions, and %d after the login", sent, got-sent)
 	}
 }

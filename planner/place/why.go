@@ -46,6 +46,9 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		d.Summary = "no place fits the smoke"
 	}
 	options = meant(options)
+	if d, ok := onlyAway(d, names, options, away); ok {
+		return d
+	}
 	if tooLong, one := onlyTooLong(options); one != nil {
 		d.Summary = fmt.Sprintf("walltime is longer than %s allows", limiter(one))
 		d.Detail = tooLong
@@ -54,9 +57,6 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 				d.Subject = &at
 			}
 		}
-		return d
-	}
-	if d, ok := onlyAway(d, names, options, away); ok {
 		return d
 	}
 	var lines, would []string

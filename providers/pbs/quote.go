@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
 	"github.com/muster-run/muster/providers/pbs/profiles"
@@ -179,7 +180,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) (out []p
 	}
 	f, err := b.Facts(ctx, factsLast)
 	if err != nil {
-		tell(-1, "The cluster cannot be asked", "%v", err)
+		out = append(out, scheduler.Away(err.Error()))
 	} else {
 		var names []string
 		for _, q := range f.Queues {

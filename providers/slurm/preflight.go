@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/room"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -29,7 +30,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) ([]provi
 	if err != nil {
 		var pe *providers.Error
 		errors.As(err, &pe)
-		tell(-1, "The cluster cannot be asked", "%s", strings.TrimSpace(pe.Error()+". "+pe.Hint))
+		out = append(out, scheduler.Away(strings.TrimSpace(pe.Error()+". "+pe.Hint)))
 		live = nil
 	} else if live != nil {
 		b.preflightSite(live, tell)

@@ -84,6 +84,11 @@ type Settings struct {
 	Keep       string // folder of what the site keeps of the cluster; "" = nothing
 }
 
+// Away is the finding of a preflight that could not ask the cluster.
+func Away(why string) providers.Finding {
+	return providers.Finding{Check: -1, Pauses: true, Summary: "The cluster cannot be asked", Detail: why}
+}
+
 // A Request is the contents of a script: for like jobs that are submitted as one
 // array, or for one job.
 type Request struct {
