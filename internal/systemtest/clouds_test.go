@@ -1,0 +1,174 @@
+package systemtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	sim "github.com/muster-run/muster/internal/cloudsim"
+	"github.com/muster-run/muster/internal/cloudsim/box"
+	simlambda "github.com/muster-run/muster/internal/cloudsim/lambda"
+	"github.com/muster-run/muster/internal/needs"
+)
+
+// cloudKey is the API key of the tests: no file of muster, and none of a machine, may
+// hold it.
+const cloudKey = "systemtest-api-key-5f1c"
+
+// clouds are those without a test of their own in another file.
+var clouds = map[string]struct {
+	simulate         func(*sim.World) sim.Cloud
+	url, path, key   string // variables, and what follows the server in the first
+	create, destroy  string // operations
+	lingers          string // what a machine does that is not gone yet
+	saysNothingStops bool
+}{
+	"lambda": {func(w *sim.World) sim.Cloud { return simlambda.New(w) }, "LAMBDA_CLOUD_API_URL", "/api/v1", "LAMBDA_API_KEY", "launch", "terminate", "linger", true},
+}
+
+// TestSystemClouds runs the campaign that init writes for a cloud, on machines with
+// real ssh servers: the answer to the order is lost, muster is killed while the machine
+// boots, and the machine lingers when it is given back. One machine is rented and none
+// is left, its result is here, and the API key is nowhere.
+func TestSystemClouds(t *testing.T) {
+	for name, c := range clouds {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "")
+			if why := box.Here(); why != "" {
+				needs.Absent(t, why)
+			}
+			machines, err := box.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			accounts, err := sim.NewAccounts(cloudKey + "\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			world := &sim.World{Clock: sim.NewClock(time.Now(), 30), Accounts: accounts, Machines: machines, Trouble: func(err error) { t.Error(err) }}
+			cloud := c.simulate(world)
+			web := httptest.NewServer(sim.NewServer(world, cloud))
+			t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
+			go world.Clock.Run(t.Context())
+			t.Setenv(c.url, web.URL+c.path)
+			t.Setenv(c.key, cloudKey)
+			t.Setenv("HOME", filepath.Join(filepath.Dir(w.dir), "home"))
+			r := &rented{w, t, world, cloud}
+
+			if err := os.Remove(filepath.Join(w.dir, "campaign.muster.hcl")); err != nil {
+				t.Fatal(err)
+			}
+			w.want(0, "What next", "init", "-from="+name)
+			if out, code := w.run("plan"); code != 2 && code != 0 || strings.Contains(out, "no ceiling while muster is off: $") != c.saysNothingStops {
+				t.Errorf("exit %d\n%s", code, out)
+			}
+			r.fault(sim.Fault{On: c.create, Do: "lost"})
+			apply := w.command("apply", "-auto-approve")
+			if err := apply.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for len(r.truth()) == 0 {
+				time.Sleep(20 * time.Millisecond)
+			}
+			if err := apply.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = apply.Wait() // it was killed
+			w.want(0, "Done: 1 of 1 jobs done and verified.", "apply", "-auto-approve")
+			w.want(0, "1 file", "pull")
+			if text, err := os.ReadFile(filepath.Join(w.dir, "outputs", "gpu.txt")); err != nil || !strings.HasPrefix(string(text), "NVIDIA ") {
+				t.Errorf("%q %v", text, err)
+			}
+			r.keyless(w.dir)
+			boxes, err := filepath.Glob(filepath.Join(os.TempDir(), "muster-boxes-*"))
+			if err != nil || len(boxes) == 0 {
+				t.Fatalf("%q %v", boxes, err)
+			}
+			for _, dir := range boxes {
+				r.keyless(dir)
+			}
+			r.age()
+			r.fault(sim.Fault{On: c.destroy, Do: c.lingers, For: sim.Duration(2 * time.Minute)})
+			w.want(0, "Destroyed", "destroy", "-auto-approve", "-allow-cancel")
+			if all := r.truth(); len(all) != 1 || !all[0].Gone {
+				t.Errorf("%+v", all)
+			}
+		})
+	}
+}
+
+// rented is a campaign at a simulated cloud.
+type rented struct {
+	*world
+	*testing.T
+	sim   *sim.World
+	cloud sim.Cloud
+}
+
+func (r *rented) fault(f sim.Fault) {
+	r.Helper()
+	r.sim.Clock.Do(func() {
+		if err := r.sim.Faults.Add(f); err != nil {
+			r.Fatal(err)
+		}
+	})
+}
+
+// truth are the machines as they really are.
+func (r *rented) truth() []struct{ Gone bool } {
+	r.Helper()
+	var text []byte
+	var err error
+	r.sim.Clock.Do(func() { text, err = json.Marshal(r.cloud.Truth()) })
+	var a struct{ Instances []struct{ Gone bool } }
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	return a.Instances
+}
+
+var asked = regexp.MustCompile(`"asked": "[^"]*"`)
+
+// age has the machines rented an hour ago: those of the last minutes may be missing in
+// a cloud's list, and are not taken for gone.
+func (r *rented) age() {
+	r.Helper()
+	for _, path := range r.files(".muster/rentals/*/*/machines/*") {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			text = asked.ReplaceAll(text, fmt.Appendf(nil, `"asked": %q`, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)))
+			err = os.WriteFile(path, text, 0o600)
+		}
+		if err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+// keyless fails if a file below a folder holds the API key.
+func (r *rented) keyless(dir string) {
+	r.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // it went while it was looked at
+		}
+		if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(cloudKey)) {
+			r.Errorf("%s holds the API key", path)
+		}
+		return nil
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+}
