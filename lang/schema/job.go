@@ -30,23 +30,23 @@ var Rendered = []Field[Program]{
 // Resources are the attributes of the resources block: what a job requests of
 // its backend, the same for all jobs with equal values.
 var Resources = []Field[offer.Shape]{
-	{Attr: Attr{Name: "cpus", Hash: InRequest, Type: "number", Default: "1", Doc: "Cores of the job, of all its nodes together."},
+	{Attr: Attr{Name: "cpus", Hash: InRequest, Type: "number", Default: "1", Doc: "Total number of cores, over all nodes of the job."},
 		At: func(s *offer.Shape) any { return &s.CPUs }, Least: 1, Key: "CPUs"},
-	{Attr: Attr{Name: "memory", Hash: InRequest, Type: "size", Doc: "Memory of the job, of all its nodes together, such as `\"32GiB\"`."},
+	{Attr: Attr{Name: "memory", Hash: InRequest, Type: "size", Doc: "Total memory, over all nodes of the job, such as `\"32GiB\"`."},
 		At: func(s *offer.Shape) any { return &s.Memory }, Key: "Memory"},
-	{Attr: Attr{Name: "gpus", Hash: InRequest, Type: "number", Default: "0, or 1 with a gpu block", Doc: "GPUs of the job, of all its nodes together."},
+	{Attr: Attr{Name: "gpus", Hash: InRequest, Type: "number", Default: "0, or 1 with a gpu block", Doc: "Total number of GPUs, over all nodes of the job."},
 		At: func(s *offer.Shape) any { return &s.GPUs }, Check: noModel, Key: "GPUs"},
-	{Attr: Attr{Name: "disk", Hash: InRequest, Type: "size", Doc: "Disk that a job needs while it runs. A plan looks for room for as many jobs as run on a volume at once."},
+	{Attr: Attr{Name: "disk", Hash: InRequest, Type: "size", Doc: "Disk space that a job needs while it runs. A plan checks that a volume has room for all jobs that run on it at once."},
 		At: func(s *offer.Shape) any { return &s.Disk }, Key: "Disk"},
-	{Attr: Attr{Name: "nodes", Hash: InRequest, Type: "number", Default: "1", Doc: "Nodes. Each gives as many cores and GPUs as the others, and these are charged: 3 GPUs on 2 nodes are 4."},
+	{Attr: Attr{Name: "nodes", Hash: InRequest, Type: "number", Default: "1", Doc: "Number of nodes. Every node gives the same number of cores and GPUs, and the job is charged for them: 3 GPUs on 2 nodes cost as much as 4."},
 		At: func(s *offer.Shape) any { return &s.Nodes }, Least: 1, Key: "Nodes"},
-	{Attr: Attr{Name: "walltime", Hash: InRequest, Type: "duration", Doc: "Hard limit of one attempt; also the ceiling of what it may cost."},
+	{Attr: Attr{Name: "walltime", Hash: InRequest, Type: "duration", Doc: "Hard time limit of one launch. It also limits what the launch can cost."},
 		At: func(s *offer.Shape) any { return &s.Walltime }, Check: someTime, Key: "Walltime"},
 }
 
 // GPU are the attributes of the gpu block.
 var GPU = []Field[offer.Shape]{
-	{Attr: Attr{Name: "models", Hash: InRequest, Type: "list(string)", Default: "any", Doc: "Any of these, by the field's names: `[\"A100\", \"H100\"]`."},
+	{Attr: Attr{Name: "models", Hash: InRequest, Type: "list(string)", Default: "any", Doc: "Accepted models, by their usual names: `[\"A100\", \"H100\"]`."},
 		At: func(s *offer.Shape) any { return &s.GPU.Models }, Key: "Models"},
 	{Attr: Attr{Name: "memory", Hash: InRequest, Type: "size", Doc: "Least memory of one GPU."},
 		At: func(s *offer.Shape) any { return &s.GPU.Memory }, Key: "GPUMemory"},
@@ -64,7 +64,7 @@ func noModel(v cty.Value) error {
 
 func someTime(v cty.Value) error {
 	if d, err := value.Duration(v); err == nil && d <= 0 {
-		return errors.New("a walltime is more than nothing")
+		return errors.New("a walltime must be longer than 0")
 	}
 	return nil
 }
@@ -73,12 +73,12 @@ func someTime(v cty.Value) error {
 var Job = &Block{
 	Name: "job", Single: true, Doc: "The template of the phase's jobs.",
 	Attrs: append([]Attr{
-		{Name: "name", Hash: InNone, Type: "string", Default: "PHASE-KEY", Doc: "A label: unique, shown, the scheduler's job name. In no identity and no hash."},
-		{Name: "command", Hash: InResult, Type: "string or list(string)", Required: true, Doc: "A string is run from a file by `/bin/sh` exactly as it evaluates; a list is exec'd and never touched by a shell."},
+		{Name: "name", Hash: InNone, Type: "string", Default: "PHASE-KEY", Doc: "A unique label, shown in output and used as the scheduler's job name. It does not affect the result hash."},
+		{Name: "command", Hash: InResult, Type: "string or list(string)", Required: true, Doc: "A string, which `/bin/sh` runs unchanged from a file; or a list, which muster executes without a shell."},
 		{Name: "env", Hash: InResult, Type: "map(string)", Default: "{}", Doc: "Variables of the job, after the backend's."},
 	}, Attrs(Rendered)...),
 	Blocks: []*Block{
-		{Name: "secret", Labels: []string{"name"}, Doc: "A variable read at submission and kept out of scripts, state, plans and hashes. Exactly one of the three.",
+		{Name: "secret", Labels: []string{"name"}, Doc: "A variable that muster reads at submission and keeps out of scripts, state, plans and hashes. Set exactly one of the attributes.",
 			Attrs: []Attr{
 				{Name: "env", Hash: InNone, Type: "string", Doc: "Read from this variable of muster's environment."},
 				{Name: "command", Hash: InNone, Type: "list(string)", Doc: "Read from this command's output."},
@@ -88,22 +88,22 @@ var Job = &Block{
 			Attrs:  Attrs(Resources),
 			Blocks: []*Block{{Name: "gpu", Single: true, Doc: "What each GPU must be.", Attrs: Attrs(GPU)}}},
 		{Name: "options", Labels: []string{"type"}, Open: true, Doc: "Job options of one type of backend, by its provider's schema. They may read `cell` and `param`."},
-		{Name: "input", Labels: []string{"name"}, Doc: "A file that the job reads. Exactly one of `from`, `from_all` and `path`: with the first two, a file of another phase's job, which orders jobs cell by cell; with `path`, files that no phase makes.",
+		{Name: "input", Labels: []string{"name"}, Doc: "A file that the job reads. Set exactly one of `from`, `from_all` and `path`. The first two read files of another phase's jobs, and the job waits for those jobs. `path` reads files that no phase makes.",
 			Attrs: []Attr{
 				{Name: "from", Hash: InResult, Type: "output", Doc: "`phase.NAME.output.OUTPUT`: exactly one producer for each cell."},
-				{Name: "from_all", Hash: InResult, Type: "output", Doc: "The same for any number of producers: a list in key order."},
-				{Name: "path", Hash: InResult, Type: "string", Doc: "A file that no phase makes, relative to the campaign's folder, or a pattern such as `\"data/*.csv\"`: a list in order of name. May read `cell`. The digest of its bytes is part of what determines the result. Jobs that run elsewhere read a copy, which muster takes there."},
-				{Name: "backend", Hash: InNone, Type: "backend", Default: "this machine", Doc: "Where the files of `path` are: `backend.ssh.lab`. A relative path begins at its `workdir`. The digest is taken there, and jobs that run there read the files in place."},
-				{Name: "match", Hash: InResult, Type: "map(any)", Default: "axes of the same name", Doc: "Producer axes and what they must be: `{ N = cell.hidden }`."},
+				{Name: "from_all", Hash: InResult, Type: "output", Doc: "The same, from any number of producers. The value is a list in key order."},
+				{Name: "path", Hash: InResult, Type: "string", Doc: "A file that no phase makes, relative to the campaign's folder, or a pattern such as `\"data/*.csv\"`: a list, sorted by name. It may read `cell`. The digest of the file's bytes is part of the result hash. muster copies the file to backends where jobs read it."},
+				{Name: "backend", Hash: InNone, Type: "backend", Default: "this machine", Doc: "Where the files of `path` are: `backend.ssh.lab`. A relative path begins at its `workdir`. muster computes the digest there, and jobs on that backend read the files in place."},
+				{Name: "match", Hash: InResult, Type: "map(any)", Default: "axes of the same name", Doc: "Axes of the producer and their required values: `{ N = cell.hidden }`."},
 			}},
 		Output,
-		{Name: "metric", Labels: []string{"name"}, Doc: "A value read from a verified output. Exactly one of `json`, `column`, `regex`.",
+		{Name: "metric", Labels: []string{"name"}, Doc: "A value that muster reads from a verified output. Set exactly one of `json`, `column`, `regex`.",
 			Attrs: []Attr{
-				{Name: "output", Hash: InNone, Type: "string", Required: true, Doc: "The output it is read from, by name."},
+				{Name: "output", Hash: InNone, Type: "string", Required: true, Doc: "Name of the output to read."},
 				{Name: "json", Hash: InNone, Type: "JSON pointer", Doc: "RFC 6901, such as `\"/final/loss\"`."},
-				{Name: "column", Hash: InNone, Type: "string", Doc: "A CSV's column; its last row counts."},
-				{Name: "regex", Hash: InNone, Type: "regular expression", Doc: "RE2; the first group of the last match counts."},
-				{Name: "required", Hash: InNone, Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "A job that leaves no such value fails as `bad_output`. Else the missing value is only reported."},
+				{Name: "column", Hash: InNone, Type: "string", Doc: "A column of a CSV file; muster reads its last row."},
+				{Name: "regex", Hash: InNone, Type: "regular expression", Doc: "RE2; muster reads the first group of the last match."},
+				{Name: "required", Hash: InNone, Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "If true, a job without this value fails as `bad_output`. If false, muster only reports that it is missing."},
 			}},
 		Watch,
 		Scratch,
@@ -113,26 +113,26 @@ var Job = &Block{
 // Scratch is the block of that name.
 var Scratch = &Block{
 	Name: "scratch", Single: true,
-	Doc: "A folder of each launch's own on the disk of its node, `${job.scratch}`, MUSTER_SCRATCH in the job: the backend's `scratch`, else the node's folder for temporary files. It is removed when the launch is over. `${input.NAME}` and `${output.NAME}` of what is listed here are paths in it.",
+	Doc: "Gives each launch a folder of its own on the disk of its node: `${job.scratch}` in expressions, MUSTER_SCRATCH in the job. It is made in the backend's `scratch`, by default in the node's folder for temporary files, and removed when the launch ends. `${input.NAME}` and `${output.NAME}` of the inputs and outputs listed here are paths in it.",
 	Attrs: []Attr{
-		{Name: "stage_in", Hash: InRequest, Type: "list(input)", Default: "[]", Doc: "Inputs that are copied there before the command: `[input.data]`."},
-		{Name: "stage_out", Hash: InRequest, Type: "list(output)", Default: "[]", Doc: "Outputs that the command writes there: `[output.model]`. Those of a command that exits 0 are copied to their paths, compared with what was written, and verified there. Checkpoints are written in the workdir: what a failed launch leaves on its node is gone."},
+		{Name: "stage_in", Hash: InRequest, Type: "list(input)", Default: "[]", Doc: "Inputs to copy there before the command starts: `[input.data]`."},
+		{Name: "stage_out", Hash: InRequest, Type: "list(output)", Default: "[]", Doc: "Outputs that the command writes there: `[output.model]`. When the command exits 0, muster copies them to their declared paths, compares the copies, and verifies them there. Write checkpoints to the workdir: the scratch folder of a failed launch is removed."},
 	},
 }
 
 // Watch is the block of that name.
 var Watch = &Block{
-	Name: "watch", Single: true, Doc: "Looks after a job while it runs. It is no part of what determines a result: changing it re-runs nothing.",
+	Name: "watch", Single: true, Doc: "Watches a job while it runs. Changing this block re-runs nothing.",
 	Attrs: []Attr{
 		{Name: "forbid", Hash: InNone, Type: "list(regular expression)", Default: "[]", Doc: "RE2, on each line that the job prints: a match ends the job, class `forbidden`, even if it then exits 0."},
-		{Name: "stalled_after", Hash: InNone, Type: "duration", Default: "never", Doc: "The job is stalled when it has printed nothing and moved no checkpoint for so long, at least `\"10s\"`."},
-		{Name: "on_stall", Hash: InNone, Type: "string", Default: "\"tell\"", Doc: "What is done about a job that is stalled or not `ready`. `tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
+		{Name: "stalled_after", Hash: InNone, Type: "duration", Default: "never", Doc: "The job is stalled when it has printed nothing and written no checkpoint for this long; at least `\"10s\"`."},
+		{Name: "on_stall", Hash: InNone, Type: "string", Default: "\"tell\"", Doc: "What muster does with a job that is stalled or not `ready`: `tell` shows it; `cancel` ends the job, class `stalled`; `retry` ends it and starts it again within `max_attempts` (2 without a retry block)."},
 	},
 	Blocks: []*Block{
-		{Name: "ready", Single: true, Doc: "The first sign that the job began its work. Without it in time the job counts as stalled.",
+		{Name: "ready", Single: true, Doc: "The first sign that the job began its work. A job that does not give it in time is stalled.",
 			Attrs: []Attr{
 				{Name: "match", Hash: InNone, Type: "regular expression", Required: true, Doc: "RE2, on each line that the job prints: one match is enough."},
-				{Name: "within", Hash: InNone, Type: "duration", Required: true, Doc: "How long after its start the job may take until then, at least `\"10s\"`."},
+				{Name: "within", Hash: InNone, Type: "duration", Required: true, Doc: "Longest time from the job's start to the match; at least `\"10s\"`."},
 			}},
 	},
 }
@@ -140,17 +140,17 @@ var Watch = &Block{
 // Output is the block of that name.
 var Output = &Block{
 	Name: "output", Labels: []string{"name"},
-	Doc: "A file the job must leave behind, relative to the workdir. Exactly one of `path`, `glob`, `dir`.",
+	Doc: "A file that the job must write, relative to the workdir. Set exactly one of `path`, `glob`, `dir`.",
 	Attrs: []Attr{
 		{Name: "path", Hash: InNone, Type: "string", Doc: "One file."},
-		{Name: "glob", Hash: InNone, Type: "string", Doc: "Files by a pattern; as an input it is a list."},
-		{Name: "dir", Hash: InNone, Type: "string", Doc: "A folder and all below it."},
+		{Name: "glob", Hash: InNone, Type: "string", Doc: "All files that match a pattern. As an input, a list."},
+		{Name: "dir", Hash: InNone, Type: "string", Doc: "A folder and everything in it."},
 		{Name: "min_count", Hash: InNone, Type: "number", Default: "1", Doc: "With `glob`: least number of files; 0 if a job may leave none."},
 		{Name: "min_size", Hash: InNone, Type: "size", Default: "0", Doc: "Least size of each file."},
 		{Name: "verify", Hash: InNone, Type: "string, object or list", Default: "\"exists\"", Doc: "`exists`, `nonempty`, `json`, `jsonl`, `csv`, `zip`, `gzip`, `safetensors`, `sha256` (the output is a manifest), `{ sha256 = \"SHA256SUMS\" }`, `{ command = \"…\" }`, or several in a list."},
-		{Name: "verify_timeout", Hash: InNone, Type: "duration", Default: "the walltime, at least 10m", Doc: "The most time that verifying it may take."},
-		{Name: "verify_max_size", Hash: InNone, Type: "size", Default: "2GiB for each second of `verify_timeout`", Doc: "The most bytes that are read and unpacked to verify it."},
-		{Name: "shared", Hash: InNone, Type: "bool", Default: "false", Doc: "Several jobs write it: it is checked for change only and feeds nobody."},
+		{Name: "verify_timeout", Hash: InNone, Type: "duration", Default: "the walltime, at least 10m", Doc: "Longest time that its verification may take."},
+		{Name: "verify_max_size", Hash: InNone, Type: "size", Default: "2GiB for each second of `verify_timeout`", Doc: "Most bytes that its verification may read and unpack."},
+		{Name: "shared", Hash: InNone, Type: "bool", Default: "false", Doc: "Several jobs write this output. muster only checks that it changed, and no job can read it as an input."},
 	},
 }
 

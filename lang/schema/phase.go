@@ -6,7 +6,7 @@ var Phase = &Block{
 	Attrs: []Attr{
 		{Name: "grid", Type: "grid", Doc: "`grid.NAME`; or write the grid inline as a block. Without either: one job."},
 		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Values for `param.NAME`; may read `cell`, `var`, `local` and other params."},
-		{Name: "depends_on", Type: "list(phase)", Default: "[]", Doc: "Phases that must be done first, where no file says so."},
+		{Name: "depends_on", Type: "list(phase)", Default: "[]", Doc: "Phases that must be done first although this phase reads none of their files."},
 		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs of the phase queued or running at once."},
 	},
 	Blocks: []*Block{
@@ -20,32 +20,32 @@ var Place = &Block{
 	Name: "place", Single: true, Doc: "Where the jobs may run.",
 	Attrs: []Attr{
 		{Name: "candidates", Type: "list(backend)", Default: "by the policy table", Doc: "Backends in order: `[backend.slurm.alpine, backend.ssh.lab]`."},
-		{Name: "overflow", Type: "list(backend)", Default: "none", Doc: "Backends in order that take the jobs which would wait: as many as the budgets leave and as end the phase sooner; with a `deadline`, only when it would be missed. A smoke or a pilot is tried where the phase goes first, and what overflows starts after it."},
+		{Name: "overflow", Type: "list(backend)", Default: "none", Doc: "Backends, in order, for jobs that would have to wait elsewhere: as many as the budgets allow and as make the phase end sooner. With a `deadline`, only if the phase would miss it. Smokes and pilots run on the phase's first backend; jobs overflow after they have passed."},
 		{Name: "prefer", Type: "string", Default: "the policy table", Doc: "`order`, `cheapest` or `soonest`."},
 	},
 }
 
 // Smoke is the block of that name.
 var Smoke = &Block{
-	Name: "smoke", Single: true, Doc: "The same job, only shorter, before anything bigger starts.",
-	Hint: "A smoke may change only params, walltime, place and what it is held to, so that it says something about the run.",
+	Name: "smoke", Single: true, Doc: "A short run of the same job, before larger ones start.",
+	Hint: "A smoke may change only params, walltime, place and its own checks. Otherwise its success would prove nothing about the run.",
 	Attrs: []Attr{
 		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Params that differ from the run's."},
 		{Name: "walltime", Type: "duration", Default: "the job's", Doc: "Hard limit of a smoke."},
 		{Name: "cells", Type: "string or list", Default: "\"first\"", Doc: "`\"first\"`, `\"ends\"`, `\"all\"`, or a list of partial cells such as `{ N = 384 }`."},
-		{Name: "isolated", Type: "bool", Default: "false", Doc: "The program keeps outputs of smokes and runs apart by itself."},
-		{Name: "parallel", Type: "bool", Default: "false", Doc: "Smokes of the phase run at once rather than one after another."},
-		{Name: "forbid", Type: "list(regular expression)", Default: "[]", Doc: "As in `watch`, for the smoke alone, beside the job's own."},
-		{Name: "repeat", Type: "number", Default: "1", Doc: "How often each smoke runs before it passes, 1 to 10: all of them must agree within `tolerance`."},
-		{Name: "tolerance", Type: "number", Default: "0.05", Doc: "With `repeat`: by what share of the larger one run times and numeric metrics of the repeats may differ, 0 to 1. Run times that differ by less than a second agree."},
-		{Name: "min_throughput", Type: "number", Doc: "Least throughput, as a share of what muster expects from earlier smokes of the phase, above 0 to 1: with 0.5 a smoke that takes more than twice as long fails. Without an earlier smoke it checks nothing."},
+		{Name: "isolated", Type: "bool", Default: "false", Doc: "The program itself writes the outputs of smokes to a different place from those of runs."},
+		{Name: "parallel", Type: "bool", Default: "false", Doc: "Run the smokes of the phase at the same time, not one after another."},
+		{Name: "forbid", Type: "list(regular expression)", Default: "[]", Doc: "As in `watch`; these patterns apply to the smoke, in addition to the job's."},
+		{Name: "repeat", Type: "number", Default: "1", Doc: "How many times each smoke must run, 1 to 10. All runs must agree within `tolerance`."},
+		{Name: "tolerance", Type: "number", Default: "0.05", Doc: "With `repeat`: how far the runtimes and numeric metrics of the repeats may differ, as a share of the larger value, 0 to 1. Runtimes that differ by less than a second agree."},
+		{Name: "min_throughput", Type: "number", Doc: "Least throughput, as a share of the throughput that earlier smokes of the phase lead muster to expect; more than 0, at most 1. With 0.5, a smoke that takes more than twice the expected time fails. Without an earlier smoke there is no check."},
 	},
 	Blocks: []*Block{
 		Place,
 		{Name: "expect", Doc: "A condition on what the smoke measured.",
 			Attrs: []Attr{
 				{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
-				{Name: "message", Type: "string", Default: "the condition", Doc: "What to say when it is false."},
+				{Name: "message", Type: "string", Default: "the condition", Doc: "Message if the condition is false."},
 			}},
 	},
 }
@@ -74,15 +74,15 @@ var Pilot = &Block{
 
 // Retry is the block of that name.
 var Retry = &Block{
-	Name: "retry", Single: true, Doc: "Which failures are tried again.",
-	Hint: "A retry may scale resources and move pools, never params or command: results stay comparable.",
+	Name: "retry", Single: true, Doc: "Which failures muster retries, and how.",
+	Hint: "A retry may scale resources and change the pool, but never params or the command, so that results stay comparable.",
 	Attrs: []Attr{
-		{Name: "on", Type: "list(failure class)", Required: true, Doc: "Classes that are tried again; `oom` means `oom_gpu`, `oom_host` and `oom_sched`."},
-		{Name: "max_attempts", Type: "number", Default: "3", Doc: "Launches, the first included; at most 10,000."},
-		{Name: "delay", Type: "duration", Default: "0s", Doc: "Before the next launch."},
+		{Name: "on", Type: "list(failure class)", Required: true, Doc: "Classes to retry; `oom` means `oom_gpu`, `oom_host` and `oom_sched`."},
+		{Name: "max_attempts", Type: "number", Default: "3", Doc: "Most launches of a job, including the first; at most 10,000."},
+		{Name: "delay", Type: "duration", Default: "0s", Doc: "Wait before the next launch."},
 	},
 	Blocks: []*Block{{
-		Name: "scale", Labels: []string{"class"}, Doc: "Factors on the resources of the next launch after a failure of this class.",
+		Name: "scale", Labels: []string{"class"}, Doc: "Factors for the resources of the next launch, after a failure of this class.",
 		Attrs: []Attr{
 			{Name: "memory", Type: "number", Default: "1", Doc: "Factor on memory."},
 			{Name: "cpus", Type: "number", Default: "1", Doc: "Factor on cores."},
@@ -95,35 +95,35 @@ var Retry = &Block{
 
 // Breaker is the block of that name.
 var Breaker = &Block{
-	Name: "breaker", Single: true, Doc: "Stops starting when everything fails alike.",
+	Name: "breaker", Single: true, Doc: "Stops a phase when its jobs fail for the same cause.",
 	Attrs: []Attr{
-		{Name: "same_error", Type: "number", Default: "3", Doc: "So many failures of one cause in a row open it; 0 is off."},
-		{Name: "share", Type: "number", Default: "0.15", Doc: "So large a share of a batch's finished jobs failing for one cause opens it, from 20 finished on; 0 is off."},
+		{Name: "same_error", Type: "number", Default: "3", Doc: "Number of failures in a row, for one cause, that open the breaker; 0 turns this rule off."},
+		{Name: "share", Type: "number", Default: "0.15", Doc: "Share of a batch's finished jobs that must fail for one cause to open the breaker, once 20 have finished; 0 turns this rule off."},
 	},
 }
 
 // Checkpoint is the block of that name.
 var Checkpoint = &Block{
-	Name: "checkpoint", Single: true, Doc: "Lets work be resumed.",
+	Name: "checkpoint", Single: true, Doc: "Lets a later launch continue the work of an earlier one.",
 	Attrs: []Attr{
 		{Name: "path", Type: "string", Required: true, Doc: "Relative to the workdir; `${checkpoint}` in the command, MUSTER_CHECKPOINT in the job."},
 		{Name: "interval", Type: "duration or \"auto\"", Doc: "MUSTER_CHECKPOINT_INTERVAL, seconds; `\"auto\"` is sqrt(2 × mtbf × write_time)."},
 		{Name: "mtbf", Type: "duration", Doc: "Mean time between failures, for `\"auto\"`."},
-		{Name: "write_time", Type: "duration", Doc: "How long writing one takes, for `\"auto\"`."},
-		{Name: "step_time", Type: "duration", Doc: "How long one step of the work takes: MUSTER_CHECKPOINT_STEPS is the interval in steps, rounded down to two digits."},
-		{Name: "signal", Type: "string", Doc: "Sent `grace` before the end where the backend can, such as `\"USR1\"`."},
-		{Name: "grace", Type: "duration", Default: "60s with a signal", Doc: "How long before the end."},
-		{Name: "max_loss", Type: "duration", Doc: "Most work that may be lost; a longer interval is an error."},
+		{Name: "write_time", Type: "duration", Doc: "How long it takes to write a checkpoint, for `\"auto\"`."},
+		{Name: "step_time", Type: "duration", Doc: "How long one step of the work takes. MUSTER_CHECKPOINT_STEPS is then the interval in steps, rounded down to two digits."},
+		{Name: "signal", Type: "string", Doc: "Signal that the job gets `grace` before the end, such as `\"USR1\"`, where the backend can send it."},
+		{Name: "grace", Type: "duration", Default: "60s with a signal", Doc: "How long before the end the signal is sent."},
+		{Name: "max_loss", Type: "duration", Doc: "Longest time whose work may be lost. A longer interval is an error."},
 	},
 }
 
 // Precondition is the block of that name.
 var Precondition = &Block{
-	Name: "precondition", Doc: "Must hold before anything is spent. Exactly one of `condition` and `file`.",
+	Name: "precondition", Doc: "Must be true before muster spends anything. Set exactly one of `condition` and `file`.",
 	Attrs: []Attr{
-		{Name: "condition", Type: "bool", Doc: "Known at plan time; may read `cell` and `param`."},
-		{Name: "file", Type: "string", Doc: "A file on the backend, relative to the workdir: checked at plan and again at launch."},
-		{Name: "min_size", Type: "size", Default: "0", Doc: "With `file`: its least size."},
+		{Name: "condition", Type: "bool", Doc: "Evaluated at plan time; may read `cell` and `param`."},
+		{Name: "file", Type: "string", Doc: "A file on the backend, relative to the workdir. muster checks it at plan time and again before each launch."},
+		{Name: "min_size", Type: "size", Default: "0", Doc: "With `file`: least size of the file."},
 		{Name: "message", Type: "string", Default: "the condition, or the file", Doc: "What to do about it."},
 	},
 }
@@ -133,7 +133,7 @@ var Lifecycle = &Block{
 	Name: "lifecycle", Single: true, Doc: "Rules about re-running.",
 	Attrs: []Attr{
 		{Name: "ignore_changes", Type: "list(field)", Default: "[]", Doc: "Fields whose change re-runs nothing: " + ignorableDoc() + "."},
-		{Name: "prevent_rerun", Type: "bool", Default: "false", Doc: "Completed jobs are never run again. Remembered in the state."},
-		{Name: "rerun_on_input_bytes", Type: "bool", Default: "false", Doc: "Run again when an input's bytes changed though its hash did not."},
+		{Name: "prevent_rerun", Type: "bool", Default: "false", Doc: "Never run completed jobs again. The state records this."},
+		{Name: "rerun_on_input_bytes", Type: "bool", Default: "false", Doc: "Run a job again if the bytes of an input changed although the result hash of its producer did not."},
 	},
 }

@@ -16,24 +16,24 @@ var Campaign = &Block{
 	Attrs: []Attr{
 		{Name: "description", Type: "string", Doc: "What the campaign is for, shown by `plan -markdown` and `report`."},
 		{Name: "required_version", Type: "version constraint", Doc: "Versions of muster that may run it, such as `\">= 0.1\"`."},
-		{Name: "required_providers", Type: "map(version constraint)", Default: "{}", Doc: "External providers and their versions. May be written as a block, too."},
-		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running at once, over all phases and backends. Of a phase with a `max_parallel` that its queue keeps (a Slurm array, a host's queue) no more count than that lets run."},
-		{Name: "max_cells", Type: "number", Default: "10000000", Doc: "Most cells a grid may have; a larger one is an error that gives the count."},
+		{Name: "required_providers", Type: "map(version constraint)", Default: "{}", Doc: "External providers and their versions. May also be written as a block."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running at once, over all phases and backends. If a phase has a `max_parallel` that the queue itself enforces (a Slurm array, a host's queue), at most that many of its jobs count."},
+		{Name: "max_cells", Type: "number", Default: "10000000", Doc: "Most cells that a grid may have. A larger grid is an error."},
 	},
 	Blocks: []*Block{
 		{Name: "state", Labels: []string{"type"}, Single: true, Open: true, Doc: "Where muster keeps the state. Without it: a file beside the campaign."},
-		{Name: "notify", Labels: []string{"type"}, Open: true, Doc: "Reserved for whom to tell: this version reads the block, warns, and sends nothing."},
-		{Name: "required_providers", Single: true, Open: true, Doc: "The attribute of the same name, as a block."},
+		{Name: "notify", Labels: []string{"type"}, Open: true, Doc: "Reserved for notifications. This version reads the block, warns, and sends nothing."},
+		{Name: "required_providers", Single: true, Open: true, Doc: "The attribute of the same name, written as a block."},
 	},
 }
 
 // Variable is the block of that name.
 var Variable = &Block{
 	Name: "variable", Labels: []string{"name"},
-	Doc: "A value given from outside: `-var`, `-var-file`, `*.auto.mustervars.hcl` or `MUSTER_VAR_name`.",
+	Doc: "A value set from outside: `-var`, `-var-file`, `*.auto.mustervars.hcl` or `MUSTER_VAR_name`.",
 	Attrs: []Attr{
-		{Name: "type", Type: "type", Default: "any", Doc: "What it must be, such as `string`, `number`, `list(string)`, `object({ n = number })`."},
-		{Name: "default", Type: "any", Doc: "Its value when none is given. Without it, a value must be given."},
+		{Name: "type", Type: "type", Default: "any", Doc: "Required type, such as `string`, `number`, `list(string)`, `object({ n = number })`."},
+		{Name: "default", Type: "any", Doc: "Value if none is set. Without a default, you must set a value."},
 		{Name: "description", Type: "string", Doc: "What it is for."},
 		{Name: "sensitive", Type: "bool", Default: "false", Doc: "State, plans and hashes contain the variable's name, never its value."},
 	},
@@ -41,7 +41,7 @@ var Variable = &Block{
 		Name: "validation", Doc: "A condition that the value must meet.",
 		Attrs: []Attr{
 			{Name: "condition", Type: "bool", Required: true, Doc: "Must be true; may use `var` and `local`."},
-			{Name: "error_message", Type: "string", Required: true, Doc: "What to say when it is false."},
+			{Name: "error_message", Type: "string", Required: true, Doc: "Message if the condition is false."},
 		},
 	}},
 }
@@ -49,59 +49,59 @@ var Variable = &Block{
 // Locals is the block of that name.
 var Locals = &Block{
 	Name: "locals", Open: true,
-	Doc: "Names for expressions, as `local.NAME`; they may use variables and one another.",
+	Doc: "Named expressions, read as `local.NAME`. They may use variables and one another.",
 }
 
 // Backend is the block of that name.
 var Backend = &Block{
 	Name: "backend", Labels: []string{"type", "name"}, Open: true,
-	Doc: "A place to run, configured once. Beside these attributes it holds those of its type, such as `ssh` or `slurm`.",
+	Doc: "A place to run jobs, configured once. The block also takes the attributes and blocks of its type, such as `ssh` or `slurm`.",
 	Attrs: []Attr{
-		{Name: "profile", Type: "string", Doc: "A site's facts: the name of a profile that is shipped with the provider, or of a file of yours, which ends in `.hcl`, from the campaign's folder."},
-		{Name: "workdir", Type: "string", Default: "the campaign's directory for local", Doc: "Where outputs lie: absolute, or beginning with `~/`."},
+		{Name: "profile", Type: "string", Doc: "The site's facts: the name of a profile that comes with the provider, or the path of your own `.hcl` file, relative to the campaign's folder."},
+		{Name: "workdir", Type: "string", Default: "the campaign's directory for local", Doc: "Folder for outputs: an absolute path, or one that begins with `~/`."},
 		{Name: "setup", Type: "string", Doc: "Shell lines before each job's command, such as `module load cuda`."},
-		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Variables of every job here."},
-		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running here at once. Of a phase with a `max_parallel` that its queue keeps (a Slurm array) no more count than that lets run."},
-		{Name: "price", Type: "object", Doc: "What it costs: `usd_per_gpu_hour`, `usd_per_cpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for), `usd_per_gb_out` (of files that leave it for another backend) (decimals), `granularity` (what is billed is a multiple of it), `minimum` (the least that is billed of a launch) (durations), `bills_while_queued` (bool: the wait in the queue is billed, too. Plan and ceiling count the wait that is quoted, the ledger the one that was. One that grows longer is set aside while it grows, and its job is taken back from the queue where no budget or ceiling covers that; of a wait that nobody knows the cost is unknown). In another currency: `currency`, `usd_per_unit` (what one unit of it is worth), `per_gpu_hour`, `per_cpu_hour`, `per_hour`, `per_gb_month`, `per_gb_out`."},
-		{Name: "hold", Type: "duration", Doc: "Rentals, required: how long a machine is kept after its last job."},
-		{Name: "on_hold", Type: "string", Doc: "Rentals, required: what happens then: `release`, `keep`, or, where machines can be stopped, `stop`: the disk stays, and is billed."},
-		{Name: "verified", Type: "string", Doc: "Month in which what the block says of money and deletion was last compared with the platform, such as `\"2026-05\"`. Plans warn when it is older than `stale_after`."},
+		{Name: "env", Type: "map(string)", Default: "{}", Doc: "Environment variables of every job on this backend."},
+		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs queued or running on this backend at once. If a phase has a `max_parallel` that the queue itself enforces (a Slurm array), at most that many of its jobs count."},
+		{Name: "price", Type: "object", Doc: "Price of the backend: `usd_per_gpu_hour`, `usd_per_cpu_hour`, `usd_per_hour`, `service_units_per_gpu_hour`, `service_units_per_node_hour`, `service_units_per_cpu_hour`, `usd_per_gb_month` (of the `disk` that a job asks for), `usd_per_gb_out` (of files that leave it for another backend) (decimals), `granularity` (billed time is a multiple of it), `minimum` (shortest billed time of a launch) (durations), `bills_while_queued` (bool: the wait in the queue is billed, too. Plan and ceiling count the quoted wait, the ledger the real one. While a job waits longer than quoted, muster reserves the growing cost; if a budget or the ceiling does not cover it, muster takes the job back from the queue. Without a quoted wait the cost is unknown). In another currency: `currency`, `usd_per_unit` (value of one unit of it in USD), `per_gpu_hour`, `per_cpu_hour`, `per_hour`, `per_gb_month`, `per_gb_out`."},
+		{Name: "hold", Type: "duration", Doc: "Required for rentals: how long muster keeps a machine after its last job."},
+		{Name: "on_hold", Type: "string", Doc: "Required for rentals: what muster then does with the machine: `release`, `keep`, or, where the cloud can stop machines, `stop`, which keeps the disk and its bill."},
+		{Name: "verified", Type: "string", Doc: "Month in which you last compared the prices and clocks of this block with the platform, such as `\"2026-05\"`. Plans warn when it is older than `stale_after`."},
 	},
 	Blocks: []*Block{{
-		Name: "clock", Labels: []string{"what"}, Doc: "A date, or a time without use, at which the platform deletes, bills or closes something.",
+		Name: "clock", Labels: []string{"what"}, Doc: "A date, or a time without use, after which the platform deletes, bills or closes something.",
 		Attrs: []Attr{
 			{Name: "after", Type: "duration", Doc: "Since the last use; of a [rented](rented.md) machine, since it was stopped."},
 			{Name: "at", Type: "time", Doc: "A day, `\"2026-11-28\"` (UTC), or a time, RFC 3339."},
 		},
 	}, {
-		Name: "rented", Labels: []string{"name"}, Doc: "A machine that somebody rents there by hand: what it is billed, and what becomes of it, is on every plan and on `cost`.",
+		Name: "rented", Labels: []string{"name"}, Doc: "A machine that somebody rented there by hand. Every plan and `cost` show its bill and its deadlines.",
 		Attrs: []Attr{
 			{Name: "status", Type: "string", Default: "\"stopped\"", Doc: "`stopped` or `running`."},
 			{Name: "since", Type: "time", Doc: "Since when: a day, `\"2026-11-09\"` (UTC), or a time, RFC 3339."},
-			{Name: "disk", Type: "size", Doc: "What its disk holds, where that is billed."},
+			{Name: "disk", Type: "size", Doc: "Size of its disk, if the platform bills it."},
 			{Name: "price", Type: "object", Default: "not known", Doc: "Its price, in the same form as the backend's `price`: `usd_per_hour`, `usd_per_gb_month` (of `disk`), or in another currency."},
 		},
 	}},
 }
 
 var sourceAttrs = []Attr{
-	{Name: "dir", Type: "string", Default: "\".\"", Doc: "The folder, relative to the campaign's directory. In a phase: the campaign's source's."},
-	{Name: "include", Type: "list(string)", Default: "[\"**\"]", Doc: "Patterns of files that count and are shipped; `**` spans folders."},
-	{Name: "exclude", Type: "list(string)", Default: "[]", Doc: "Patterns of files that do not."},
+	{Name: "dir", Type: "string", Default: "\".\"", Doc: "The folder, relative to the campaign's directory. A phase has the campaign's by default."},
+	{Name: "include", Type: "list(string)", Default: "[\"**\"]", Doc: "Patterns of the files to ship; `**` matches any number of folders."},
+	{Name: "exclude", Type: "list(string)", Default: "[]", Doc: "Patterns of files to leave out."},
 }
 
 // Source is the block of that name.
 var Source = &Block{
 	Name: "source", Single: true, Attrs: sourceAttrs,
-	Doc: "The files whose content a job depends on and that are shipped to where it runs. In a phase it narrows the campaign's.",
+	Doc: "The code of a job: files that muster ships to the backend, and whose content is part of the result hash. A phase's source narrows the campaign's.",
 }
 
 var gridAttrs = []Attr{
 	{Name: "axes", Type: "map(list)", Doc: "The axes and their values: strings, numbers, bools, or objects with a `key` attribute."},
-	{Name: "where", Type: "bool", Doc: "Keeps the cells for which it is true; reads `cell.AXIS`."},
+	{Name: "where", Type: "bool", Doc: "Condition that keeps a cell if true; reads `cell.AXIS`."},
 	{Name: "include", Type: "list(object)", Default: "[]", Doc: "Further cells, each with a value for every axis."},
-	{Name: "repeat", Type: "list(string)", Default: "[]", Doc: "Axes that are independent samples; nothing need read them."},
-	{Name: "sample", Type: "object", Doc: "`{ count = 100, seed = 7 }` keeps so many cells, chosen by a hash of seed and key."},
+	{Name: "repeat", Type: "list(string)", Default: "[]", Doc: "Axes that only repeat a measurement, such as seeds. No expression needs to read them."},
+	{Name: "sample", Type: "object", Doc: "`{ count = 100, seed = 7 }` keeps 100 cells, chosen by a hash of seed and key."},
 }
 
 // Grid is the block of that name.
@@ -114,11 +114,11 @@ var Grid = &Block{
 var Budget = &Block{
 	Name: "budget", Labels: []string{"name"}, Doc: "Limits on what may be spent.",
 	Attrs: []Attr{
-		{Name: "limits", Type: "map(number)", Default: "{}", Doc: "Most of each unit: `usd`, `gpu_hours`, `cpu_hours`, `node_hours`, `service_units`."},
+		{Name: "limits", Type: "map(number)", Default: "{}", Doc: "Limit for each unit: `usd`, `gpu_hours`, `cpu_hours`, `node_hours`, `service_units`."},
 		{Name: "deadline", Type: "time", Doc: "RFC 3339, such as `\"2026-12-15T00:00:00Z\"`; a p90 end after it breaks the budget."},
-		{Name: "warn_at", Type: "number", Default: "0.8", Doc: "Share of each limit from which on there is a warning, 0 to 1."},
-		{Name: "applies_to", Type: "list(address)", Default: "everything", Doc: "Phases and backends that count in it: `[phase.students, backend.slurm.alpine]`."},
-		{Name: "strict", Type: "bool", Default: "false", Doc: "It is an error already when *at most* passes a limit."},
+		{Name: "warn_at", Type: "number", Default: "0.8", Doc: "Share of a limit, 0 to 1, from which muster warns."},
+		{Name: "applies_to", Type: "list(address)", Default: "everything", Doc: "Phases and backends whose jobs count: `[phase.students, backend.slurm.alpine]`."},
+		{Name: "strict", Type: "bool", Default: "false", Doc: "A plan already fails when *at most* exceeds a limit."},
 	},
 }
 
@@ -128,7 +128,7 @@ var Failure = &Block{
 	Attrs: []Attr{
 		{Name: "match", Type: "regular expression", Doc: "RE2 pattern on the last lines of the log."},
 		{Name: "exit_codes", Type: "list(number)", Default: "[]", Doc: "Exit codes that mean this failure."},
-		{Name: "class", Type: "string", Default: "the block's name", Doc: "Failure class; may stand in `retry.on`."},
+		{Name: "class", Type: "string", Default: "the block's name", Doc: "Failure class, which `retry.on` may name."},
 		{Name: "action", Type: "string", Default: "by `retry.on`", Doc: "`retry`, `hold` or `fail`."},
 		{Name: "cause", Type: "string", Doc: "Why it happens, shown with the failure."},
 		{Name: "hint", Type: "string", Doc: "What to do about it, shown with the failure."},
@@ -138,9 +138,9 @@ var Failure = &Block{
 
 // Known is the block of that name.
 var Known = &Block{
-	Name: "known", Labels: []string{"name"}, Doc: "A pattern of work that went wrong before. Every plan holds the jobs that it starts against it.",
+	Name: "known", Labels: []string{"name"}, Doc: "A description of jobs that went wrong before. Every plan compares the jobs that it starts with it.",
 	Attrs: []Attr{
-		{Name: "when", Type: "bool", Required: true, Doc: "True for the jobs that it is about. Reads `cell`, `param`, `phase`, `backend` (such as `\"slurm.alpine\"`), `pool`, `command`, `image`, and `shape` as a [`rule`](rule.md) does."},
+		{Name: "when", Type: "bool", Required: true, Doc: "Condition that is true for such jobs. Reads `cell`, `param`, `phase`, `backend` (such as `\"slurm.alpine\"`), `pool`, `command`, `image`, and `shape` as a [`rule`](rule.md) does."},
 		{Name: "risk", Type: "string", Required: true, Doc: "`low`, `medium`, `high` or `critical`."},
 		{Name: "mitigation", Type: "string", Required: true, Doc: "What to do about it, shown with the pattern."},
 		{Name: "seen", Type: "string", Doc: "When and where it happened, such as `\"2026-11-23, aa100\"`."},
@@ -149,25 +149,25 @@ var Known = &Block{
 
 // Policy is the block of that name.
 var Policy = &Block{
-	Name: "policy", Single: true, Doc: "The placement table, and limits on who may spend what without a second look.",
+	Name: "policy", Single: true, Doc: "The placement table, and the limits above which a plan needs more than one approval.",
 	Attrs: []Attr{
 		{Name: "urgent_within", Type: "duration", Default: "24h", Doc: "Work is urgent when its p90 end is less than this before the deadline."},
 		{Name: "long_wait", Type: "duration", Default: "4h", Doc: "A quoted wait is long when it exceeds this, or the job's walltime."},
 		{Name: "price_tolerance", Type: "number", Default: "0.10", Doc: "How far a quote may rise between plan and apply, as a share."},
 		{Name: "stale_after", Type: "duration", Default: "180d", Doc: "Facts about money or deletion older than this are a warning."},
-		{Name: "approve_above", Type: "map(number)", Default: "{}", Doc: "Amounts by unit above which a saved plan is needed whatever the flags."},
+		{Name: "approve_above", Type: "map(number)", Default: "{}", Doc: "Amounts, by unit, above which `apply` needs a saved plan, whatever its flags."},
 		{Name: "allow", Type: "list(backend)", Default: "all", Doc: "Only these backends may be used."},
 		{Name: "deny", Type: "list(backend)", Default: "[]", Doc: "These backends may not be used."},
-		{Name: "require_approvals", Type: "number", Default: "1", Doc: "So many persons must approve a plan, where `when` says so; without `when`, every plan. See [a second look](../../guide/approve.md#a-second-look)."},
-		{Name: "max_cancel", Type: "number", Default: "no limit", Doc: "Most cancels a plan may hold without being confirmed."},
+		{Name: "require_approvals", Type: "number", Default: "1", Doc: "Number of people who must approve a plan: one that `when` describes, or, without `when`, every plan. See [a second look](../../guide/approve.md#a-second-look)."},
+		{Name: "max_cancel", Type: "number", Default: "no limit", Doc: "Most cancellations that a plan may contain without confirmation."},
 		{Name: "min_seeds", Type: "number", Default: "1", Doc: "`validate` and the plan warn of a phase with fewer jobs of one setting that differ only in `seed`, or in the axes that its grid names in `repeat`."},
 	},
 	Blocks: []*Block{{
-		Name: "when", Single: true, Doc: "Plans that need a second look: those for which one of these is true.",
+		Name: "when", Single: true, Doc: "Plans that need more than one approval: those for which one of these is true.",
 		Attrs: []Attr{
 			{Name: "walltime_above", Type: "duration", Doc: "A job that starts may run longer than this."},
 			{Name: "money_above", Type: "number", Doc: "The plan may cost more US dollars than this at most."},
-			{Name: "first_of_kind", Type: "bool", Default: "false", Doc: "A phase starts jobs, and no job of it was ever completed."},
+			{Name: "first_of_kind", Type: "bool", Default: "false", Doc: "A phase starts jobs, and none of its jobs has ever completed."},
 		},
 	}, {
 		Name: "rule", Doc: "A row of the placement table; the first whose condition holds decides, before the default table.",
@@ -189,7 +189,7 @@ var Result = &Block{
 
 // Moved is the block of that name.
 var Moved = &Block{
-	Name: "moved", Doc: "An address has a new name; its jobs are not run again.",
+	Name: "moved", Doc: "Gives a phase or job a new address without running it again.",
 	Attrs: []Attr{
 		{Name: "from", Type: "address", Required: true, Doc: "The old address: `phase.NAME` or `phase.NAME[\"key\"]`."},
 		{Name: "to", Type: "address", Required: true, Doc: "The new address, which the campaign has."},
@@ -198,9 +198,9 @@ var Moved = &Block{
 
 // Import is the block of that name.
 var Import = &Block{
-	Name: "import", Doc: "Adopts what muster did not start: without `id`, files at the output paths of jobs that muster has not run; with `id`, a running or finished job of a backend. Files are adopted where every declared output of a job is there and passes its `verify`; muster records that it did not run these jobs. A block with nothing left to adopt does nothing.",
+	Name: "import", Doc: "Adopts work that muster did not start: without `id`, files at the output paths of jobs; with `id`, a running or finished job of a backend. muster adopts the files of a job if every declared output exists and passes its `verify`, and records that it did not run the job. A block with nothing to adopt does nothing.",
 	Attrs: []Attr{
-		{Name: "to", Type: "address", Required: true, Doc: "The job: `phase.NAME` or `phase.NAME[\"key\"]`. Of files also a whole phase: every job whose files are there."},
+		{Name: "to", Type: "address", Required: true, Doc: "The job: `phase.NAME` or `phase.NAME[\"key\"]`. For files it may be a whole phase: every job whose files exist."},
 		{Name: "backend", Type: "backend", Default: "where the jobs may run", Doc: "Where the files are, or where the job runs or ran. Required with `id`."},
 		{Name: "id", Type: "string", Doc: "The backend's own id of a job."},
 	},

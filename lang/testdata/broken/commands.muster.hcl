@@ -1,5 +1,5 @@
 phase "a" {
-  job { # ERROR: A job block needs command = …: a string is run from a file by
+  job { # ERROR: A job block needs command = …: a string, which
     name = "a" 
   }
 }

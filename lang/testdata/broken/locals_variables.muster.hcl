@@ -23,7 +23,7 @@ variable "v" {
     condition = var.v > 5
     error_message = "v must be over 5"
   }
-  validation { condition = "x" } # ERROR: A condition is true or false, not a string. # ERROR: A validation block needs error_message = …: what to say when it is
+  validation { condition = "x" } # ERROR: A condition is true or false, not a string. # ERROR: A validation block needs error_message = …: message if the condition is
   nullable = false # ERROR: There is no attribute named "nullable" in a variable block; it holds
 }
 phase "a" { 

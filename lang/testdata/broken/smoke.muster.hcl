@@ -16,7 +16,7 @@ phase "p" {
   }
   smoke {
     params    = { step = 5 } # ERROR: there is no param "step"; did you mean "steps"?
-    resources = {} # ERROR: A smoke may change only params, walltime, place and what it is held to
+    resources = {} # ERROR: A smoke may change only params, walltime, place and its own checks
     cells     = "frist" # ERROR: did you mean "first"?
     expect {
       condition = metric.lss < 3 # ERROR: did you mean "loss"?
@@ -25,6 +25,6 @@ phase "p" {
   pilot { cells = [{ N = 3 }] } # ERROR: There is no axis named "N"
   retry {
     on     = ["oom"]
-    params = {} # ERROR: A retry may scale resources and move pools
+    params = {} # ERROR: A retry may scale resources and change the pool
   }
 }

@@ -33,7 +33,7 @@ provider "p" {} # ERROR: There is no block named "provider" in a campaign file. 
 output "z" { value = 1 } # ERROR: There is no block named "output" in a campaign file; it belongs in job
 data "x" "y" {} # ERROR: There is no block named "data" in a campaign file. Values from outside
 phase "e" {
-  job { # ERROR: A job block needs command = …: a string is run from a file by
+  job { # ERROR: A job block needs command = …: a string, which
     cmd = "x" # ERROR: There is no attribute named "cmd" in a job block; it holds command,
   }
 }
