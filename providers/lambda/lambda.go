@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -32,13 +31,8 @@ const Server = "https://cloud.lambda.ai/api/v1"
 
 // A Client acts for the account of a key.
 type Client struct {
-	api   *rental.API
-	now   func() time.Time
-	sleep func(context.Context, time.Duration) error
-
-	mu       sync.Mutex
-	next     time.Time // when the next call may be made
-	launches time.Time // when the next launch may be
+	api  *rental.API
+	pace *rental.Pace
 }
 
 var _ rental.Cloud = (*Client)(nil)
@@ -54,7 +48,7 @@ type Config struct {
 
 // New makes a client. It asks nothing.
 func New(c Config) *Client {
-	return &Client{api: rental.NewAPI("Lambda", c.URL, "Bearer "+c.Key), now: c.Now, sleep: c.Sleep}
+	return &Client{api: rental.NewAPI("Lambda", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep)}
 }
 
 // Terms: eight GPUs were seen to boot for a quarter of an hour.
@@ -69,28 +63,6 @@ const (
 	launchApart = 12500 * time.Millisecond
 )
 
-// wait keeps calls apart.
-func (c *Client) wait(ctx context.Context, launch bool) error {
-	c.mu.Lock()
-	now := c.now()
-	at := now
-	if c.next.After(at) {
-		at = c.next
-	}
-	if launch && c.launches.After(at) {
-		at = c.launches
-	}
-	c.next = at.Add(apart)
-	if launch {
-		c.launches = at.Add(launchApart)
-	}
-	c.mu.Unlock()
-	if d := at.Sub(now); d > 0 {
-		return c.sleep(ctx, d)
-	}
-	return ctx.Err()
-}
-
 // A problem is an answer that is an error. What to do follows from its code alone.
 type problem struct {
 	status              int
@@ -101,23 +73,18 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("Lambda: %s (HTTP %d)", strings.TrimSuffix(cmp.Or(p.Message, p.Code, http.StatusText(p.status)), "."), p.status)
 }
 
-// tries is how often a question is asked that the service refuses as coming too
-// often: other programs use the account, too.
-const tries = 3
-
 // get asks a question.
-func (c *Client) get(ctx context.Context, path string, into any) (err error) {
-	for n := 0; n < tries; n++ {
-		if err = c.call(ctx, http.MethodGet, path, nil, into); !errors.Is(err, rental.ErrLater) {
-			break
-		}
-	}
-	return err
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	return rental.Patiently(func() error { return c.call(ctx, http.MethodGet, path, nil, into) })
 }
 
 // call makes a call, and reads the data of its answer, which must have some.
 func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
-	if err := c.wait(ctx, path == launchPath); err != nil {
+	kinds := map[string]time.Duration{"": apart}
+	if path == launchPath {
+		kinds["launch"] = launchApart
+	}
+	if err := c.pace.Wait(ctx, kinds); err != nil {
 		return err
 	}
 	r, err := c.api.Ask(ctx, method, path, nil, body)
@@ -146,7 +113,7 @@ func (c *Client) meaning(r rental.Reply) error {
 	p := &problem{status: r.Status, Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Suggestion}
 	switch {
 	case r.Status == http.StatusTooManyRequests:
-		c.putOff(r.Header.Get("Retry-After"))
+		c.pace.Refused("", r, apart)
 		return errors.Join(rental.ErrLater, p)
 	case r.Status >= http.StatusInternalServerError:
 		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
@@ -163,19 +130,6 @@ func (c *Client) meaning(r rental.Reply) error {
 		return &providers.Error{Class: providers.Auth, Summary: "The API key for Lambda may not do this", Detail: p.Error(), Hint: "Use a key that may launch and terminate instances."}
 	}
 	return p
-}
-
-// putOff has the next call wait as long as the service asks, at most a minute.
-func (c *Client) putOff(seconds string) {
-	n, err := strconv.Atoi(seconds)
-	if err != nil || n < 1 {
-		n = 1
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at := c.now().Add(time.Duration(min(n, 60)) * time.Second); at.After(c.next) {
-		c.next = at
-	}
 }
 
 // code is that of a problem, "" of other errors.

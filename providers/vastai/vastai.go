@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -28,7 +27,7 @@ const Server = "https://console.vast.ai"
 // A Client acts for the account of a key.
 type Client struct {
 	api  *rental.API
-	pace pace
+	pace *rental.Pace
 }
 
 var (
@@ -50,7 +49,7 @@ type Config struct {
 
 // New makes a client. It asks nothing.
 func New(c Config) *Client {
-	return &Client{api: rental.NewAPI("Vast.ai", c.URL, "Bearer "+c.Key), pace: pace{now: c.Now, sleep: c.Sleep, next: map[string]time.Time{}}}
+	return &Client{api: rental.NewAPI("Vast.ai", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep)}
 }
 
 // Terms: a list was seen to lag a minute; an image takes minutes to arrive.
@@ -65,29 +64,6 @@ var apart = map[string]time.Duration{
 
 // spare is added to apart: the clocks of both sides are not one.
 const spare = 200 * time.Millisecond
-
-// A pace keeps calls of a kind apart.
-type pace struct {
-	now   func() time.Time
-	sleep func(context.Context, time.Duration) error
-	mu    sync.Mutex
-	next  map[string]time.Time
-}
-
-func (p *pace) wait(ctx context.Context, kind string) error {
-	p.mu.Lock()
-	now := p.now()
-	at := p.next[kind]
-	if at.Before(now) {
-		at = now
-	}
-	p.next[kind] = at.Add(apart[kind] + spare)
-	p.mu.Unlock()
-	if d := at.Sub(now); d > 0 {
-		return p.sleep(ctx, d)
-	}
-	return ctx.Err()
-}
 
 // A problem is an answer that is an error.
 type problem struct {
@@ -111,7 +87,7 @@ func (p *problem) Error() string {
 
 // call makes a call and reads a JSON value.
 func (c *Client) call(ctx context.Context, kind, method, path string, query url.Values, body, into any) error {
-	if err := c.pace.wait(ctx, kind); err != nil {
+	if err := c.pace.Wait(ctx, map[string]time.Duration{kind: apart[kind] + spare}); err != nil {
 		return err
 	}
 	r, err := c.api.Ask(ctx, method, path, query, body)

@@ -1,0 +1,74 @@
+package rental
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// A Pace keeps calls apart, since clouds refuse those that come too often.
+type Pace struct {
+	now   func() time.Time
+	sleep func(context.Context, time.Duration) error
+	mu    sync.Mutex
+	next  map[string]time.Time // by kind of call
+}
+
+// NewPace makes one that has heard of no call.
+func NewPace(now func() time.Time, sleep func(context.Context, time.Duration) error) *Pace {
+	return &Pace{now: now, sleep: sleep, next: map[string]time.Time{}}
+}
+
+// Wait waits for a call's turn: it is of some kinds, and calls of a kind are at least
+// so far apart.
+func (p *Pace) Wait(ctx context.Context, apart map[string]time.Duration) error {
+	p.mu.Lock()
+	now := p.now()
+	at := now
+	for kind := range apart {
+		if p.next[kind].After(at) {
+			at = p.next[kind]
+		}
+	}
+	for kind, d := range apart {
+		p.next[kind] = at.Add(d)
+	}
+	p.mu.Unlock()
+	if d := at.Sub(now); d > 0 {
+		return p.sleep(ctx, d)
+	}
+	return ctx.Err()
+}
+
+// longestAfter is the longest Retry-After that is believed.
+const longestAfter = time.Minute
+
+// Refused has the next call of a kind wait as long as the answer to one that came too
+// often asks, or d if it does not say.
+func (p *Pace) Refused(kind string, r Reply, d time.Duration) {
+	if n, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && n > 0 && r.Status == http.StatusTooManyRequests {
+		d = min(time.Duration(n)*time.Second, longestAfter)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at := p.now().Add(d); at.After(p.next[kind]) {
+		p.next[kind] = at
+	}
+}
+
+// tries is how often a question is asked.
+const tries = 3
+
+// Patiently asks a question again that came too often: other programs use the account,
+// too. It is not for orders.
+func Patiently(ask func() error) (err error) {
+	for range tries {
+		if err = ask(); !errors.Is(err, ErrLater) {
+			return err
+		}
+	}
+	return err
+}
