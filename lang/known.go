@@ -29,14 +29,14 @@ type Known struct {
 	when map[*Phase]*expr.Template // by the phases it can be asked of
 }
 
-// Risks are what a known pattern may be, the least first.
-var Risks = []string{"low", "medium", "high", "critical"}
+// risks are what a known pattern may be, the least first.
+var risks = []string{"low", "medium", "high", "critical"}
 
 // patterns reads the known blocks and compiles each condition for the phases that have all
 // its names.
 func (ps *phases) patterns(blocks []*syntax.Block) (out []*Known) {
 	for _, b := range blocks {
-		k := &Known{Name: b.Name(), Risk: ps.OneOf(b, "risk", Risks...), Mitigation: ps.Text(b, "mitigation"), Seen: ps.Text(b, "seen"), Range: b.Range, when: map[*Phase]*expr.Template{}}
+		k := &Known{Name: b.Name(), Risk: ps.OneOf(b, "risk", risks...), Mitigation: ps.Text(b, "mitigation"), Seen: ps.Text(b, "seen"), Range: b.Range, when: map[*Phase]*expr.Template{}}
 		if when := b.Expr("when"); when != nil {
 			ps.compileKnown(k, when)
 		}

@@ -28,8 +28,8 @@ type Trial struct {
 	BaselineRange hcl.Range
 }
 
-// Judges are the measures that every round has. The value is true where more is better.
-var Judges = map[string]bool{"jobs_per_hour": true, "cost_per_job": false, "failed_share": false}
+// judges are the measures that every round has. The value is true where more is better.
+var judges = map[string]bool{"jobs_per_hour": true, "cost_per_job": false, "failed_share": false}
 
 // minGain is what a change must gain at least to be worth its risk.
 const minGain = 0.05
@@ -130,7 +130,7 @@ func (ps *phases) baseline(p *phaseBuild, b *syntax.Block, t *Trial) {
 // judge reads by what settings are compared, and which way is better.
 func (ps *phases) judge(p *phaseBuild, b *syntax.Block, t *Trial) {
 	goal := ps.OneOf(b, "goal", "most", "least")
-	most, known := Judges[t.Judge]
+	most, known := judges[t.Judge]
 	metric := t.Metric()
 	switch {
 	case b.Expr("judge") == nil || t.Judge == "":

@@ -21,8 +21,8 @@ type Watch struct {
 // What a stalled job meets.
 const (
 	StallTell   = "tell"
-	StallCancel = "cancel"
-	StallRetry  = "retry"
+	stallCancel = "cancel"
+	stallRetry  = "retry"
 )
 
 // leastStall bounds stalled_after from below: logs are looked at every second,
@@ -34,7 +34,7 @@ func (l *rerunReader) Watch(b *syntax.Block) Watch {
 	if b == nil {
 		return Watch{}
 	}
-	w := Watch{Forbid: l.Texts(b, "forbid"), StalledAfter: l.Duration(b, "stalled_after", 0), OnStall: l.OneOf(b, "on_stall", StallTell, StallCancel, StallRetry)}
+	w := Watch{Forbid: l.Texts(b, "forbid"), StalledAfter: l.Duration(b, "stalled_after", 0), OnStall: l.OneOf(b, "on_stall", StallTell, stallCancel, stallRetry)}
 	l.Forbidden(b, w.Forbid)
 	l.leastSilence(b, "stalled_after", w.StalledAfter)
 	ready := b.One("ready")
@@ -79,7 +79,7 @@ const stallLaunches = 2
 
 // Retry is a retry policy that covers stalls, where the block says so.
 func (w Watch) Retry(r Retry) Retry {
-	if w.OnStall != StallRetry || r.Covers(failure.Stalled) {
+	if w.OnStall != stallRetry || r.Covers(failure.Stalled) {
 		return r
 	}
 	if len(r.On) == 0 {

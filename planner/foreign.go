@@ -190,7 +190,7 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 	if blocks := cl.importBlocks(found, all); len(blocks) > 0 {
 		text += "\n\nIf they are results to keep, this adopts those that are whole, and nothing is run for them:\n\n" + strings.Join(blocks, "\n")
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Summary: FilesInTheWay, Detail: text}
+	return diag.Diagnostic{Severity: diag.Warning, Summary: filesInTheWay, Detail: text}
 }
 
 // importBlocks are the import blocks that adopt what is in the way: of jobs of which

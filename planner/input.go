@@ -48,4 +48,4 @@ type Options struct {
 type Observed = observed.Refresh
 
 // An Orphan is a rented resource the state does not know.
-type Orphan = observed.Orphan
+type orphan = observed.Orphan

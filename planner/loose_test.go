@@ -245,7 +245,7 @@ func TestOrphans(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
 	in := input(c, applied(t, c, state.Completed))
-	in.Observed.Orphans = []Orphan{{Backend: "vastai.cloud", ID: "o2"}, {Backend: "vastai.cloud", ID: "o1", PerHour: "1.20"}}
+	in.Observed.Orphans = []orphan{{Backend: "vastai.cloud", ID: "o2"}, {Backend: "vastai.cloud", ID: "o1", PerHour: "1.20"}}
 	p := planned(t, in)
 	if len(p.Loose) != 2 || p.Loose[0].Address != "o1" || p.Loose[0].PerHour != "1.20" || p.Loose[0].Kind != UnknownAt || p.Loose[0].Detail.Destroy {
 		t.Errorf("%+v", p.Loose)

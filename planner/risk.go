@@ -30,9 +30,9 @@ type Risk struct {
 	InHead bool    `json:"-"` // the lines about backends at the head of a plan say it, too
 }
 
-// FilesInTheWay is the summary of the warning of files at the output paths of jobs
+// filesInTheWay is the summary of the warning of files at the output paths of jobs
 // that start. The risk of moving them aside has its text.
-const FilesInTheWay = "files are there that their jobs did not make"
+const filesInTheWay = "files are there that their jobs did not make"
 
 // How likely muster takes what nothing was measured of.
 const (
@@ -133,7 +133,7 @@ func (r *risks) losses() {
 	r.loss(own, "the finished or running work of %s is re-run, cancelled or released", "job or machine")
 	r.loss(foreign, "files at the output paths of %s, which muster did not make, are moved aside", "job")
 	for _, d := range r.p.Diags {
-		if last := len(r.list) - 1; len(foreign) > 0 && d.Summary == FilesInTheWay {
+		if last := len(r.list) - 1; len(foreign) > 0 && d.Summary == filesInTheWay {
 			r.list[last].More, r.shown = d.Detail, d.Summary
 		}
 	}

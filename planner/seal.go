@@ -15,12 +15,12 @@ import (
 func (p *Plan) Seal() {
 	p.count()
 	p.Body = p.body()
-	p.ID = IDOf(p.Body, p.Now)
+	p.ID = idOf(p.Body, p.Now)
 }
 
-// IDOf is the id of a plan that does what body says, made at a time: the same
+// idOf is the id of a plan that does what body says, made at a time: the same
 // plan has the same id.
-func IDOf(body string, now time.Time) string {
+func idOf(body string, now time.Time) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s %d", body, now.UnixNano()))
 	return hex.EncodeToString(h[:16])
 }

@@ -71,7 +71,7 @@ func TestSeal(t *testing.T) {
 	}
 	later := sample()
 	later.Now = later.Now.Add(time.Second)
-	if later.Seal(); later.Body != first.Body || later.ID == first.ID || later.ID != IDOf(first.Body, later.Now) {
+	if later.Seal(); later.Body != first.Body || later.ID == first.ID || later.ID != idOf(first.Body, later.Now) {
 		t.Error("made a second later it does the same under another id")
 	}
 }

@@ -41,11 +41,11 @@ func (s *State) hold(e HeldJob) {
 // somebody outside did not, nor muster by itself, for a budget or because
 // what it comes after failed.
 func (j *Job) CancelledByPerson() bool {
-	return j.Status == Cancelled && j.Class == "" && !strings.HasPrefix(j.Reason, ByMuster) && j.By != "muster" && !strings.HasPrefix(j.By, "muster: ")
+	return j.Status == Cancelled && j.Class == "" && !strings.HasPrefix(j.Reason, byMuster) && j.By != "muster" && !strings.HasPrefix(j.By, "muster: ")
 }
 
-// ByMuster begins the reason of a job that muster cancelled by itself.
-const ByMuster = "cancelled by muster:"
+// byMuster begins the reason of a job that muster cancelled by itself.
+const byMuster = "cancelled by muster:"
 
 // free lets a held, failed or cancelled job start again, attempts from 1: its
 // record goes, for a job without one is pending, and its attempts stay to be

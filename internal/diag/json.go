@@ -39,11 +39,11 @@ type JSONSnippet struct {
 	StartLine            int         `json:"start_line"`
 	HighlightStartOffset int         `json:"highlight_start_offset"`
 	HighlightEndOffset   int         `json:"highlight_end_offset"`
-	Values               []JSONValue `json:"values"`
+	Values               []jsonValue `json:"values"`
 }
 
-// JSONValue is a symbol used by the expression at fault.
-type JSONValue struct {
+// jsonValue is a symbol used by the expression at fault.
+type jsonValue struct {
 	Traversal string `json:"traversal"`
 	Statement string `json:"statement"`
 }
@@ -79,14 +79,14 @@ func snippet(d Diagnostic, sources Sources) *JSONSnippet {
 	}
 	code := src[from:min(to, from+4096)]
 	s := &JSONSnippet{
-		Code: strings.ToValidUTF8(string(code), "�"), StartLine: r.Start.Line, Values: []JSONValue{},
+		Code: strings.ToValidUTF8(string(code), "�"), StartLine: r.Start.Line, Values: []jsonValue{},
 		HighlightStartOffset: min(r.Start.Byte-from, len(code)), HighlightEndOffset: min(r.End.Byte-from, len(code)),
 	}
 	if d.In != "" {
 		s.Context = &d.In
 	}
 	for _, v := range d.Values {
-		s.Values = append(s.Values, JSONValue(v))
+		s.Values = append(s.Values, jsonValue(v))
 	}
 	return s
 }

@@ -17,5 +17,5 @@ type Process struct {
 // Ended reports whether only its exit status is left.
 func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
 
-// ErrHidden says that a process is there, and that the kernel tells no more of it.
-var ErrHidden = errors.New("the kernel does not show this process")
+// errHidden says that a process is there, and that the kernel tells no more of it.
+var errHidden = errors.New("the kernel does not show this process")

@@ -34,7 +34,7 @@ func Look(pid int) (Process, error) {
 		if errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
 			return Process{}, os.ErrNotExist
 		}
-		return Process{}, ErrHidden
+		return Process{}, errHidden
 	}
 	p := Process{Start: uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec), State: '?'}
 	if n := int(k.Proc.P_stat); n > 0 && n < len(states) {

@@ -27,7 +27,7 @@ func Look(pid int) (Process, error) {
 	case errors.Is(err, unix.ESRCH):
 		return Process{}, os.ErrNotExist
 	case errors.Is(err, os.ErrNotExist) && pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH):
-		return Process{}, ErrHidden
+		return Process{}, errHidden
 	case err != nil:
 		return Process{}, err
 	}

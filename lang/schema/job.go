@@ -96,7 +96,7 @@ var Job = &Block{
 				{Name: "backend", Hash: InNone, Type: "backend", Default: "this machine", Doc: "Where the files of `path` are: `backend.ssh.lab`. A relative path begins at its `workdir`. muster computes the digest there, and jobs on that backend read the files in place."},
 				{Name: "match", Hash: InResult, Type: "map(any)", Default: "axes of the same name", Doc: "Axes of the producer and their required values: `{ N = cell.hidden }`."},
 			}},
-		Output,
+		output,
 		{Name: "metric", Labels: []string{"name"}, Doc: "A value that muster reads from a verified output. Set exactly one of `json`, `column`, `regex`.",
 			Attrs: []Attr{
 				{Name: "output", Hash: InNone, Type: "string", Required: true, Doc: "Name of the output to read."},
@@ -105,13 +105,12 @@ var Job = &Block{
 				{Name: "regex", Hash: InNone, Type: "regular expression", Doc: "RE2; muster reads the first group of the last match."},
 				{Name: "required", Hash: InNone, Type: "bool", Default: "true if a `result` or an `expect` reads it", Doc: "If true, a job without this value fails as `bad_output`. If false, muster only reports that it is missing."},
 			}},
-		Watch,
-		Scratch,
+		watch,
+		scratch,
 	},
 }
 
-// Scratch is the block of that name.
-var Scratch = &Block{
+var scratch = &Block{
 	Name: "scratch", Single: true,
 	Doc: "Gives each launch a folder of its own on the disk of its node: `${job.scratch}` in expressions, MUSTER_SCRATCH in the job. It is made in the backend's `scratch`, by default in the node's folder for temporary files, and removed when the launch ends. `${input.NAME}` and `${output.NAME}` of the inputs and outputs listed here are paths in it.",
 	Attrs: []Attr{
@@ -120,8 +119,7 @@ var Scratch = &Block{
 	},
 }
 
-// Watch is the block of that name.
-var Watch = &Block{
+var watch = &Block{
 	Name: "watch", Single: true, Doc: "Watches a job while it runs. Changing this block re-runs nothing.",
 	Attrs: []Attr{
 		{Name: "forbid", Hash: InNone, Type: "list(regular expression)", Default: "[]", Doc: "RE2, on each line that the job prints: a match ends the job, class `forbidden`, even if it then exits 0."},
@@ -137,8 +135,7 @@ var Watch = &Block{
 	},
 }
 
-// Output is the block of that name.
-var Output = &Block{
+var output = &Block{
 	Name: "output", Labels: []string{"name"},
 	Doc: "A file that the job must write, relative to the workdir. Set exactly one of `path`, `glob`, `dir`.",
 	Attrs: []Attr{

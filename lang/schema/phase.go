@@ -1,7 +1,6 @@
 package schema
 
-// Phase is the block of that name.
-var Phase = &Block{
+var phase = &Block{
 	Name: "phase", Labels: []string{"name"}, Doc: "A set of jobs from one template over one grid.",
 	Attrs: []Attr{
 		{Name: "grid", Type: "grid", Doc: "`grid.NAME`; or write the grid inline as a block. Without either: one job."},
@@ -11,12 +10,11 @@ var Phase = &Block{
 	},
 	Blocks: []*Block{
 		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid."},
-		Place, Source, Job, Smoke, Pilot, Retry, Breaker, Checkpoint, Precondition, Lifecycle, Trial,
+		place, source, Job, smoke, pilot, retry, breaker, checkpoint, precondition, lifecycle, trial,
 	},
 }
 
-// Place is the block of that name.
-var Place = &Block{
+var place = &Block{
 	Name: "place", Single: true, Doc: "Where the jobs may run.",
 	Attrs: []Attr{
 		{Name: "candidates", Type: "list(backend)", Default: "by the policy table", Doc: "Backends in order: `[backend.slurm.alpine, backend.ssh.lab]`."},
@@ -25,8 +23,7 @@ var Place = &Block{
 	},
 }
 
-// Smoke is the block of that name.
-var Smoke = &Block{
+var smoke = &Block{
 	Name: "smoke", Single: true, Doc: "A short run of the same job, before larger ones start.",
 	Hint: "A smoke may change only params, walltime, place and its own checks. Otherwise its success would prove nothing about the run.",
 	Attrs: []Attr{
@@ -41,7 +38,7 @@ var Smoke = &Block{
 		{Name: "min_throughput", Type: "number", Doc: "Least throughput, as a share of the throughput that earlier smokes of the phase lead muster to expect; more than 0, at most 1. With 0.5, a smoke that takes more than twice the expected time fails. Without an earlier smoke there is no check."},
 	},
 	Blocks: []*Block{
-		Place,
+		place,
 		{Name: "expect", Doc: "A condition on what the smoke measured.",
 			Attrs: []Attr{
 				{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
@@ -50,8 +47,7 @@ var Smoke = &Block{
 	},
 }
 
-// Trial is the block of that name.
-var Trial = &Block{
+var trial = &Block{
 	Name: "trial", Single: true, Doc: "Makes the phase a round of an optimisation: its settings are compared, and at most one is promoted.",
 	Attrs: []Attr{
 		{Name: "hypothesis", Type: "string", Required: true, Doc: "What the round tries to show, in a sentence. `report` and `advise` print it."},
@@ -64,16 +60,14 @@ var Trial = &Block{
 	},
 }
 
-// Pilot is the block of that name.
-var Pilot = &Block{
+var pilot = &Block{
 	Name: "pilot", Single: true, Doc: "Real cells that run alone before the fan-out; their results count.",
 	Attrs: []Attr{
 		{Name: "cells", Type: "string or list", Default: "\"first\"", Doc: "As in `smoke`."},
 	},
 }
 
-// Retry is the block of that name.
-var Retry = &Block{
+var retry = &Block{
 	Name: "retry", Single: true, Doc: "Which failures muster retries, and how.",
 	Hint: "A retry may scale resources and change the pool, but never params or the command, so that results stay comparable.",
 	Attrs: []Attr{
@@ -93,8 +87,7 @@ var Retry = &Block{
 	}},
 }
 
-// Breaker is the block of that name.
-var Breaker = &Block{
+var breaker = &Block{
 	Name: "breaker", Single: true, Doc: "Stops a phase when its jobs fail for the same cause.",
 	Attrs: []Attr{
 		{Name: "same_error", Type: "number", Default: "3", Doc: "Number of failures in a row, for one cause, that open the breaker; 0 turns this rule off."},
@@ -102,8 +95,7 @@ var Breaker = &Block{
 	},
 }
 
-// Checkpoint is the block of that name.
-var Checkpoint = &Block{
+var checkpoint = &Block{
 	Name: "checkpoint", Single: true, Doc: "Lets a later launch continue the work of an earlier one.",
 	Attrs: []Attr{
 		{Name: "path", Type: "string", Required: true, Doc: "Relative to the workdir; `${checkpoint}` in the command, MUSTER_CHECKPOINT in the job."},
@@ -117,8 +109,7 @@ var Checkpoint = &Block{
 	},
 }
 
-// Precondition is the block of that name.
-var Precondition = &Block{
+var precondition = &Block{
 	Name: "precondition", Doc: "Must be true before muster spends anything. Set exactly one of `condition` and `file`.",
 	Attrs: []Attr{
 		{Name: "condition", Type: "bool", Doc: "Evaluated at plan time; may read `cell` and `param`."},
@@ -128,8 +119,7 @@ var Precondition = &Block{
 	},
 }
 
-// Lifecycle is the block of that name.
-var Lifecycle = &Block{
+var lifecycle = &Block{
 	Name: "lifecycle", Single: true, Doc: "Rules about re-running.",
 	Attrs: []Attr{
 		{Name: "ignore_changes", Type: "list(field)", Default: "[]", Doc: "Fields whose change re-runs nothing: " + ignorableDoc() + "."},

@@ -4,13 +4,12 @@ package schema
 var Language = &Block{
 	Name: "campaign file",
 	Blocks: []*Block{
-		Campaign, Variable, Locals, Backend, Source, Grid, Phase,
-		Budget, Failure, Known, Policy, Result, Moved, Import,
+		campaign, variable, locals, Backend, source, grid, phase,
+		budget, failure, known, policy, result, moved, Import,
 	},
 }
 
-// Campaign is the block of that name.
-var Campaign = &Block{
+var campaign = &Block{
 	Name: "campaign", Labels: []string{"name"}, Single: true,
 	Doc: "The campaign's name, the place of its state, and its notifications.",
 	Attrs: []Attr{
@@ -27,8 +26,7 @@ var Campaign = &Block{
 	},
 }
 
-// Variable is the block of that name.
-var Variable = &Block{
+var variable = &Block{
 	Name: "variable", Labels: []string{"name"},
 	Doc: "A value set from outside: `-var`, `-var-file`, `*.auto.mustervars.hcl` or `MUSTER_VAR_name`.",
 	Attrs: []Attr{
@@ -46,8 +44,7 @@ var Variable = &Block{
 	}},
 }
 
-// Locals is the block of that name.
-var Locals = &Block{
+var locals = &Block{
 	Name: "locals", Open: true,
 	Doc: "Named expressions, read as `local.NAME`. They may use variables and one another.",
 }
@@ -90,8 +87,7 @@ var sourceAttrs = []Attr{
 	{Name: "exclude", Type: "list(string)", Default: "[]", Doc: "Patterns of files to leave out."},
 }
 
-// Source is the block of that name.
-var Source = &Block{
+var source = &Block{
 	Name: "source", Single: true, Attrs: sourceAttrs,
 	Doc: "The code of a job: files that muster ships to the backend, and whose content is part of the result hash. A phase's source narrows the campaign's.",
 }
@@ -104,14 +100,12 @@ var gridAttrs = []Attr{
 	{Name: "sample", Type: "object", Doc: "`{ count = 100, seed = 7 }` keeps 100 cells, chosen by a hash of seed and key."},
 }
 
-// Grid is the block of that name.
-var Grid = &Block{
+var grid = &Block{
 	Name: "grid", Labels: []string{"name"}, Attrs: gridAttrs,
 	Doc: "Named axes of values; a phase has one job for each point of their product.",
 }
 
-// Budget is the block of that name.
-var Budget = &Block{
+var budget = &Block{
 	Name: "budget", Labels: []string{"name"}, Doc: "Limits on what may be spent.",
 	Attrs: []Attr{
 		{Name: "limits", Type: "map(number)", Default: "{}", Doc: "Limit for each unit: `usd`, `gpu_hours`, `cpu_hours`, `node_hours`, `service_units`."},
@@ -122,8 +116,7 @@ var Budget = &Block{
 	},
 }
 
-// Failure is the block of that name.
-var Failure = &Block{
+var failure = &Block{
 	Name: "failure", Labels: []string{"name"}, Doc: "An entry of the campaign's own failure catalogue.",
 	Attrs: []Attr{
 		{Name: "match", Type: "regular expression", Doc: "RE2 pattern on the last lines of the log."},
@@ -136,8 +129,7 @@ var Failure = &Block{
 	},
 }
 
-// Known is the block of that name.
-var Known = &Block{
+var known = &Block{
 	Name: "known", Labels: []string{"name"}, Doc: "A description of jobs that went wrong before. Every plan compares the jobs that it starts with it.",
 	Attrs: []Attr{
 		{Name: "when", Type: "bool", Required: true, Doc: "Condition that is true for such jobs. Reads `cell`, `param`, `phase`, `backend` (such as `\"slurm.alpine\"`), `pool`, `command`, `image`, and `shape` as a [`rule`](rule.md) does."},
@@ -147,8 +139,7 @@ var Known = &Block{
 	},
 }
 
-// Policy is the block of that name.
-var Policy = &Block{
+var policy = &Block{
 	Name: "policy", Single: true, Doc: "The placement table, and the limits above which a plan needs more than one approval.",
 	Attrs: []Attr{
 		{Name: "urgent_within", Type: "duration", Default: "24h", Doc: "Work is urgent when its p90 end is less than this before the deadline."},
@@ -178,8 +169,7 @@ var Policy = &Block{
 	}},
 }
 
-// Result is the block of that name.
-var Result = &Block{
+var result = &Block{
 	Name: "result", Labels: []string{"name"}, Doc: "A value computed from metrics and outputs, known when the jobs it reads are done.",
 	Attrs: []Attr{
 		{Name: "value", Type: "any", Required: true, Doc: "Reads `phase.NAME.metric.M` and `phase.NAME.output.O`: maps from key to value, or bare values without a grid."},
@@ -187,8 +177,7 @@ var Result = &Block{
 	},
 }
 
-// Moved is the block of that name.
-var Moved = &Block{
+var moved = &Block{
 	Name: "moved", Doc: "Gives a phase or job a new address without running it again.",
 	Attrs: []Attr{
 		{Name: "from", Type: "address", Required: true, Doc: "The old address: `phase.NAME` or `phase.NAME[\"key\"]`."},

@@ -23,7 +23,7 @@ import (
 
 // The names of files that are read.
 const (
-	CampaignSuffix  = ".muster.hcl"
+	campaignSuffix  = ".muster.hcl"
 	VariablesSuffix = ".auto.mustervars.hcl"
 )
 
@@ -58,7 +58,7 @@ func (s *Source) ReadDir(dir string) {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		switch isCampaign := strings.HasSuffix(name, CampaignSuffix); {
+		switch isCampaign := strings.HasSuffix(name, campaignSuffix); {
 		case strings.HasPrefix(name, "."):
 			continue
 		case e.IsDir() && isCampaign:
@@ -68,7 +68,7 @@ func (s *Source) ReadDir(dir string) {
 			continue
 		case !isCampaign && !strings.HasSuffix(name, VariablesSuffix):
 			if base, ok := strings.CutSuffix(name, ".hcl"); ok && !strings.HasSuffix(base, ".mustervars") {
-				s.Almost = name + " is not read: it would be as " + base + CampaignSuffix
+				s.Almost = name + " is not read: it would be as " + base + campaignSuffix
 			}
 			continue
 		}
@@ -118,7 +118,7 @@ func (s *Source) Add(name string, src []byte) {
 	switch f := (File{name, src, body}); {
 	case !ok:
 		return
-	case strings.HasSuffix(name, CampaignSuffix):
+	case strings.HasSuffix(name, campaignSuffix):
 		s.Campaign = append(s.Campaign, f)
 	case strings.HasSuffix(name, VariablesSuffix):
 		s.Variables = append(s.Variables, f)

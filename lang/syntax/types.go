@@ -14,7 +14,7 @@ import (
 // files, sorted, so that a caller knows whose schemas Load will need. Files
 // that cannot be read are left to Load, which says why.
 func BackendTypes(dir string) []string {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*"+CampaignSuffix))
+	paths, _ := filepath.Glob(filepath.Join(dir, "*"+campaignSuffix))
 	var out []string
 	for _, path := range paths {
 		src, err := ReadCapped(path) // a pipe or a device would never end

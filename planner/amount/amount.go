@@ -48,8 +48,8 @@ func Unit(unit string) string {
 	return strings.ReplaceAll(unit, "_", " ")
 }
 
-// Enough is a limit that covers an amount, as short as people write one: "4.1".
-func Enough(unit string, need decimal.Decimal) string {
+// enough is a limit that covers an amount, as short as people write one: "4.1".
+func enough(unit string, need decimal.Decimal) string {
 	need = need.Round(9)
 	digits := int32(1)
 	switch {
@@ -67,7 +67,7 @@ func Enough(unit string, need decimal.Decimal) string {
 
 // Set says how to write a limit that covers an amount: "Set cpu_hours = 4.1".
 func Set(unit string, need decimal.Decimal) string {
-	return fmt.Sprintf("Set %s = %s", unit, Enough(unit, need))
+	return fmt.Sprintf("Set %s = %s", unit, enough(unit, need))
 }
 
 // Words is an amount as people write it: $40, 60 GPU-hours.

@@ -9,26 +9,26 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A FinishedError says that a plan was applied to its end before.
-type FinishedError struct {
+// A finishedError says that a plan was applied to its end before.
+type finishedError struct {
 	Plan string
 	At   time.Time
 	Who  string
 }
 
-func (e *FinishedError) Error() string {
+func (e *finishedError) Error() string {
 	return fmt.Sprintf("this plan was applied on %s by %s; plan again to see whether work remains", units.FormatTime(e.At.Local()), e.Who)
 }
 
 // resumes reports whether a plan was approved before and goes on now. It is a
-// FinishedError to apply one that came to its end.
+// finishedError to apply one that came to its end.
 func resumes(st *state.State, plan string) (bool, error) {
 	a := approvalOf(st, plan)
 	if a == nil {
 		return false, nil
 	}
 	if a.Ended() {
-		return false, &FinishedError{Plan: a.Plan, At: a.Finished, Who: a.Who}
+		return false, &finishedError{Plan: a.Plan, At: a.Finished, Who: a.Who}
 	}
 	return true, nil
 }

@@ -31,7 +31,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	st := &state.State{Approvals: []state.Approval{begun, done}}
-	var finished *FinishedError
+	var finished *finishedError
 	if _, err := resumes(st, "p2"); !errors.As(err, &finished) || finished.Who != "ada" {
 		t.Errorf("a finished plan: %v", err)
 	}

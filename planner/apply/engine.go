@@ -240,16 +240,16 @@ func (e *engine) alarm() time.Time {
 	return clock.Earliest(at, e.report.Next())
 }
 
-// A StoreError says that the state could not be written. Nothing was started
+// A storeError says that the state could not be written. Nothing was started
 // after it, and jobs that run go on.
-type StoreError struct{ Err error }
+type storeError struct{ Err error }
 
-func (e *StoreError) Error() string {
+func (e *storeError) Error() string {
 	return fmt.Sprintf("write state: %v: nothing more is started, running jobs continue; make room or repair the store, then run the same command again", e.Err)
 }
 
 // Unwrap gives the store's own error.
-func (e *StoreError) Unwrap() error { return e.Err }
+func (e *storeError) Unwrap() error { return e.Err }
 
 // finished reports whether nothing is left that this run could see through.
 func (e *engine) finished() bool {

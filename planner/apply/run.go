@@ -102,7 +102,7 @@ func (r *run) storeFailed(err error) {
 		return
 	}
 	r.halt(progress.StoreFailed, "the state cannot be written: "+err.Error())
-	r.err = &StoreError{Err: err}
+	r.err = &storeError{Err: err}
 }
 
 // halt stops starts for the rest of the run. It keeps the first reason.

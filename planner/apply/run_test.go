@@ -90,7 +90,7 @@ func TestFinishedPlanIsRefused(t *testing.T) {
 		kept = c.Plan
 	}
 	s.must(t.Context())
-	var finished *FinishedError
+	var finished *finishedError
 	if _, err := s.apply(t.Context(), nil); !errors.As(err, &finished) {
 		t.Errorf("error %v", err)
 	}

@@ -47,7 +47,7 @@ type Decision struct {
 // How the reason of an attempt begins that is not where it was to go first.
 const (
 	fellBack = "fallback: "
-	Replaced = "re-placed"
+	replaced = "re-placed"
 )
 
 // Where is the place in words: "slurm.alpine aa100", or the backend alone.
@@ -55,7 +55,7 @@ func (d Decision) Where() string { return strings.TrimSuffix(d.Backend+" "+d.Poo
 
 // Reason is what is recorded of why an attempt goes where it goes.
 func (d *Decision) Reason() string {
-	if d.Fallback != "" && !strings.HasPrefix(d.Why, Replaced) {
+	if d.Fallback != "" && !strings.HasPrefix(d.Why, replaced) {
 		return fellBack + d.Fallback
 	}
 	return d.Why
@@ -67,7 +67,7 @@ func Elsewhere(reason string) (why string, ok bool) {
 	if why, ok = strings.CutPrefix(reason, fellBack); ok {
 		return why, true
 	}
-	why, ok = strings.CutPrefix(reason, Replaced)
+	why, ok = strings.CutPrefix(reason, replaced)
 	return strings.TrimPrefix(why, ":"), ok
 }
 

@@ -110,12 +110,12 @@ type PhaseSummary struct {
 	SourceCommit string  `json:"source_commit,omitempty"`
 	SourceDirty  bool    `json:"source_dirty,omitempty"`
 	Hold         string  `json:"hold,omitempty"`
-	Smoke        *Smoke  `json:"smoke,omitempty"`
+	Smoke        *smoke  `json:"smoke,omitempty"`
 	Places       []Place `json:"places,omitempty"`
 }
 
-// Smoke is what a gate does, in counts of cells.
-type Smoke struct {
+// smoke is what a gate does, in counts of cells.
+type smoke struct {
 	Run      int    `json:"run"`
 	Passed   int    `json:"passed"`
 	Failed   int    `json:"failed"`
@@ -200,12 +200,12 @@ type Transfer struct {
 	Bytes     *int64 `json:"bytes"` // null: known after
 	After     string `json:"known_after,omitempty"`
 	// Cost is absent where nothing is billed.
-	Cost *TransferCost `json:"cost,omitempty"`
+	Cost *transferCost `json:"cost,omitempty"`
 }
 
-// TransferCost is what a transfer costs in money where its origin bills what
+// transferCost is what a transfer costs in money where its origin bills what
 // leaves it. Amounts are null while nobody knows how large the files will be.
-type TransferCost struct {
+type transferCost struct {
 	PerGB    string  `json:"usd_per_gb"`
 	Expected *string `json:"expected"`
 	AtMost   *string `json:"at_most"`

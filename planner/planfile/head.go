@@ -16,8 +16,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Version is the version of the file format. A reader refuses newer ones.
-const Version = 1
+// version is the version of the file format. A reader refuses newer ones.
+const version = 1
 
 // Meta is what a file needs beyond the plan.
 type Meta struct {
@@ -65,7 +65,7 @@ type Head struct {
 	Sensitive []string                   `json:"sensitive,omitempty"`
 
 	Tolerance float64   `json:"price_tolerance"`
-	Warnings  []Warning `json:"warnings,omitempty"`
+	Warnings  []warning `json:"warnings,omitempty"`
 }
 
 // A Phase is the part of a phase's plan that is not by cell.
@@ -119,7 +119,7 @@ type Before struct {
 }
 
 // A Warning is what the person was told when the plan was made.
-type Warning struct {
+type warning struct {
 	Summary string `json:"summary"`
 	Detail  string `json:"detail,omitempty"`
 	Address string `json:"address,omitempty"`

@@ -26,7 +26,7 @@ func phaseSummary(pp Phase) PhaseSummary {
 		}
 	}
 	if g := pp.Smoke; g != nil {
-		out.Smoke = &Smoke{Run: len(g.Run), Passed: len(g.Passed), Failed: len(g.Failed), Running: len(g.Waiting), Text: g.Text, Override: g.Override}
+		out.Smoke = &smoke{Run: len(g.Run), Passed: len(g.Passed), Failed: len(g.Failed), Running: len(g.Waiting), Text: g.Text, Override: g.Override}
 		if g.Place.Backend != "" {
 			p := placeOf(g.Place)
 			out.Smoke.Place = &p
@@ -75,7 +75,7 @@ func transfer(t planner.Transfer) Transfer {
 		out.Bytes = &t.Bytes
 	}
 	if c := t.Cost; c != nil {
-		out.Cost = &TransferCost{PerGB: c.PerGB, Mark: "unknown"}
+		out.Cost = &transferCost{PerGB: c.PerGB, Mark: "unknown"}
 		if c.Expected != "" {
 			out.Cost.Expected, out.Cost.AtMost, out.Cost.Mark = &c.Expected, &c.AtMost, "known"
 		}

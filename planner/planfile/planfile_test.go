@@ -252,10 +252,10 @@ func TestDamage(t *testing.T) {
 	for at := range data {
 		bad := bytes.Clone(data)
 		bad[at] ^= 0x55
-		if _, err := Decode(bad); err == nil {
+		if _, err := decode(bad); err == nil {
 			t.Fatalf("byte %d flipped, and the file was read", at)
 		}
-		if _, err := Decode(data[:at]); err == nil {
+		if _, err := decode(data[:at]); err == nil {
 			t.Fatalf("cut at %d, and the file was read", at)
 		}
 	}
@@ -296,5 +296,5 @@ func TestDocuments(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(magic))
-	f.Fuzz(func(t *testing.T, data []byte) { Decode(data) })
+	f.Fuzz(func(t *testing.T, data []byte) { decode(data) })
 }

@@ -62,15 +62,15 @@ func Read(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
-	f, err := Decode(data)
+	f, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("read plan %s: %w", path, err)
 	}
 	return f, nil
 }
 
-// Decode is Read of what Encode gave.
-func Decode(data []byte) (*File, error) {
+// decode is Read of what Encode gave.
+func decode(data []byte) (*File, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {
 		return nil, errors.New("this is no plan file; `muster plan -out=FILE` writes one")
@@ -90,8 +90,8 @@ func Decode(data []byte) (*File, error) {
 	if err := json.Unmarshal(line, &f.Head); err != nil {
 		return nil, errDamaged
 	}
-	if f.Head.Format > Version {
-		return nil, fmt.Errorf("it has format %d, and this muster reads up to %d; use the version that wrote it (%s)", f.Head.Format, Version, f.Head.Muster)
+	if f.Head.Format > version {
+		return nil, fmt.Errorf("it has format %d, and this muster reads up to %d; use the version that wrote it (%s)", f.Head.Format, version, f.Head.Muster)
 	}
 	r := reader{rows}
 	for _, p := range f.Head.Phases {

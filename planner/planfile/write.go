@@ -57,7 +57,7 @@ func encode(w io.Writer, p *planner.Plan, m Meta) error {
 
 func headOf(p *planner.Plan, m Meta) Head {
 	h := Head{
-		Format: Version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Body: p.Body, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
+		Format: version, Muster: m.Muster, Providers: m.Providers, ID: p.ID, Body: p.Body, Campaign: p.Campaign, Digest: p.Digest, Lineage: p.Lineage,
 		Serial: p.Serial, Now: p.Now, Reason: p.Reason, Options: m.Input.Options, Backends: p.Backends, Transfers: p.Transfers, Notes: p.Notes,
 		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Second: p.Second, Counts: p.Counts, Faster: p.Faster(), Risks: p.Risks(), Inside: p.Inside(),
 	}
@@ -77,7 +77,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 	}
 	for _, d := range p.Diags {
 		if d.Severity == diag.Warning {
-			h.Warnings = append(h.Warnings, Warning{d.Summary, d.Detail, d.Address})
+			h.Warnings = append(h.Warnings, warning{d.Summary, d.Detail, d.Address})
 		}
 	}
 	return h

@@ -24,8 +24,8 @@ const usage = `muster-host is the part of muster that runs jobs on a host; muste
   muster-host digest FILE      print the sha256 of a file
 `
 
-// NodeMode is the mode in which a batch scheduler's job starts this binary.
-const NodeMode = "node"
+// nodeMode is the mode in which a batch scheduler's job starts this binary.
+const nodeMode = "node"
 
 // Command runs muster-host with its arguments; it returns the exit status.
 func Command(args []string) int {
@@ -43,11 +43,11 @@ func Command(args []string) int {
 	case mode == "queue":
 		return host.Main(context.Background(), args[1:])
 	case mode == "agent" && len(args) == 1:
-		return report(Main(context.Background()))
-	case mode == NodeMode:
+		return report(serveHost(context.Background()))
+	case mode == nodeMode:
 		return node.Main(args[1:], schedulers.Nodes()...)
 	case mode == EnvironMode && len(args) == 2:
-		return report(PrintEnviron(os.Stdout, args[1]))
+		return report(printEnviron(os.Stdout, args[1]))
 	case mode == "digest" && len(args) == 2:
 		return report(digest(args[1]))
 	}

@@ -27,9 +27,9 @@ const EnvironMode = "environ"
 // selfVar names the binary to the login shell, whichever shell that is.
 const selfVar = "MUSTER_HOST_BINARY"
 
-// LoginEnviron is the environment of the user's login shell, without the variables of a
+// loginEnviron is the environment of the user's login shell, without the variables of a
 // session. If the shell fails, it is this process's own, and the note says so.
-func LoginEnviron(self string) (environ []providers.EnvVar, note string) {
+func loginEnviron(self string) (environ []providers.EnvVar, note string) {
 	shell := os.Getenv("SHELL")
 	if !filepath.IsAbs(shell) {
 		shell = "/bin/sh"
@@ -75,13 +75,13 @@ func login(shell, self string, limit time.Duration) ([]string, error) {
 	return nil, fmt.Errorf("did not run the command")
 }
 
-// PrintEnviron prints the environment of this process between two marks.
-func PrintEnviron(w io.Writer, mark string) error {
+// printEnviron prints the environment of this process between two marks.
+func printEnviron(w io.Writer, mark string) error {
 	_, err := io.WriteString(w, "\x00"+mark+"\x00"+strings.Join(os.Environ(), "\x00")+"\x00"+mark+"\x00")
 	return err
 }
 
-// between finds the output of PrintEnviron within a shell's output.
+// between finds the output of printEnviron within a shell's output.
 func between(said []byte, mark string) ([]string, bool) {
 	sep := []byte("\x00" + mark + "\x00")
 	_, rest, ok := bytes.Cut(said, sep)

@@ -93,7 +93,7 @@ func TestSystemRealShells(t *testing.T) {
 func TestLoginEnvironSaysWhatWentWrong(t *testing.T) {
 	t.Setenv("SHELL", "/bin/false")
 	t.Setenv("SSH_CONNECTION", "1 2 3 4")
-	environ, note := LoginEnviron(self(t))
+	environ, note := loginEnviron(self(t))
 	if !strings.Contains(note, "/bin/false") || len(environ) == 0 {
 		t.Errorf("%q, %v", note, environ)
 	}

@@ -21,9 +21,9 @@ import (
 // shell printed before it is noise.
 const Magic = "muster-agent 3"
 
-// Main serves this host on standard input and output until the other end is
+// serveHost serves this host on standard input and output until the other end is
 // gone.
-func Main(ctx context.Context) error {
+func serveHost(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func Main(ctx context.Context) error {
 // ahead begins at once to ask the login shell for its environment, which
 // takes longer than all else.
 func ahead(self string) func() ([]providers.EnvVar, string) {
-	get := sync.OnceValues(func() ([]providers.EnvVar, string) { return LoginEnviron(self) })
+	get := sync.OnceValues(func() ([]providers.EnvVar, string) { return loginEnviron(self) })
 	go get()
 	return get
 }

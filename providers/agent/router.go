@@ -40,7 +40,7 @@ func newRouter(d *Server) *router {
 	}
 	h := &router{Server: d, types: map[string]*batch.Provider{}, clusters: map[string]*batch.Provider{}}
 	for _, t := range schedulers.Types {
-		h.types[t.Name()] = batch.New(batch.Options{Type: t, Environ: environ, Agent: []string{NodeMode}})
+		h.types[t.Name()] = batch.New(batch.Options{Type: t, Environ: environ, Agent: []string{nodeMode}})
 	}
 	return h
 }

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(beQueue) != "":
 		os.Exit(host.Main(context.Background(), os.Args[1:]))
 	case len(os.Args) == 3 && os.Args[1] == EnvironMode:
-		if PrintEnviron(os.Stdout, os.Args[2]) != nil {
+		if printEnviron(os.Stdout, os.Args[2]) != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)

@@ -137,10 +137,10 @@ func OfConfiguration(class string) bool {
 	return false
 }
 
-// ResourceBound reports whether a class says that a job took more of something
+// resourceBound reports whether a class says that a job took more of something
 // than it could have. How much a job takes follows its place in the grid, so that
 // neighbours fail alike though the others would not.
-func ResourceBound(class string) bool {
+func resourceBound(class string) bool {
 	switch class {
 	case OOMGPU, OOMHost, OOMSched, Walltime, DiskFull, NoInodes:
 		return true
@@ -150,7 +150,7 @@ func ResourceBound(class string) bool {
 
 // Repeats reports whether failures with a class, one after another, predict the next one: not
 // those that are not the job's fault, and not those that hit only some jobs of a phase.
-func Repeats(class string) bool { return Counts(class) && !ResourceBound(class) }
+func Repeats(class string) bool { return Counts(class) && !resourceBound(class) }
 
 // These are the rules for counting how the jobs of a phase fail, to stop starting more of
 // them. The engine, the host queue and the Slurm node share them.
@@ -179,7 +179,7 @@ func (s Share) Reaches(most float64) bool {
 	if most <= 0 || s.N == 0 || s.Finished < ShareFrom || float64(s.N) < most*float64(s.Finished) {
 		return false
 	}
-	return !ResourceBound(s.Class) || float64(s.Corners) >= most*float64(s.Finished) || float64(s.N) >= min(most*float64(s.Jobs), ShareFrom)
+	return !resourceBound(s.Class) || float64(s.Corners) >= most*float64(s.Finished) || float64(s.N) >= min(most*float64(s.Jobs), ShareFrom)
 }
 
 // Deterministic reports whether a failure would repeat wherever it is tried:

@@ -25,7 +25,7 @@ const startWait = 30 * time.Second
 
 // kept are the variables a queue starts with; jobs bring their own.
 var kept = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-	"LD_LIBRARY_PATH", "DBUS_SESSION_BUS_ADDRESS", EnvIdle} // the bus is for systemd-run
+	"LD_LIBRARY_PATH", "DBUS_SESSION_BUS_ADDRESS", envIdle} // the bus is for systemd-run
 
 // start runs a queue detached: its own session, no terminal, nothing
 // inherited. It returns when the queue listens, or another one does.

@@ -17,8 +17,8 @@ import (
 // defaultIdle is how long a queue with nothing left to do waits for more.
 const defaultIdle = 30 * time.Second
 
-// EnvIdle shortens or lengthens that time (a Go duration).
-const EnvIdle = "MUSTER_QUEUE_IDLE"
+// envIdle shortens or lengthens that time (a Go duration).
+const envIdle = "MUSTER_QUEUE_IDLE"
 
 // Main is what the muster binary runs as `muster provider queue`: the queue
 // of a spool. It returns the exit status.
@@ -57,7 +57,7 @@ func Main(ctx context.Context, args []string) int {
 }
 
 func idleTime() time.Duration {
-	if d, err := time.ParseDuration(os.Getenv(EnvIdle)); err == nil && d > 0 {
+	if d, err := time.ParseDuration(os.Getenv(envIdle)); err == nil && d > 0 {
 		return d
 	}
 	return defaultIdle

@@ -93,12 +93,12 @@ func New(o Options) *Launcher {
 	}
 	l := &Launcher{opts: o, program: newPrograms(o), byType: map[string]*remote{}}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
-	l.lock, l.lockErr = ReadLock(l.LockPath())
+	l.lock, l.lockErr = readLock(l.LockPath())
 	return l
 }
 
 // LockPath is the path of the lock file, whether it exists or not.
-func (l *Launcher) LockPath() string { return filepath.Join(l.opts.Dir, LockName) }
+func (l *Launcher) LockPath() string { return filepath.Join(l.opts.Dir, lockName) }
 
 // Provider returns the provider of a type, started. It may be called from
 // many goroutines; the same type is the same process. The provider has

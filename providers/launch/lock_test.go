@@ -24,7 +24,7 @@ func TestLockComesBackAsWritten(t *testing.T) {
 		want := &Lock{Providers: rapid.MapOf(rapid.StringMatching(`[a-z][a-z0-9_-]{0,20}`), rapid.Custom(func(t *rapid.T) Locked {
 			return Locked{Version: rapid.StringOf(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S)).Draw(t, "version"), Hashes: hashes.Draw(t, "hashes")}
 		})).Draw(t, "providers")}
-		got, err := parseLock(want.Bytes(), LockName)
+		got, err := parseLock(want.Bytes(), lockName)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, want.Bytes())
 		}
@@ -50,8 +50,8 @@ func TestLockThatIsBroken(t *testing.T) {
 	} {
 		t.Run(src, func(t *testing.T) {
 			t.Parallel()
-			_, err := parseLock([]byte(src), LockName)
-			wantError(t, err, "", want, LockName)
+			_, err := parseLock([]byte(src), lockName)
+			wantError(t, err, "", want, lockName)
 		})
 	}
 }
@@ -204,11 +204,11 @@ func FuzzParseLock(f *testing.F) {
 	f.Add([]byte(`provider "a" { version = "1" }`))
 	f.Add((&Lock{Providers: map[string]Locked{"a": {Version: "1", Hashes: map[string]string{"linux/amd64": someHash}}}}).Bytes())
 	f.Fuzz(func(t *testing.T, src []byte) {
-		lock, err := parseLock(src, LockName)
+		lock, err := parseLock(src, lockName)
 		if err != nil {
 			return
 		}
-		if _, err := parseLock(lock.Bytes(), LockName); err != nil {
+		if _, err := parseLock(lock.Bytes(), lockName); err != nil {
 			t.Fatalf("what was read cannot be read again: %v\n%s", err, lock.Bytes())
 		}
 	})

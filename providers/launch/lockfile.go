@@ -22,8 +22,8 @@ import (
 	"github.com/muster-run/muster/internal/atomicfile"
 )
 
-// LockName is the lock file's name, beside the campaign.
-const LockName = ".muster.lock.hcl"
+// lockName is the lock file's name, beside the campaign.
+const lockName = ".muster.lock.hcl"
 
 // A Lock pins external providers: one block a provider, with a hash for
 // every platform it was used on, so that a colleague's lock file is as good
@@ -53,8 +53,8 @@ const lockHead = `# This file pins the external providers of this campaign. It i
 // maxLock is the largest lock file that is read, bytes.
 const maxLock = 1 << 20
 
-// ReadLock reads a lock file; a missing one is an empty lock.
-func ReadLock(path string) (*Lock, error) {
+// readLock reads a lock file; a missing one is an empty lock.
+func readLock(path string) (*Lock, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{}, nil

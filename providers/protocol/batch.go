@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// MaxBatch is how many bytes of items travel in one message.
-	MaxBatch = 1<<20 - 4<<10
-	// MaxMessage is the limit both sides set, bytes; one item may use it up.
-	MaxMessage = 16 << 20
+	// maxBatch is how many bytes of items travel in one message.
+	maxBatch = 1<<20 - 4<<10
+	// maxMessage is the limit both sides set, bytes; one item may use it up.
+	maxMessage = 16 << 20
 	// maxAnswer bounds the messages of one answer together, bytes: a provider that
 	// speaks for a host says what the host says, and a host may never stop.
 	maxAnswer = 128 << 20
-	// MaxChunk is how many bytes of a file or log travel in one message.
-	MaxChunk = 256 << 10
+	// maxChunk is how many bytes of a file or log travel in one message.
+	maxChunk = 256 << 10
 
 	itemOverhead = 6 // bytes of tag and length around an item
-	maxItem      = MaxMessage - 64<<10
+	maxItem      = maxMessage - 64<<10
 )
 
-// split converts items and hands them on in parts of at most MaxBatch bytes,
+// split converts items and hands them on in parts of at most maxBatch bytes,
 // in order. It hands on at least one part, which may be empty, so that a
 // header always travels.
 func split[A, M any](in []A, convert func(A) M, size func(M) int, emit func(part []M) error) error {
@@ -37,7 +37,7 @@ func split[A, M any](in []A, convert func(A) M, size func(M) int, emit func(part
 		if n > maxItem {
 			return providers.Errorf(providers.Invalid, "item %d of the batch has %d bytes; at most %d can be sent", i, n, maxItem)
 		}
-		if bytes+n > MaxBatch && len(part) > 0 {
+		if bytes+n > maxBatch && len(part) > 0 {
 			if err := emit(part); err != nil {
 				return err
 			}

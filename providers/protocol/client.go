@@ -31,8 +31,8 @@ var (
 	_ providers.Cleaner  = (*Client)(nil)
 )
 
-// NewClient speaks to the provider behind a connection.
-func NewClient(c grpc.ClientConnInterface) *Client {
+// newClient speaks to the provider behind a connection.
+func newClient(c grpc.ClientConnInterface) *Client {
 	return &Client{wire: pb.NewProviderClient(c)}
 }
 

@@ -72,7 +72,7 @@ func (c *Client) Push(ctx context.Context, backend, path string, size int64, dig
 			asks <- m
 		})
 	}()
-	p := &pusher{send: st.Send, asks: asks, file: r, buf: make([]byte, MaxChunk)}
+	p := &pusher{send: st.Send, asks: asks, file: r, buf: make([]byte, maxChunk)}
 	err = p.run(end)
 	if p.fault != nil {
 		return p.fault

@@ -238,10 +238,10 @@ func TestWhatNoQuantityIs(t *testing.T) {
 	if o.Attempt != 0 || o.Got != nil || o.Usage.Elapsed != -1 || o.Usage.GPUSeconds != -1 || o.Usage.MaxRSS != -1 {
 		t.Errorf("%+v, %+v", o, o.Usage)
 	}
-	left := 3 * maxAnswer / MaxBatch
+	left := 3 * maxAnswer / maxBatch
 	recv := bounded(func() (*pb.ListReply, error) {
 		left--
-		return &pb.ListReply{Files: []*pb.FileInfo{{Path: make([]byte, MaxBatch)}}}, nil
+		return &pb.ListReply{Files: []*pb.FileInfo{{Path: make([]byte, maxBatch)}}}, nil
 	})
 	for left > 0 {
 		if _, err := recv(); err != nil {

@@ -21,7 +21,7 @@ type chunkWriter struct {
 func (w *chunkWriter) Write(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
-		end := min(n+MaxChunk, len(p))
+		end := min(n+maxChunk, len(p))
 		if err := w.send(&pb.Chunk{Offset: w.offset, Data: p[n:end]}); err != nil {
 			return n, err
 		}

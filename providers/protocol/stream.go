@@ -32,7 +32,7 @@ func ServeStream(ctx context.Context, s io.ReadWriteCloser, p providers.Provider
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: serverPulse, Timeout: serverPatience}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: clientPulse / 2, PermitWithoutStream: true}),
 	)...)
-	Register(server, p)
+	register(server, p)
 	conn := newStreamConn(s)
 	defer server.Stop()
 	defer context.AfterFunc(ctx, server.Stop)()
@@ -71,7 +71,7 @@ func DialStream(s io.ReadWriteCloser) (*StreamClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StreamClient{Client: NewClient(c), grpc: c, conn: conn}, nil
+	return &StreamClient{Client: newClient(c), grpc: c, conn: conn}, nil
 }
 
 var errStreamEnded = errors.New("the connection has ended")

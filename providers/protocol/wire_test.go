@@ -123,7 +123,7 @@ func connect(t *testing.T, p providers.Provider) (*Client, *sizes) {
 	lis := bufconn.Listen(1 << 20)
 	seen := &sizes{}
 	server := grpc.NewServer(append(ServerOptions(), grpc.StatsHandler(seen))...)
-	Register(server, p)
+	register(server, p)
 	go func() { _ = server.Serve(lis) }()
 	t.Cleanup(server.Stop)
 	conn, err := grpc.NewClient("passthrough:far", append(DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -132,7 +132,7 @@ func connect(t *testing.T, p providers.Provider) (*Client, *sizes) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return NewClient(conn), seen
+	return newClient(conn), seen
 }
 
 func TestBatchesAreSplitAt1MiB(t *testing.T) {

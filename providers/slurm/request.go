@@ -13,7 +13,7 @@ import (
 
 // request is what the script of like jobs asks for on a partition, by the backend
 // block and their options: what a plan shows is what is submitted.
-func (c Settings) request(like *providers.Job, l *cluster.Partition) (scriptRequest, error) {
+func (c settings) request(like *providers.Job, l *cluster.Partition) (scriptRequest, error) {
 	o, err := parseOptions(like.Options)
 	if err != nil {
 		return scriptRequest{}, err

@@ -34,8 +34,8 @@ var (
 // Name is the type of its backends.
 func (Type) Name() string { return "slurm" }
 
-// Schema says what the backend block and a job's options may hold.
-func (Type) Schema() offer.Schema { return Schema() }
+// schema says what the backend block and a job's options may hold.
+func (Type) Schema() offer.Schema { return schema() }
 
 // Node is Slurm on compute nodes.
 func (Type) Node() scheduler.Node { return cluster.Node{} }
@@ -43,7 +43,7 @@ func (Type) Node() scheduler.Node { return cluster.Node{} }
 // Terms are what jobs request of the queue; their own options come before the
 // backend block.
 func (Type) Terms(config, options json.RawMessage) offer.Terms {
-	var c Settings
+	var c settings
 	_ = json.Unmarshal(config, &c) // what is wrong with it Configure says
 	o, _ := parseOptions(options)
 	w := cluster.Notation{}.Words()
@@ -76,7 +76,7 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 // Scheduler is the cluster's commands.
 func (b *Site) Scheduler() scheduler.Scheduler { return b.Cluster }
 
-// Settings are the part of the backend block that package batch uses.
+// settings are the part of the backend block that package batch uses.
 func (b *Site) Settings() scheduler.Settings {
 	return scheduler.Settings{InstallDir: b.Config.InstallDir, Rate: b.Config.Rate, Keep: b.Cluster.Keep}
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
-// Schema says what `backend "slurm"` and `options "slurm"` may hold, but for
+// schema says what `backend "slurm"` and `options "slurm"` may hold, but for
 // how the login node is reached.
-func Schema() offer.Schema {
+func schema() offer.Schema {
 	return offer.Schema{
 		Type:    "slurm",
 		Version: "1",

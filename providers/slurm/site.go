@@ -19,15 +19,15 @@ import (
 // A Site is the cluster of one backend.
 type Site struct {
 	providers.Backend
-	Config  Settings
+	Config  settings
 	Profile *profiles.Profile // nil = the backend block names none
 	Cluster *cluster.Commands // nil = it cannot be asked
 	facts   *cachedFacts
 	account *facts.Account
 }
 
-// Settings are the backend block.
-type Settings struct {
+// settings are the backend block.
+type settings struct {
 	Account    string      `json:"account"`
 	Partitions []string    `json:"partitions"`
 	Exclude    []string    `json:"exclude_partitions"`

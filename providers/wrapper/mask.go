@@ -34,7 +34,7 @@ func ReadMask(path string) Mask {
 	if err != nil || len(b) > mostSecret {
 		return Mask{}
 	}
-	return MaskOf(values(string(b)))
+	return maskOf(values(string(b)))
 }
 
 // values reads the output of Exports.
@@ -60,9 +60,9 @@ func values(text string) (out []string) {
 	}
 }
 
-// MaskOf is the mask of some secrets: of each the whole, its lines, and both in
+// maskOf is the mask of some secrets: of each the whole, its lines, and both in
 // base 64.
-func MaskOf(secrets []string) (m Mask) {
+func maskOf(secrets []string) (m Mask) {
 	for _, s := range secrets {
 		for _, part := range append(strings.Split(s, "\n"), s) {
 			part = strings.TrimSpace(part)

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// ErrKind is an event of a kind that this muster does not know.
-var ErrKind = errors.New("unknown kind of event")
+// errKind is an event of a kind that this muster does not know.
+var errKind = errors.New("unknown kind of event")
 
 // AppendJob appends the job as one line of JSON, without a newline.
 func AppendJob(b []byte, j *state.Job) ([]byte, error) { return written(b, j, (*text).job) }
@@ -64,7 +64,7 @@ func (d *Decoder) Entry(line string, e *state.Entry) error {
 func (d *Decoder) Event(kind string, raw string) (state.Event, error) {
 	read, ok := kinds[kind]
 	if !ok {
-		return nil, fmt.Errorf("%w: %q", ErrKind, kind)
+		return nil, fmt.Errorf("%w: %q", errKind, kind)
 	}
 	e, err := read(&d.p, raw)
 	if err != nil {

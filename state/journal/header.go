@@ -27,7 +27,7 @@ type Position struct {
 
 // Bytes is the header's line.
 func (h Header) Bytes() ([]byte, error) {
-	h.Format = Format
+	h.Format = format
 	return appendSealed(nil, func(b []byte) ([]byte, error) {
 		text, err := json.Marshal(h)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/state/codec"
 )
 
-// Format is the version of the journal this muster writes.
-const Format = 1
+// format is the version of the journal this muster writes.
+const format = 1
 
 // castagnoli is CRC-32C, RFC 3720 section B.4: it finds every error of up to 32
 // bits in a row, and in hardware costs less than reading the bytes.

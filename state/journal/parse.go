@@ -64,8 +64,8 @@ func (j *Journal) parseHeader(head string) error {
 	if err := json.Unmarshal([]byte("{"+rest), &j.Header); err != nil || j.Header.Format == 0 {
 		return j.damage(0, "its first line is no header")
 	}
-	if j.Header.Format > Format {
-		return &store.NewerError{Path: j.Path, Format: j.Header.Format, Known: Format, Muster: j.Header.Muster}
+	if j.Header.Format > format {
+		return &store.NewerError{Path: j.Path, Format: j.Header.Format, Known: format, Muster: j.Header.Muster}
 	}
 	return nil
 }

@@ -21,20 +21,20 @@ type Comparison struct {
 	Run           string          `json:"run"`
 	RunCampaign   string          `json:"run_campaign"`
 	RunLineage    string          `json:"run_lineage"`
-	Phases        []ComparedPhase `json:"phases"`
+	Phases        []comparedPhase `json:"phases"`
 }
 
-// A ComparedPhase counts its jobs by what they are to the other run.
-type ComparedPhase struct {
+// A comparedPhase counts its jobs by what they are to the other run.
+type comparedPhase struct {
 	Phase   string       `json:"phase"`
 	Same    int          `json:"same"`
 	Differ  int          `json:"differ"`
 	New     int          `json:"new"` // not completed there
-	Changes []Difference `json:"changes,omitempty"`
+	Changes []difference `json:"changes,omitempty"`
 }
 
 // A Difference is one changed attribute of some jobs.
-type Difference struct {
+type difference struct {
 	Field string `json:"field"`
 	Text  string `json:"text"` // of the first job
 	Jobs  int    `json:"jobs"`
@@ -43,9 +43,9 @@ type Difference struct {
 
 // CompareOf reads a plan that was made with the other run's state.
 func CompareOf(campaign, run string, other *state.State, p *planner.Plan) Comparison {
-	c := Comparison{FormatVersion: FormatVersion, Type: "comparison", Campaign: campaign, Run: run, RunCampaign: other.Campaign, RunLineage: other.Lineage, Phases: []ComparedPhase{}}
+	c := Comparison{FormatVersion: FormatVersion, Type: "comparison", Campaign: campaign, Run: run, RunCampaign: other.Campaign, RunLineage: other.Lineage, Phases: []comparedPhase{}}
 	for _, pp := range p.Phases {
-		ph := ComparedPhase{Phase: pp.Phase.Name}
+		ph := comparedPhase{Phase: pp.Phase.Name}
 		for i, k := range pp.Kind {
 			d := pp.Details[i]
 			switch {
@@ -56,17 +56,17 @@ func CompareOf(campaign, run string, other *state.State, p *planner.Plan) Compar
 			default:
 				ph.Differ++
 				for _, r := range d.Reasons {
-					ph.add(Difference{Field: r.Field, Text: r.Text(), First: pp.Phase.Address(i)})
+					ph.add(difference{Field: r.Field, Text: r.Text(), First: pp.Phase.Address(i)})
 				}
 			}
 		}
-		slices.SortStableFunc(ph.Changes, func(a, b Difference) int { return cmp.Or(b.Jobs-a.Jobs, strings.Compare(a.Field, b.Field)) })
+		slices.SortStableFunc(ph.Changes, func(a, b difference) int { return cmp.Or(b.Jobs-a.Jobs, strings.Compare(a.Field, b.Field)) })
 		c.Phases = append(c.Phases, ph)
 	}
 	return c
 }
 
-func (ph *ComparedPhase) add(d Difference) {
+func (ph *comparedPhase) add(d difference) {
 	for i := range ph.Changes {
 		if ph.Changes[i].Field == d.Field {
 			ph.Changes[i].Jobs++

@@ -76,7 +76,7 @@ func ExplanationOf(x explain.Job) Explanation {
 		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
 	}
 	if !x.Goes {
-		r.Adopted = AdoptionOf(x.Detail.State)
+		r.Adopted = adoptionOf(x.Detail.State)
 	}
 	for _, reason := range x.Detail.Reasons {
 		r.Reasons = append(r.Reasons, reason.Text())

@@ -156,7 +156,7 @@ func aroundCommands(text string, width int) []string {
 func explainPlace(b *strings.Builder, x explain.Job, width int) {
 	d := x.Decision
 	if j := x.Detail.State; j.Adopted() && !x.Goes {
-		b.WriteString("\n" + wrapped("  ", "  ", "Its files were "+AdoptionOf(j).text()+".", width))
+		b.WriteString("\n" + wrapped("  ", "  ", "Its files were "+adoptionOf(j).text()+".", width))
 	} else if at := j.Last(); at != nil && at.Why != "" && !x.Goes {
 		b.WriteString("\n" + wrapped("  ", "  ", fmt.Sprintf("Went to %s: %s", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), at.Why), width))
 	}

@@ -145,8 +145,8 @@ type Record struct {
 	Jobs          []JobRecord `json:"jobs"`
 }
 
-// RecordType is the type of a record.
-const RecordType = "muster run"
+// recordType is the type of a record.
+const recordType = "muster run"
 
 // A JobRecord is one completed job of a record.
 type JobRecord struct {
@@ -159,7 +159,7 @@ type JobRecord struct {
 
 // RecordOf is the record of what was copied.
 func RecordOf(c *lang.Campaign, st *state.State, p Pull, now time.Time) Record {
-	r := Record{FormatVersion: FormatVersion, Type: RecordType, Campaign: c.Name, Description: c.Description, Lineage: st.Lineage, Written: now, Jobs: []JobRecord{}}
+	r := Record{FormatVersion: FormatVersion, Type: recordType, Campaign: c.Name, Description: c.Description, Lineage: st.Lineage, Written: now, Jobs: []JobRecord{}}
 	at := map[string]int{}
 	var reports []jobReport
 	for _, f := range p.Files {
@@ -185,7 +185,7 @@ func RecordOf(c *lang.Campaign, st *state.State, p Pull, now time.Time) Record {
 
 // With adds the jobs of an earlier record that this one does not have.
 func (r Record) With(earlier Record) Record {
-	if earlier.Type != RecordType || earlier.Lineage != r.Lineage {
+	if earlier.Type != recordType || earlier.Lineage != r.Lineage {
 		return r
 	}
 	for _, j := range earlier.Jobs {

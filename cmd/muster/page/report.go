@@ -210,7 +210,7 @@ func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
 			r.Failures = append(r.Failures, at.Class)
 		}
 	}
-	if r.Adopted = AdoptionOf(j); r.Adopted != nil {
+	if r.Adopted = adoptionOf(j); r.Adopted != nil {
 		r.Attempts, r.Backend = 0, j.Last().Backend
 		return r
 	}
@@ -238,8 +238,8 @@ type Adoption struct {
 	Ran bool `json:"ran,omitempty"`
 }
 
-// AdoptionOf is that of a job's result, nil where there was none.
-func AdoptionOf(j *state.Job) *Adoption {
+// adoptionOf is that of a job's result, nil where there was none.
+func adoptionOf(j *state.Job) *Adoption {
 	if !j.Adopted() {
 		return nil
 	}

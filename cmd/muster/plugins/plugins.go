@@ -74,7 +74,7 @@ type Set struct {
 
 // Launcher starts provider processes as they are needed.
 func (p Set) Launcher() *launch.Launcher {
-	return launch.New(launch.Options{Builtin: Served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin, Gate: p.Gate, Person: p.Person})
+	return launch.New(launch.Options{Builtin: served(), Dir: p.Dir, Logger: p.Logger(), Pin: p.Pin, Gate: p.Gate, Person: p.Person})
 }
 
 // A Scripter is a built-in provider that submits scripts, and what its backends can do.
@@ -207,15 +207,15 @@ func serve(args []string) int {
 	}
 	b, ok := Builtins[name]
 	if !ok || b.New == nil {
-		fmt.Fprintf(os.Stderr, "muster provider serve: there is no built-in provider %q; there are: %s\n", name, strings.Join(Served(), ", "))
+		fmt.Fprintf(os.Stderr, "muster provider serve: there is no built-in provider %q; there are: %s\n", name, strings.Join(served(), ", "))
 		return 1
 	}
 	sdk.Serve(b.New())
 	return 0
 }
 
-// Served are the built-in types that can be driven.
-func Served() []string {
+// served are the built-in types that can be driven.
+func served() []string {
 	var out []string
 	for name, b := range Builtins {
 		if b.New != nil {

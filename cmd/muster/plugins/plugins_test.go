@@ -32,8 +32,8 @@ func TestBuiltinProviders(t *testing.T) {
 		}
 	}
 	schemas, absent := set.Schemas()
-	if want := []string{"lambda", "local", "pbs", "runpod", "sim", "slurm", "ssh", "vastai"}; !slices.Equal(names, want) || !slices.Equal(Served(), want) || len(schemas) != len(want) || len(absent) != 0 {
-		t.Errorf("%v, %v, %d schemas, %v", names, Served(), len(schemas), absent)
+	if want := []string{"lambda", "local", "pbs", "runpod", "sim", "slurm", "ssh", "vastai"}; !slices.Equal(names, want) || !slices.Equal(served(), want) || len(schemas) != len(want) || len(absent) != 0 {
+		t.Errorf("%v, %v, %d schemas, %v", names, served(), len(schemas), absent)
 	}
 }
 

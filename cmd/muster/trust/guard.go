@@ -165,7 +165,7 @@ func withheld(it Item) error {
 
 // Start implements launch.Gate.
 func (g *Guard) Start(typ, path, digest string) error {
-	if it := OfProvider(typ, path, digest); !g.Allows(it) {
+	if it := ofProvider(typ, path, digest); !g.Allows(it) {
 		return withheld(it)
 	}
 	return nil
@@ -173,7 +173,7 @@ func (g *Guard) Start(typ, path, digest string) error {
 
 // Reach implements launch.Gate.
 func (g *Guard) Reach(b providers.Backend) error {
-	if it, connects := OfEndpoint(b); connects && !g.Allows(it) {
+	if it, connects := ofEndpoint(b); connects && !g.Allows(it) {
 		return withheld(it)
 	}
 	return nil
@@ -231,7 +231,7 @@ func (g *Guard) Reads(dir, what string) error {
 	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
 		return nil
 	}
-	it := OfFolder(dir, what)
+	it := ofFolder(dir, what)
 	if what == "" {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -257,7 +257,7 @@ func (g *Guard) State(path string, write bool) error {
 	if _, err := os.Lstat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) && !write {
 		return nil
 	}
-	if it := OfStore(path); !g.Allows(it) {
+	if it := ofStore(path); !g.Allows(it) {
 		return withheld(it)
 	}
 	return nil

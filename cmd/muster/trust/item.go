@@ -49,8 +49,8 @@ func item(k Kind, what string, content ...string) Item {
 	return Item{Kind: k, What: term.Fit(term.CleanLine(what), mostShown), content: fmt.Sprintf("%s %q", k, content)}
 }
 
-// OfProvider is a program that is not muster's, by "sha256:…" of its file.
-func OfProvider(typ, path, digest string) Item {
+// ofProvider is a program that is not muster's, by "sha256:…" of its file.
+func ofProvider(typ, path, digest string) Item {
 	return item(Provider, fmt.Sprintf("%s: start %s (%s)", typ, path, digest[:min(len(digest), 19)]+"…"), typ, digest)
 }
 
@@ -58,10 +58,10 @@ func OfProvider(typ, path, digest string) Item {
 // nor as whom, nor where something is written there.
 var tuning = []string{"cpus", "memory", "slots", "gpus", "gpu_free_max", "shared_fs", "partitions", "exclude_partitions", "submissions_per_minute"}
 
-// OfEndpoint is where a backend is and the identity used there: all its own
+// ofEndpoint is where a backend is and the identity used there: all its own
 // settings but those that only tune it, and its profile where that is a file. ok
 // is false for a backend of this machine, which connects to nothing.
-func OfEndpoint(b providers.Backend) (it Item, ok bool) {
+func ofEndpoint(b providers.Backend) (it Item, ok bool) {
 	if b.Type == "local" || b.Type == "sim" {
 		return Item{}, false
 	}
@@ -168,13 +168,13 @@ func OfSecret(s lang.Secret) Item {
 	return item(Secret, s.Name+": read the variable "+s.Env+" when jobs are submitted", "env", s.Env)
 }
 
-// OfFolder is a folder outside the checkout that the campaign reads.
-func OfFolder(dir, what string) Item {
+// ofFolder is a folder outside the checkout that the campaign reads.
+func ofFolder(dir, what string) Item {
 	return item(Folder, what+": "+dir, filepath.Clean(dir))
 }
 
-// OfStore is a state outside the campaign's folder.
-func OfStore(path string) Item {
+// ofStore is a state outside the campaign's folder.
+func ofStore(path string) Item {
 	return item(Store, "state: "+path, filepath.Clean(path))
 }
 

@@ -97,7 +97,7 @@ func Declared(p *lang.Phase, cell int) []providers.Output {
 		out[k] = Output(d, d.Name, p.OutputPath(cell, d.Name, lang.Run))
 		for _, m := range p.Metrics {
 			if m.Output == d.Name {
-				read := Metric(m)
+				read := metric(m)
 				read.Required = m.Required || !m.Stated // a file without its metric may be cut short
 				out[k].Metrics = append(out[k].Metrics, read)
 			}
@@ -106,8 +106,8 @@ func Declared(p *lang.Phase, cell int) []providers.Output {
 	return out
 }
 
-// Metric is a metric as a backend gets it.
-func Metric(m lang.Metric) providers.Metric {
+// metric is a metric as a backend gets it.
+func metric(m lang.Metric) providers.Metric {
 	return providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex, Required: m.Required}
 }
 

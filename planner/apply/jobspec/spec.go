@@ -30,7 +30,7 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
 	s.Retry = p.Retry.Policy
 	for _, m := range p.Metrics {
-		s.Metrics = append(s.Metrics, Metric(m))
+		s.Metrics = append(s.Metrics, metric(m))
 	}
 	for _, sec := range p.Secrets {
 		v, err := secret(sec)

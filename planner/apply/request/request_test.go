@@ -35,7 +35,7 @@ func TestRequestWithoutARunningApplyIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	_, err := Send(t.Context(), dir, Request{Verb: Resume}, time.Millisecond)
-	if !errors.Is(err, ErrNoAnswer) {
+	if !errors.Is(err, errNoAnswer) {
 		t.Fatalf("error %v", err)
 	}
 	if ids := waiting(dir); len(ids) != 0 {

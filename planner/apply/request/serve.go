@@ -23,8 +23,8 @@ const (
 	largest    = 4 << 20        // bytes of a request
 )
 
-// ErrNoAnswer says that nobody took a request in time; it was withdrawn.
-var ErrNoAnswer = errors.New("no running apply answered")
+// errNoAnswer says that nobody took a request in time; it was withdrawn.
+var errNoAnswer = errors.New("no running apply answered")
 
 const (
 	asked    = ".request.json"
@@ -32,7 +32,7 @@ const (
 	answered = ".answer.json"
 )
 
-// Send writes a request and waits for its answer. ErrNoAnswer after timeout
+// Send writes a request and waits for its answer. errNoAnswer after timeout
 // means that nobody took it: the request is withdrawn, and whoever sent it
 // may take the lease. A request that was taken is waited for until ctx ends.
 func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (Answer, error) {
@@ -59,7 +59,7 @@ func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (An
 		}
 		withdrawn := time.Now().After(deadline) && os.Remove(filepath.Join(dir, r.ID+asked)) == nil
 		if withdrawn {
-			return Answer{}, ErrNoAnswer
+			return Answer{}, errNoAnswer
 		}
 		select {
 		case <-ctx.Done():

@@ -19,8 +19,8 @@ func Rules(c *lang.Campaign) []failure.Rule {
 	return out
 }
 
-// Classify reads what was seen of a failed launch.
-func Classify(o *offer.Observation, rules []failure.Rule) failure.Verdict {
+// classify reads what was seen of a failed launch.
+func classify(o *offer.Observation, rules []failure.Rule) failure.Verdict {
 	return failure.Classify(failure.Evidence{Exit: o.Exit, Signal: o.Signal, OOMKills: -1, HostOOMKills: -1,
 		Tail: []byte(strings.Join(o.Tail, "\n")), GPUs: len(o.GPUs) > 0}, rules)
 }
@@ -32,7 +32,7 @@ func Classified(o *offer.Observation, rules []failure.Rule) *offer.Observation {
 		c.Class = failure.NodeFailure
 		return &c
 	}
-	if c.Class = Classify(&c, rules).Class; c.Class == "" {
+	if c.Class = classify(&c, rules).Class; c.Class == "" {
 		c.Class = failure.Unknown
 	}
 	return &c
@@ -40,7 +40,7 @@ func Classified(o *offer.Observation, rules []failure.Rule) *offer.Observation {
 
 // Signature tells failures of one cause from those of another.
 func Signature(o *offer.Observation, rules []failure.Rule) string {
-	v := Classify(o, rules)
+	v := classify(o, rules)
 	if v.Signature == "" || v.Class != o.Class {
 		return o.Class + ": " + Text(o)
 	}

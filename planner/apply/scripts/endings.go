@@ -24,7 +24,7 @@ var shellEnds = []string{".sh", ".bash", ".zsh", ".ksh", ".csh", ".slurm", ".sba
 // Unreadable reports whether what runs a script takes its line endings, those of
 // Windows, for a part of its words. The kernel does of the first line of what is
 // run by its name; a shell of every line.
-func (s Script) Unreadable() bool {
+func (s script) Unreadable() bool {
 	first, rest, _ := bytes.Cut(s.text, []byte("\n"))
 	by := strings.ToLower(path.Base(s.By))
 	interpreter, shebang := bytes.CutPrefix(first, []byte("#!"))
@@ -60,7 +60,7 @@ func Endings(c *lang.Campaign, done func(phase string) bool, reads func(dir, wha
 }
 
 // unreadable are the names of those scripts that what runs them cannot read.
-func unreadable(all []Script) (names []string) {
+func unreadable(all []script) (names []string) {
 	for _, s := range all {
 		if s.Unreadable() && !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)

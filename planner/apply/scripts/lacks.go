@@ -51,9 +51,9 @@ func endings(f Folders, p *lang.Phase, cell int, tail []string) string {
 		}
 		for _, word := range words(tail[i]) {
 			for _, dir := range f.Dirs {
-				if s := (Script{Name: word, Path: filepath.Join(dir, word)}); !filepath.IsAbs(word) && len(names) == 0 {
+				if s := (script{Name: word, Path: filepath.Join(dir, word)}); !filepath.IsAbs(word) && len(names) == 0 {
 					s.text = f.read(s.Path)
-					names = unreadable([]Script{s})
+					names = unreadable([]script{s})
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func (f Folders) unreadable() (names []string) {
 				return nil
 			}
 			n++
-			s := Script{Path: name, text: f.read(name)}
+			s := script{Path: name, text: f.read(name)}
 			if rel, err := filepath.Rel(dir, name); err == nil && s.Unreadable() && !slices.Contains(names, rel) {
 				names = append(names, rel)
 			}

@@ -23,7 +23,7 @@ const (
 var ends = []string{".sh", ".bash", ".zsh", ".csh", ".py", ".pl", ".slurm", ".sbatch", ".job"}
 
 // A Script is a file that a command names.
-type Script struct {
+type script struct {
 	Name   string // as the command has it
 	Path   string // on this machine
 	By     string // the word before it that is no option: what may run it; "" at the start
@@ -52,7 +52,7 @@ func Beside(c *lang.Campaign, p *lang.Phase, reads func(dir, what string) error)
 }
 
 // OfPhase are the scripts that commands of a phase name.
-func (f Folders) OfPhase(p *lang.Phase) (out []Script) {
+func (f Folders) OfPhase(p *lang.Phase) (out []script) {
 	tried := map[string]bool{}
 	n := min(p.Len(), cells)
 	for k := range n {
@@ -62,12 +62,12 @@ func (f Folders) OfPhase(p *lang.Phase) (out []Script) {
 }
 
 // OfCell are the scripts that the command of one job names.
-func (f Folders) OfCell(p *lang.Phase, cell int) []Script { return f.of(p, cell, map[string]bool{}) }
+func (f Folders) OfCell(p *lang.Phase, cell int) []script { return f.of(p, cell, map[string]bool{}) }
 
-func (f Folders) of(p *lang.Phase, cell int, tried map[string]bool) (out []Script) {
+func (f Folders) of(p *lang.Phase, cell int, tried map[string]bool) (out []script) {
 	by, dotted := "", false
 	for _, word := range commandWords(p, cell) {
-		s := Script{Name: word, By: by, dotted: dotted}
+		s := script{Name: word, By: by, dotted: dotted}
 		if dotted = word == "."; !dotted && !strings.HasPrefix(word, "-") {
 			by = word
 		}
@@ -123,7 +123,7 @@ func (f Folders) read(path string) []byte {
 }
 
 // Text is what a script does, without its lines of comment.
-func (s Script) Text() string {
+func (s script) Text() string {
 	var b strings.Builder
 	for line := range strings.Lines(string(s.text)) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "#") {

@@ -28,7 +28,7 @@ func TestUnreadable(t *testing.T) {
 		{"a.sh", "", "#!/bin/bash\necho 1\n", false},
 		{"a.py", "", "print(1)\r\n", false},
 	} {
-		if got := (Script{Name: x.name, Path: x.name, By: x.by, text: []byte(x.text)}).Unreadable(); got != x.want {
+		if got := (script{Name: x.name, Path: x.name, By: x.by, text: []byte(x.text)}).Unreadable(); got != x.want {
 			t.Errorf("%s by %q, %q: %v", x.name, x.by, x.text, got)
 		}
 	}

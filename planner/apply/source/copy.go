@@ -12,18 +12,18 @@ import (
 	"github.com/muster-run/muster/providers/tree"
 )
 
-// A ChangedError says that a source is not what the plan saw.
-type ChangedError struct {
+// A changedError says that a source is not what the plan saw.
+type changedError struct {
 	Dir, Planned, Found string
 }
 
-func (e *ChangedError) Error() string {
+func (e *changedError) Error() string {
 	return fmt.Sprintf("the source in %s changed since the plan was made (%.8s, now %.8s); plan again", e.Dir, e.Planned, e.Found)
 }
 
 // Copy makes a read-only copy of the source at to, whole or not at all. A
 // copy that is there is left alone: its name is its content; one that was edited
-// is a *DriftError. A source that no longer has the digest is a *ChangedError.
+// is a *DriftError. A source that no longer has the digest is a *changedError.
 func Copy(ctx context.Context, s Spec, want, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return stillWhole(ctx, s, want, to, here(to))
@@ -55,7 +55,7 @@ func Copy(ctx context.Context, s Spec, want, to string) error {
 		return err
 	}
 	if got.Digest != want {
-		return &ChangedError{Dir: s.Dir, Planned: want, Found: got.Digest}
+		return &changedError{Dir: s.Dir, Planned: want, Found: got.Digest}
 	}
 	if err := tree.Seal(tmp); err != nil {
 		return fmt.Errorf("copy source: %w", err)
@@ -74,7 +74,7 @@ func checked(ctx context.Context, s Spec, want string) (Tree, error) {
 		return t, err
 	}
 	if t.Digest != want {
-		return t, &ChangedError{Dir: s.Dir, Planned: want, Found: t.Digest}
+		return t, &changedError{Dir: s.Dir, Planned: want, Found: t.Digest}
 	}
 	t.remember(s.Cache)
 	return t, nil

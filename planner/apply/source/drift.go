@@ -80,7 +80,7 @@ func unchanged(to string, files []File, digests []string) error {
 // it is: jobs of an older plan are tried again with the code they began with.
 func stillWhole(ctx context.Context, s Spec, want, to string, digests func([]File) ([]string, error)) error {
 	t, err := checked(ctx, s, want)
-	var changed *ChangedError
+	var changed *changedError
 	if errors.As(err, &changed) {
 		return nil
 	}

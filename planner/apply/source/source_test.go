@@ -138,7 +138,7 @@ func TestCopyIsReadOnlyAndNamedByItsContent(t *testing.T) {
 	if err := os.WriteFile(dir+"/a.py", []byte("edited"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var changed *ChangedError
+	var changed *changedError
 	if err := Copy(t.Context(), s, want, to+"x"); !errors.As(err, &changed) || !strings.Contains(err.Error(), "plan again") {
 		t.Errorf("a source that changed since the plan: %v", err)
 	}

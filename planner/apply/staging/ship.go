@@ -14,7 +14,7 @@ import (
 
 // A Shipment is a source on its way to a spot. Nothing that reads it starts
 // there before it has arrived.
-type Shipment struct {
+type shipment struct {
 	spec    source.Spec
 	digest  string
 	b       *Endpoint
@@ -29,12 +29,12 @@ type shipmentKey struct{ digest, files, workdir string }
 
 // Ship is the one shipment of a phase's source, known by its digest, to a
 // spot; it begins with the first that asks.
-func (so *sources) Ship(p *lang.Phase, digest string, b *Endpoint, pool string) *Shipment {
+func (so *sources) Ship(p *lang.Phase, digest string, b *Endpoint, pool string) *shipment {
 	at := b.Filesystem(pool)
 	key := shipmentKey{digest, at.Files(), at.Workdir}
 	s := so.shipments[key]
 	if s == nil {
-		s = &Shipment{spec: source.Of(so.Campaign, p.Source), digest: digest, b: b, at: at}
+		s = &shipment{spec: source.Of(so.Campaign, p.Source), digest: digest, b: b, at: at}
 		so.shipments[key] = s
 		if so.Play {
 			s.Arrived = true
@@ -46,7 +46,7 @@ func (so *sources) Ship(p *lang.Phase, digest string, b *Endpoint, pool string) 
 }
 
 // sail copies a source. While its backend cannot be reached it is tried again.
-func (so *sources) sail(s *Shipment) {
+func (so *sources) sail(s *shipment) {
 	so.shippings++
 	again := func() {
 		s.tries++
@@ -88,7 +88,7 @@ func (so *sources) Shipping() bool { return so.shippings > 0 }
 
 // shipTo puts a tree where a backend's jobs read it. A copy that is there is
 // left alone: its name is its content; one that was edited there is refused.
-func shipTo(ctx context.Context, s *Shipment, far *Progress) error {
+func shipTo(ctx context.Context, s *shipment, far *Progress) error {
 	to := source.In(s.at.Workdir, s.digest)
 	if !s.b.Can.Remote {
 		return source.Copy(ctx, s.spec, s.digest, to)

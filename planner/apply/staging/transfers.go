@@ -93,7 +93,7 @@ type core struct {
 	Config
 	routes        map[string]*route  // by the spots they join
 	readers       map[string]*reader // by backend, "" for muster's machine
-	shipments     map[shipmentKey]*Shipment
+	shipments     map[shipmentKey]*shipment
 	delayed       int   // deliveries that are tried again later
 	asking        int   // globs being looked up
 	oneFilesystem *bool // see Together; nil: to be worked out
@@ -128,7 +128,7 @@ type sources struct {
 
 // New is a run with nothing on its way.
 func New(r Config) *Transfers {
-	c := &core{Config: r, routes: map[string]*route{}, readers: map[string]*reader{}, shipments: map[shipmentKey]*Shipment{}}
+	c := &core{Config: r, routes: map[string]*route{}, readers: map[string]*reader{}, shipments: map[shipmentKey]*shipment{}}
 	rs := &readings{core: c, readings: map[readingKey]*reading{}}
 	return &Transfers{core: c, outputs: &outputs{core: c, deliveries: map[deliveryKey]*delivery{}}, readings: rs,
 		stores: &stores{core: c, readings: rs, fileCopies: map[fileCopyKey]*fileCopy{}}, sources: &sources{core: c}}

@@ -82,4 +82,4 @@ func (co *core) sayMoves() {
 	}
 }
 
-func (s *Shipment) move() move { return move{s.b.Title, "copying the source", "to " + s.b.Title} }
+func (s *shipment) move() move { return move{s.b.Title, "copying the source", "to " + s.b.Title} }

@@ -18,7 +18,7 @@ func TestMovesAreWatched(t *testing.T) {
 	r := &direct{now: time.Unix(1e9, 0)}
 	ts := New(Config{Loop: r, Run: r, Ctx: t.Context(), Time: r})
 	far := ts.watch(600<<20, move{"phase.a", "moving o of phase.a", "from x to y"})
-	s := &Shipment{b: &Endpoint{Title: "backend.ssh.lab"}, far: far}
+	s := &shipment{b: &Endpoint{Title: "backend.ssh.lab"}, far: far}
 	ts.shipments[shipmentKey{}] = s
 	read := func(from int64, n int) {
 		f := far.Counted("f", 0, zeros{})

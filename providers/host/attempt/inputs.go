@@ -17,15 +17,15 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// ChangedInput is an input that differs from its record: its job must not start.
-type ChangedInput struct {
+// changedInput is an input that differs from its record: its job must not start.
+type changedInput struct {
 	Input    string
 	Path     string
 	Recorded string // digest
 	Found    string // digest, or the problem with the file
 }
 
-func (e *ChangedInput) Error() string {
+func (e *changedInput) Error() string {
 	if e.Input == imageName {
 		return fmt.Sprintf("The image %s has other bytes than when this was planned (%s, planned %s), so the job was not started. Put that image back, or run `muster apply`, which plans with the new one",
 			term.CleanLine(e.Path), shortDigest(e.Found), shortDigest(e.Recorded))
@@ -93,7 +93,7 @@ func Digests(inputs []providers.Input) map[string]string {
 
 // Inputs compares a job's inputs with their records; late replaces the job's inputs of the
 // same name. It does not open files that have not changed since their digest was taken. The
-// error is a ChangedInput where the content differs.
+// Error is a changedInput where the content differs.
 func Inputs(ctx context.Context, j *providers.Job, late []providers.Input) error {
 	if err := sameImage(ctx, j); err != nil {
 		return err
@@ -174,12 +174,12 @@ func sameBytes(ctx context.Context, workdir string, o providers.Output, r provid
 	if rel, ok := strings.CutPrefix(path, workdir+"/"); ok {
 		path = rel
 	}
-	e := &ChangedInput{Input: o.Name, Path: path, Recorded: r.Digest, Found: found.Digest}
+	e := &changedInput{Input: o.Name, Path: path, Recorded: r.Digest, Found: found.Digest}
 	if !found.OK {
 		e.Found = found.Verdict
 	}
 	return e
 }
 
-// IsChangedInput reports whether an error says that an input changed.
-func IsChangedInput(err error) bool { return errors.As(err, new(*ChangedInput)) }
+// isChangedInput reports whether an error says that an input changed.
+func isChangedInput(err error) bool { return errors.As(err, new(*changedInput)) }

@@ -84,7 +84,7 @@ func TestInputs(t *testing.T) {
 				}
 				return
 			}
-			changed, ok := err.(*ChangedInput)
+			changed, ok := err.(*changedInput)
 			if !ok || shortDigest(changed.Found) != c.wrong {
 				t.Errorf("%v, and not %q", err, c.wrong)
 			}
@@ -106,7 +106,7 @@ func TestInputsOfSets(t *testing.T) {
 			t.Errorf("%s: %v", o.Kind, err)
 		}
 		put(t, dir+"/set/3", "three")
-		if err := Inputs(t.Context(), j, nil); !IsChangedInput(err) {
+		if err := Inputs(t.Context(), j, nil); !isChangedInput(err) {
 			t.Errorf("%s with one more file: %v", o.Kind, err)
 		}
 		os.Remove(dir + "/set/3")
@@ -114,7 +114,7 @@ func TestInputsOfSets(t *testing.T) {
 			t.Errorf("%s as it was: %v", o.Kind, err)
 		}
 		os.Remove(dir + "/set/1")
-		if err := Inputs(t.Context(), j, nil); !IsChangedInput(err) {
+		if err := Inputs(t.Context(), j, nil); !isChangedInput(err) {
 			t.Errorf("%s with one file less: %v", o.Kind, err)
 		}
 	}

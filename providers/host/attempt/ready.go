@@ -125,7 +125,7 @@ func StartClass(err error) string {
 	var gone *Missing
 	var foreign *guard.Foreign
 	switch {
-	case IsChangedInput(err):
+	case isChangedInput(err):
 		return failure.InputChanged
 	case errors.As(err, &foreign):
 		return failure.NotItsOwn

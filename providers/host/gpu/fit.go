@@ -22,7 +22,7 @@ func (d Device) Lacks(c offer.GPU, n int) string {
 	if d.MIG && n > 1 {
 		return "GPU " + d.ID() + " is a slice, of which a job can use one"
 	}
-	if !Matches(d.Model, c.Models) {
+	if !matches(d.Model, c.Models) {
 		return fmt.Sprintf("GPU %s is a %s", d.ID(), d.Name)
 	}
 	if d.Memory > 0 && d.Memory < c.Memory {

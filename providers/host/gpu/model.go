@@ -21,10 +21,10 @@ func Model(name string) string {
 	return name
 }
 
-// Matches reports whether a model is one of those asked for; none asked for
+// matches reports whether a model is one of those asked for; none asked for
 // means any. Case, spaces, "-" and "_" do not count, and "4090" means "RTX
 // 4090".
-func Matches(model string, asked []string) bool {
+func matches(model string, asked []string) bool {
 	for _, a := range asked {
 		if a, m := plain(Model(a)), plain(model); a != "" && (a == m || strings.TrimLeft(m, "rtxg") == a) {
 			return true

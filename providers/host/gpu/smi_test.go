@@ -143,7 +143,7 @@ func TestMatches(t *testing.T) {
 			if c.asked != "" {
 				asked = strings.Split(c.asked, ",")
 			}
-			if got := Matches(c.model, asked); got != c.want {
+			if got := matches(c.model, asked); got != c.want {
 				t.Errorf("got %t", got)
 			}
 		})

@@ -115,7 +115,7 @@ func (c *Commands) told(ctx context.Context, limit time.Duration, argv ...string
 // call for everything. squeue -j fails as a whole for one forgotten id. Without -r
 // it prints the waiting elements of an array as one, without their comment and
 // start: seen on 22.05.
-func (c *Commands) queue(ctx context.Context) ([]QueueRow, error) {
+func (c *Commands) queue(ctx context.Context) ([]queueRow, error) {
 	out, err := c.told(ctx, askTimeout, "squeue", "-h", "-a", "-r", "-t", "all", "-u", c.User, "-o", strings.Join(queueFields, fieldEnd)+recordEnd)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 
 // account is what accounting has of some ids of jobs or arrays, steps too. Of an
 // error, what was read before it is returned.
-func (c *Commands) account(ctx context.Context, ids []string) (rows []AccountRow, err error) {
+func (c *Commands) account(ctx context.Context, ids []string) (rows []accountRow, err error) {
 	for part := range slices.Chunk(ids, accountIDs) {
 		more, unread, err := c.sacct(ctx, "-a", "-j", strings.Join(part, ","))
 		if err != nil {
@@ -171,14 +171,14 @@ func (c *Commands) account(ctx context.Context, ids []string) (rows []AccountRow
 
 // accountNamed is what accounting has of a job name since five minutes before a
 // time, as clocks differ. Rows that cannot be read are left out.
-func (c *Commands) accountNamed(ctx context.Context, name string, since time.Time) ([]AccountRow, error) {
+func (c *Commands) accountNamed(ctx context.Context, name string, since time.Time) ([]accountRow, error) {
 	rows, _, err := c.sacct(ctx, "-X", "--name="+name, "-S", since.Add(-5*time.Minute).Format(localTime), "-E", "now", "-s", allStates)
 	return rows, err
 }
 
 // sacct asks accounting for its fields, less those that this version was seen
 // not to have.
-func (c *Commands) sacct(ctx context.Context, which ...string) (rows []AccountRow, unread int, err error) {
+func (c *Commands) sacct(ctx context.Context, which ...string) (rows []accountRow, unread int, err error) {
 	for {
 		fields := c.accountFields()
 		argv := append([]string{"sacct", "-n", "-p", "-D", "--delimiter=" + fieldEnd}, which...)
@@ -216,7 +216,7 @@ const allStates = "BF,CA,CD,DL,F,NF,OOM,PD,PR,R,RQ,S,TO"
 
 // Command is how a script is submitted, held or not.
 func (*Commands) Command(file string, held bool) []string {
-	argv := []string{"sbatch", Parsable}
+	argv := []string{"sbatch", parsable}
 	if held {
 		argv = append(argv, "--hold", "--comment="+string(scheduler.Held))
 	}

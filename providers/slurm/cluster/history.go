@@ -11,12 +11,12 @@ import (
 // A history is what accounting has of one element: its rows, oldest first, and
 // its steps.
 type history struct {
-	rows  []AccountRow
-	steps []AccountRow
+	rows  []accountRow
+	steps []accountRow
 }
 
 // histories are rows of sacct, in its order, by element.
-func histories(rows []AccountRow) map[scheduler.Place]*history {
+func histories(rows []accountRow) map[scheduler.Place]*history {
 	out := map[scheduler.Place]*history{}
 	for _, r := range rows {
 		k := scheduler.Place{Array: r.Array, Index: r.index}
@@ -36,7 +36,7 @@ func histories(rows []AccountRow) map[scheduler.Place]*history {
 
 // usage is what accounting measured of a row's launch: memory is the largest of
 // its steps. nil = it never began.
-func (h *history) usage(r *AccountRow) *offer.Usage {
+func (h *history) usage(r *accountRow) *offer.Usage {
 	if r.Start.IsZero() {
 		return nil
 	}

@@ -21,8 +21,8 @@ const (
 // almost every version.
 var queueFields = []string{"%F", "%K", "%T", "%r", "%V", "%S", "%P", "%a", "%q", "%N", "%j", "%k"}
 
-// A QueueRow is one job, or one element of an array, in squeue.
-type QueueRow struct {
+// A queueRow is one job, or one element of an array, in squeue.
+type queueRow struct {
 	Array     string    // id of the array, or of the job itself
 	Index     int       // -1: no element
 	State     string    // one word: "PENDING". squeue(1), JOB STATE CODES
@@ -39,7 +39,7 @@ type QueueRow struct {
 
 // parseQueue reads what squeue printed by fields. Records that cannot be read
 // are counted, and no conclusion may be drawn from a listing with some.
-func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
+func parseQueue(out []byte, fields []string) (rows []queueRow, unread int) {
 	if rest := out[bytes.LastIndexByte(out, recordEnd[0])+1:]; len(bytes.TrimSpace(rest)) > 0 {
 		unread++ // cut short
 	}
@@ -59,7 +59,7 @@ func parseQueue(out []byte, fields []string) (rows []QueueRow, unread int) {
 			unread++
 			continue
 		}
-		row := QueueRow{Array: f["%F"], State: StateWord(f["%T"]), Reason: f["%r"], Submit: epoch(f["%V"]), Start: epoch(f["%S"]),
+		row := queueRow{Array: f["%F"], State: stateWord(f["%T"]), Reason: f["%r"], Submit: epoch(f["%V"]), Start: epoch(f["%S"]),
 			Partition: f["%P"], account: f["%a"], qos: f["%q"], Nodes: f["%N"], Name: f["%j"], Comment: f["%k"]}
 		for _, i := range indexes {
 			row.Index = i
@@ -78,8 +78,8 @@ func named(fields, values []string) map[string]string {
 	return out
 }
 
-// StateWord is the first word of a state: of "CANCELLED by 1000".
-func StateWord(s string) string {
+// stateWord is the first word of a state: of "CANCELLED by 1000".
+func stateWord(s string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
 	return strings.TrimSuffix(word, "+")
 }
@@ -93,8 +93,8 @@ var accountFields = []string{"JobID", "State", "Submit", "JobName", "ExitCode", 
 // accountNeeds is how many of them there must be.
 const accountNeeds = 4
 
-// An AccountRow is one job, element or step in sacct.
-type AccountRow struct {
+// An accountRow is one job, element or step in sacct.
+type accountRow struct {
 	Array   string // id of the array, or of the job itself
 	index   int    // -1: no element
 	Step    string // "batch", "extern", "0"; "" for the job itself
@@ -113,13 +113,13 @@ type AccountRow struct {
 }
 
 // Final reports whether the state is an end.
-func (r AccountRow) Final() bool { return Ended(r.State) }
+func (r accountRow) Final() bool { return ended(r.State) }
 
-// Ended reports whether a state word, of squeue or sacct, is an end. squeue(1),
+// ended reports whether a state word, of squeue or sacct, is an end. squeue(1),
 // JOB STATE CODES; REQUEUED and the like are the end of one start only, and
 // LAUNCH_FAILED may be of a job that Slurm holds.
-func Ended(state string) bool {
-	switch StateWord(state) {
+func ended(state string) bool {
+	switch stateWord(state) {
 	case "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT", "REVOKED":
 		return true
 	}
@@ -127,7 +127,7 @@ func Ended(state string) bool {
 }
 
 // parseAccount reads sacct -n -p by fields.
-func parseAccount(out []byte, fields []string) (rows []AccountRow, unread int) {
+func parseAccount(out []byte, fields []string) (rows []accountRow, unread int) {
 	values := strings.Split(string(out), fieldEnd)
 	// The last field ends with a separator, too; a newline begins the next row.
 	for len(values) > len(fields) {
@@ -151,7 +151,7 @@ func parseAccount(out []byte, fields []string) (rows []AccountRow, unread int) {
 // cancelled while it waits gets its end as its start: seen on 22.05.
 const noNodes = "None assigned"
 
-func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
+func parseAccountRow(f map[string]string) ([]accountRow, bool) {
 	id, step, _ := strings.Cut(f["JobID"], ".")
 	array, list, element := strings.Cut(id, "_")
 	array, _, _ = strings.Cut(array, "+") // a part of a heterogeneous job
@@ -165,7 +165,7 @@ func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
 			return nil, false
 		}
 	}
-	r := AccountRow{Array: array, Step: step, State: strings.TrimSpace(f["State"]), Submit: epoch(f["Submit"]), Start: epoch(f["Start"]), End: epoch(f["End"]),
+	r := accountRow{Array: array, Step: step, State: strings.TrimSpace(f["State"]), Submit: epoch(f["Submit"]), Start: epoch(f["Start"]), End: epoch(f["End"]),
 		tres: parseTRES(f["AllocTRES"]), rss: parseKilo(f["MaxRSS"]), cpu: parseClock(f["TotalCPU"]), Nodes: f["NodeList"], Name: f["JobName"]}
 	if r.Nodes == noNodes {
 		r.Nodes, r.Start = "", time.Time{}
@@ -176,7 +176,7 @@ func parseAccountRow(f map[string]string) ([]AccountRow, bool) {
 	if n, err := strconv.ParseInt(f["ElapsedRaw"], 10, 64); err == nil {
 		r.elapsed = time.Duration(n) * time.Second
 	}
-	var rows []AccountRow
+	var rows []accountRow
 	for _, i := range indexes {
 		r.index = i
 		rows = append(rows, r)

@@ -27,13 +27,13 @@ var (
 		"NNodes,NCPUS,ReqTRES,AllocTRES,MaxRSS,TotalCPU,NodeList,Reason,WCKey,WorkDir,JobName,Comment", ",")
 )
 
-func queueRows(t *testing.T, name string) map[scheduler.Place]QueueRow {
+func queueRows(t *testing.T, name string) map[scheduler.Place]queueRow {
 	t.Helper()
 	rows, unread := parseQueue(recorded(t, name), recordedQueue)
 	if unread > 0 || len(rows) == 0 {
 		t.Fatalf("%s: %d rows, %d records could not be read", name, len(rows), unread)
 	}
-	out := map[scheduler.Place]QueueRow{}
+	out := map[scheduler.Place]queueRow{}
 	for _, r := range rows {
 		out[scheduler.Place{Array: r.Array, Index: r.Index}] = r
 	}
@@ -92,7 +92,7 @@ func TestAccount(t *testing.T) {
 	seen := map[string]int{}
 	for _, r := range rows {
 		if r.Step == "" {
-			seen[StateWord(r.State)]++
+			seen[stateWord(r.State)]++
 		}
 	}
 	for _, want := range []string{"COMPLETED", "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE", "REQUEUED"} {
@@ -101,10 +101,10 @@ func TestAccount(t *testing.T) {
 		}
 	}
 	by := histories(rows)
-	named := func(name, state string) *AccountRow {
+	named := func(name, state string) *accountRow {
 		for _, h := range by {
 			for i := range h.rows {
-				if h.rows[i].Name == name && StateWord(h.rows[i].State) == state {
+				if h.rows[i].Name == name && stateWord(h.rows[i].State) == state {
 					return &h.rows[i]
 				}
 			}

@@ -34,9 +34,9 @@ func (h Here) Run(ctx context.Context, argv []string, stdin []byte) (command.Res
 	return command.Here(ctx, argv, env, stdin)
 }
 
-// Parsable makes sbatch print an id and nothing else. All that muster submits
+// parsable makes sbatch print an id and nothing else. All that muster submits
 // has it, and next to nothing that a person does.
-const Parsable = "--parsable"
+const parsable = "--parsable"
 
 // submitting reports whether an sbatch of a script still runs on this machine.
-func submitting(script string) bool { return command.Running(Parsable, script) }
+func submitting(script string) bool { return command.Running(parsable, script) }

@@ -28,7 +28,7 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 }
 
 // row is a row of squeue's in terms of any scheduler.
-func (r QueueRow) row() scheduler.Row {
+func (r queueRow) row() scheduler.Row {
 	row := scheduler.Row{Place: scheduler.Place{Array: r.Array, Index: r.Index}, Name: r.Name, Label: scheduler.Label(r.Comment), Pool: r.Partition, Account: r.account, QoS: r.qos,
 		Nodes: r.Nodes, State: stateOf(r.State), Reason: Reason(r.Reason), Submit: r.Submit, Start: r.Start, HeldBy: heldBy(r.State, r.Reason), Unlaunched: notLaunched(r.Reason)}
 	switch r.State {
@@ -38,7 +38,7 @@ func (r QueueRow) row() scheduler.Row {
 		row.Reason = "its nodes are being started"
 	}
 	if row.State == scheduler.Ended {
-		row.End = scheduler.End{Outcome: scheduler.Outcome(StateWord(r.State)), Said: r.State}
+		row.End = scheduler.End{Outcome: scheduler.Outcome(stateWord(r.State)), Said: r.State}
 	}
 	return row
 }
@@ -46,7 +46,7 @@ func (r QueueRow) row() scheduler.Row {
 // stateOf is a state word of squeue's. squeue(1), JOB STATE CODES.
 func stateOf(word string) scheduler.State {
 	switch {
-	case Ended(word):
+	case ended(word):
 		return scheduler.Ended
 	case word == "PENDING":
 		return scheduler.Waiting
@@ -72,7 +72,7 @@ func (c *Commands) Account(ctx context.Context, ids []string) ([]scheduler.Launc
 }
 
 // launches are rows of sacct, in its order, as package batch has them.
-func launches(rows []AccountRow) (list []scheduler.Launch) {
+func launches(rows []accountRow) (list []scheduler.Launch) {
 	by, whom := histories(rows), map[string]string{}
 	for i := range rows {
 		r := &rows[i]
@@ -93,8 +93,8 @@ func launches(rows []AccountRow) (list []scheduler.Launch) {
 
 // end is how a row of sacct's ended, the zero one if it has not. Slurm's root
 // daemon on the node cancels what it cannot launch and must not requeue.
-func (r *AccountRow) end() scheduler.End {
-	word := StateWord(r.State)
+func (r *accountRow) end() scheduler.End {
+	word := stateWord(r.State)
 	if !r.Final() && word != string(scheduler.Requeued) {
 		return scheduler.End{}
 	}

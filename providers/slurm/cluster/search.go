@@ -40,7 +40,7 @@ func (c *Commands) Search(ctx context.Context, s scheduler.Submission) (id strin
 	}
 	for _, r := range old {
 		// A refused sbatch may burn an id and leave a row of a job that never was.
-		if r.Name == name && r.Step == "" && !r.Submit.Before(tried.Add(-time.Minute)) && !(StateWord(r.State) == "FAILED" && r.Start.IsZero()) {
+		if r.Name == name && r.Step == "" && !r.Submit.Before(tried.Add(-time.Minute)) && !(stateWord(r.State) == "FAILED" && r.Start.IsZero()) {
 			return r.Array, offer.Found, nil
 		}
 	}

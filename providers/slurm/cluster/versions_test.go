@@ -183,8 +183,8 @@ func TestAccountVersions(t *testing.T) {
 			t.Fatalf("%s: %d rows, %d unread", name, len(rows), unread)
 		}
 		r := rows[0]
-		if StateWord(r.State) != tt.word || r.Final() != tt.final {
-			t.Errorf("%s: %s, final %v", name, StateWord(r.State), r.Final())
+		if stateWord(r.State) != tt.word || r.Final() != tt.final {
+			t.Errorf("%s: %s, final %v", name, stateWord(r.State), r.Final())
 		}
 		h := histories(rows)[scheduler.Place{Array: "7", Index: -1}]
 		if u := h.usage(&r); u.GPUSeconds != 100*tt.gpus || u.Elapsed != 100*time.Second || u.MaxRSS != -1 || u.CPU != -1 {

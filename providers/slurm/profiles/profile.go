@@ -49,7 +49,7 @@ func Sources() map[string][]byte { return shipped.Sources() }
 
 // Of is the profile that a backend names: the campaign's own, a file whose
 // source it brings, or one that is shipped; nil if it names none.
-func Of(b providers.Backend) (*Profile, error) { return facts.Of(b, Load, Parse) }
+func Of(b providers.Backend) (*Profile, error) { return facts.Of(b, Load, parse) }
 
 // Load reads a shipped profile by name; its pools bear the backend's address.
 func Load(name, backend string) (Profile, error) {
@@ -57,5 +57,5 @@ func Load(name, backend string) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	return Parse(name, backend, src)
+	return parse(name, backend, src)
 }

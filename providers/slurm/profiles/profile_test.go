@@ -58,7 +58,7 @@ func TestShipped(t *testing.T) {
 	}
 	for _, e := range entries {
 		src, _ := files.ReadFile(e.Name())
-		p, err := Parse(strings.TrimSuffix(e.Name(), ".hcl"), "slurm.x", src)
+		p, err := parse(strings.TrimSuffix(e.Name(), ".hcl"), "slurm.x", src)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -132,7 +132,7 @@ func TestBroken(t *testing.T) {
 		head + "qos \"a\" {\n  default = true\n}\nqos \"b\" {\n  default = true\n}": `x.hcl:6: qos "b": default: qos "a" is the default already`,
 		in("") + "qos \"q\" {\n  only = [\"aa\"]\n}":                                `x.hcl:8: qos "q": only names partition "aa", which has no block here: add one, or take the name out; there are a`,
 	} {
-		_, err := Parse("x", "slurm.x", []byte(src))
+		_, err := parse("x", "slurm.x", []byte(src))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngot  %v\nwant %s", src, err, want)
 		} else if n := strings.Count(err.Error(), "\n"); n > 0 {
@@ -144,7 +144,7 @@ func TestBroken(t *testing.T) {
 // TestAllMistakesAreToldAtOnce, each with its line.
 func TestAllMistakesAreToldAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := Parse("x", "slurm.x", []byte(`site = "x"
+	_, err := parse("x", "slurm.x", []byte(`site = "x"
 verified = "May"
 partition "a" {
   max_time = "24"
@@ -193,7 +193,7 @@ func TestTemplateHasAll(t *testing.T) {
 	names(reflect.TypeFor[site]())
 	// What is commented out reads, too.
 	open := regexp.MustCompile(`(?m)^(\s*)# (\w+ +=)`).ReplaceAllString(text, "$1$2")
-	if p, err := Parse("x", "slurm.x", []byte(open)); err != nil || open == text || p.PerBilling["gpu"] == "" {
+	if p, err := parse("x", "slurm.x", []byte(open)); err != nil || open == text || p.PerBilling["gpu"] == "" {
 		t.Errorf("without the marks of comments: %v, %+v", err, p.PerBilling)
 	}
 }

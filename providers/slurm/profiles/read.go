@@ -59,9 +59,9 @@ type qos struct {
 	Note      string         `hcl:"note,optional"`
 }
 
-// Parse reads a profile's source; the form is explained in TEMPLATE.hcl. The
+// parse reads a profile's source; the form is explained in TEMPLATE.hcl. The
 // error names every mistake, a line each, with its file and line.
-func Parse(name, backend string, src []byte) (Profile, error) {
+func parse(name, backend string, src []byte) (Profile, error) {
 	r := &reader{facts.Reader{Word: "partition"}}
 	var s site
 	file, diags := hclsyntax.ParseConfig(src, strings.TrimSuffix(name, ".hcl")+".hcl", hcl.InitialPos)

@@ -25,9 +25,9 @@ const (
 	fastest = 2 << 30 // bytes a second
 )
 
-// BoundOf is the bound of an output: as declared, else by the walltime of its
+// boundOf is the bound of an output: as declared, else by the walltime of its
 // job, 0 if it has none.
-func BoundOf(o providers.Output, walltime time.Duration) Bound {
+func boundOf(o providers.Output, walltime time.Duration) Bound {
 	b := Bound{Time: o.VerifyTimeout, Bytes: o.VerifyMaxSize}
 	if b.Time <= 0 {
 		if b.Time = defaultTime; walltime > 0 {

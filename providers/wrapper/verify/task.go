@@ -51,7 +51,7 @@ func (t Task) RunTelling(ctx context.Context, tell func(offer.Output)) Result {
 }
 
 func (t Task) output(ctx context.Context, o providers.Output) offer.Output {
-	ctx, stop := within(ctx, BoundOf(o, t.Walltime))
+	ctx, stop := within(ctx, boundOf(o, t.Walltime))
 	defer stop()
 	if t.Judged {
 		if fresh, why := t.Marks.Fresh(t.Workdir, o); !fresh {
@@ -141,7 +141,7 @@ func (t Task) Ended(done []offer.Output, why error) Result {
 // Limit is how long the whole task may take.
 func (t Task) Limit() (d time.Duration) {
 	for _, o := range t.Outputs {
-		d += BoundOf(o, t.Walltime).Time
+		d += boundOf(o, t.Walltime).Time
 	}
 	return d
 }
@@ -176,7 +176,7 @@ func (t Task) Light() bool {
 func (t Task) RunLight(ctx context.Context) (r Result, ok bool) {
 	t.Outputs = slices.Clone(t.Outputs)
 	for i, o := range t.Outputs {
-		b := BoundOf(o, t.Walltime)
+		b := boundOf(o, t.Walltime)
 		t.Outputs[i].VerifyTimeout, t.Outputs[i].VerifyMaxSize = min(b.Time, lightBound.Time), min(b.Bytes, lightBound.Bytes)
 	}
 	r = t.Run(ctx)
