@@ -38,10 +38,11 @@ type backend struct {
 	boxes   map[string]*box
 	release map[string]string // tokens that are to be given up, and why
 	held    bool
-	notes   []string      // what was found out about machines by this process
-	trouble string        // why the last turn did not do all
-	looked  time.Time     // when the cloud last answered
-	changed chan struct{} // closed with the next change of a job or a rental
+	fence   providers.Fence // of the muster that was heard last
+	notes   []string        // what was found out about machines by this process
+	trouble string          // why the last turn did not do all
+	looked  time.Time       // when the cloud last answered
+	changed chan struct{}   // closed with the next change of a job or a rental
 }
 
 // lead makes this process the one that leads the backend's machines.
@@ -64,7 +65,7 @@ func (b *backend) lead() error {
 		b.jobs, err = readJobs(filepath.Join(b.dir, "jobs"))
 	}
 	if err == nil {
-		err = readJSON(b.heldFile(), &b.held)
+		err = errors.Join(readJSON(b.heldFile(), &b.held), readJSON(b.fenceFile(), &b.fence))
 	}
 	if err != nil {
 		l.Close()
@@ -88,12 +89,13 @@ func (b *backend) close() error {
 	end()
 	<-ended
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	boxes := b.reached()
+	b.boxes, b.lock = map[string]*box{}, nil
+	b.mu.Unlock()
 	var errs []error
-	for _, x := range b.boxes {
+	for _, x := range boxes { // what they do ends with the lock free
 		errs = append(errs, x.close())
 	}
-	b.lock = nil
 	return errors.Join(append(errs, unlock(l))...)
 }
 
@@ -394,6 +396,9 @@ func (b *backend) saw(j *job, o offer.Observation) {
 	o.Pool, o.Presence = j.Spec.Pool, offer.Found
 	o.Token, o.Attempt = j.Spec.Token, max(o.Attempt, 1)
 	j.Seen = o
+	if j.ended() {
+		j.Secrets = nil
+	}
 	b.note(b.jobs.put(j))
 	b.tell()
 }
@@ -433,6 +438,9 @@ func poolOf(w Want) string {
 
 // wantFor is what is rented for the jobs of a pool.
 func (b *backend) wantFor(pool string) (Want, error) {
+	if pool == "" && poolOf(b.settings.want(nil)) == "" { // any model that the backend allows
+		return b.settings.want(nil), nil
+	}
 	_, model, ok := strings.Cut(pool, "x ")
 	w := b.settings.want([]string{model})
 	if !ok || poolOf(w) != pool || !b.settings.want(nil).Allows(model) {

@@ -224,7 +224,10 @@ func (x *box) give(ctx context.Context, j *job) error {
 	if !x.platform.Facts().Whole {
 		spec.Image = "" // the machine is the image
 	}
-	out, err := x.host.Submit(ctx, providers.SubmitRequest{Backend: x.Name, Fence: j.Fence, Holder: j.Holder, Batch: spec.Token, Jobs: []providers.Job{spec}})
+	x.mu.Lock()
+	fence := x.fence
+	x.mu.Unlock()
+	out, err := x.host.Submit(ctx, providers.SubmitRequest{Backend: x.Name, Fence: fence.N, Holder: fence.Holder, Batch: spec.Token, Jobs: []providers.Job{spec}})
 	if err == nil && len(out) == 1 && out[0].Err != nil {
 		err = out[0].Err
 	}
@@ -240,11 +243,23 @@ func (x *box) give(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
+	if j.ended() { // it was cancelled meanwhile
+		go x.withdraw(ctx, j.Spec.Token, fence)
+		return nil
+	}
 	j.Handed, j.Secrets = true, nil
 	o := j.Seen
 	o.Handle, o.Stage, o.Reason = out[0].Handle, offer.Released, ""
 	x.saw(j, o)
 	return nil
+}
+
+// withdraw cancels a job in the machine's queue.
+func (x *box) withdraw(ctx context.Context, token string, fence providers.Fence) {
+	_, err := x.host.Cancel(ctx, providers.CancelRequest{Backend: x.Name, Fence: fence.N, Holder: fence.Holder, Tokens: []string{token}})
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.note(err)
 }
 
 // sync brings the files of a job to the machine that it lacks.

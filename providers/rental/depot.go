@@ -43,6 +43,15 @@ func (d depot) there(path string) string {
 // here is where the depot keeps the file of a path.
 func (d depot) here(path string) string { return filepath.Join(d.files(), d.there(path)) }
 
+// inside is where the depot keeps a file of an absolute path; one that is relative to a
+// workdir stays so.
+func (d depot) inside(path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
+		return d.here(path)
+	}
+	return path
+}
+
 // back is the path on machines of a file of the depot.
 func (d depot) back(path string) string {
 	return "/" + strings.TrimPrefix(strings.TrimPrefix(path, d.files()), "/")

@@ -58,7 +58,7 @@ func (p *Provider) Remove(ctx context.Context, r providers.RemoveRequest) error 
 	}
 	r.Backend = b.Name
 	b.mu.Lock()
-	if err := b.fenced(r.Fence); err != nil {
+	if err := b.fenced(r.Fence, r.Holder); err != nil {
 		b.mu.Unlock()
 		return err
 	}

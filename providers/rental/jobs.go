@@ -23,8 +23,6 @@ type job struct {
 	Spec providers.Job `json:"spec"`
 	// Secrets wait with it until its machine has them.
 	Secrets []providers.EnvVar `json:"secrets,omitempty"`
-	Fence   uint64             `json:"fence"`
-	Holder  string             `json:"holder,omitempty"`
 	Box     string             `json:"box,omitempty"`    // token of its rental; "" = it waits for a machine
 	Handed  bool               `json:"handed,omitempty"` // the queue of its machine has it
 	Held    bool               `json:"held,omitempty"`

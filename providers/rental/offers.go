@@ -13,6 +13,7 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -280,6 +281,11 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 			Detail: fmt.Sprintf("workdir %s is on the %s of %s, which a stop erases: with muster off, results there would be lost. Set on_hold to \"release\" or \"keep\"%s.", b.Workdir, t.Name, b.platform.Facts().Name, b.keeping())})
 	}
 	for i, c := range checks {
+		for _, r := range c.Require {
+			if err := attempt.Required(&providers.Job{Workdir: b.depot.here(c.Workdir), Require: []providers.Require{{Path: b.depot.inside(r.Path), MinSize: r.MinSize, Message: r.Message}}}); err != nil {
+				out = append(out, providers.Finding{Check: i, Summary: "A required file is not there", Detail: err.Error()})
+			}
+		}
 		if !b.runs(c.Image) {
 			out = append(out, providers.Finding{Check: i, Summary: fmt.Sprintf("Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, c.Image),
 				Detail: "A rented machine is a container itself and starts no other. Use one image, or a backend for each."})

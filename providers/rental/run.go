@@ -23,7 +23,7 @@ func (p *Provider) Submit(_ context.Context, r providers.SubmitRequest) ([]provi
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.fenced(r.Fence); err != nil {
+	if err := b.fenced(r.Fence, r.Holder); err != nil {
 		return nil, err
 	}
 	out := make([]providers.Submitted, len(r.Jobs))
@@ -37,6 +37,9 @@ func (p *Provider) Submit(_ context.Context, r providers.SubmitRequest) ([]provi
 // accept records one job.
 func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) providers.Submitted {
 	out := providers.Submitted{Token: spec.Token, Queue: b.identity()}
+	if spec.Pool == "" {
+		spec.Pool = poolOf(b.settings.want(nil))
+	}
 	if old := b.jobs.all[spec.Token]; old != nil {
 		if !sameSpec(old.Spec, spec) {
 			out.Err = providers.Errorf(providers.Conflict, "Token %s belongs to another job, %s", spec.Token, old.Spec.Address)
@@ -53,33 +56,30 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 		out.Err = providers.Errorf(providers.Invalid, "Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, spec.Image)
 		return out
 	}
-	j := &job{Spec: spec, Secrets: spec.Secrets, Fence: r.Fence, Holder: r.Holder, At: b.now()}
-	j.Seen = offer.Observation{Token: spec.Token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Pool: spec.Pool, Stage: offer.Accepted}
+	j := &job{Spec: spec, Secrets: spec.Secrets, At: b.now()}
+	j.Seen = offer.Observation{Token: spec.Token, Handle: spec.Token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Pool: spec.Pool, Stage: offer.Accepted}
 	if err := b.jobs.put(j); err != nil {
 		out.Err = providers.Errorf(providers.Internal, "%v", err)
 		return out
 	}
-	out.Stage = offer.Accepted
+	out.Handle, out.Stage = j.Seen.Handle, offer.Accepted
 	return out
 }
 
 // identity is the name of the backend's queue: its folder of records.
 func (b *backend) identity() string { return "rental:" + b.dir }
 
-// fenced refuses the fence of a muster that another has replaced.
-func (b *backend) fenced(fence uint64) error {
-	var last uint64
-	if err := readJSON(filepath.Join(b.dir, "fence.json"), &last); err != nil {
+// fenced refuses a muster that another has replaced. The lock is held.
+func (b *backend) fenced(n uint64, holder string) error {
+	next, changed, err := b.fence.Admit(n, holder)
+	if err != nil || !changed {
 		return err
 	}
-	switch {
-	case fence < last:
-		return providers.Errorf(providers.StaleFence, "Another muster has taken over backend.%s", b.Name)
-	case fence == last:
-		return nil
-	}
-	return writeJSON(filepath.Join(b.dir, "fence.json"), fence)
+	b.fence = next
+	return writeJSON(b.fenceFile(), next)
 }
+
+func (b *backend) fenceFile() string { return filepath.Join(b.dir, "fence.json") }
 
 // led is a backend that this process leads.
 func (p *Provider) led(name string) (*backend, error) {
@@ -131,6 +131,9 @@ func (b *backend) shown(j *job) offer.Observation {
 	}
 	if o.Status == offer.Queued && j.Box == "" {
 		o.Reason = b.why(j)
+		if j.Held {
+			o.Cause = offer.JobHeld
+		}
 	}
 	if r := b.rental(j.Box); r != nil && r.Step == Preempted && !ended(o.Status) {
 		o.Reason = "its machine was taken away: " + r.Why
@@ -237,6 +240,12 @@ func (p *Provider) Cancel(ctx context.Context, r providers.CancelRequest) ([]pro
 	if err != nil {
 		return nil, err
 	}
+	b.mu.Lock()
+	err = b.fenced(r.Fence, r.Holder)
+	b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	out := make([]providers.Outcome, len(r.Tokens))
 	for i, token := range r.Tokens {
 		out[i] = b.cancel(ctx, r, token)
@@ -287,7 +296,7 @@ func (p *Provider) Control(ctx context.Context, r providers.ControlRequest) erro
 		return err
 	}
 	b.mu.Lock()
-	if err := b.fenced(r.Fence); err != nil {
+	if err := b.fenced(r.Fence, r.Holder); err != nil {
 		b.mu.Unlock()
 		return err
 	}
@@ -336,7 +345,11 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 	if j != nil {
 		x = b.boxes[j.Box]
 	}
+	waits := j != nil && !over && !j.Handed
 	b.mu.Unlock()
+	if waits {
+		return nil // it has no log yet
+	}
 	if j == nil {
 		return providers.Errorf(providers.NotFound, "backend.%s knows no job %s", b.Name, r.Token)
 	}
