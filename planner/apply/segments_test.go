@@ -105,7 +105,7 @@ func TestAutomaticIntervalReachesTheJob(t *testing.T) {
 	s := newStage(t, strings.Replace(long, `interval = "30m"`, "interval = \"auto\"\n    mtbf = \"8h\"\n    write_time = \"30s\"", 1))
 	s.must(t.Context())
 	for _, j := range s.world.jobs {
-		if want := 1314 * time.Second; j.Checkpoint.Interval != want { // sqrt(2 × 28800 × 30)
+		if want := 1315 * time.Second; j.Checkpoint.Interval != want { // sqrt(2 × 28800 × 30) = 1314.53
 			t.Errorf("interval %s, want %s", j.Checkpoint.Interval, want)
 		}
 	}

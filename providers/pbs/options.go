@@ -34,6 +34,7 @@ func backendBlock() offer.Block {
 			{Name: "exclude_queues", Type: offer.StringList, Doc: "Queues that are never used."},
 			{Name: "filesystems", Type: offer.String, Doc: "Filesystems that jobs need, \"home:eagle\" (qsub -l filesystems); sites that ask for them start no job while one is away."},
 			{Name: "place", Type: offer.String, Doc: "Placement of jobs whose options name none (qsub -l place), \"scatter\" or \"pack:excl\"; by default the profile's."},
+			{Name: "commands", Type: offer.StringMap, Doc: "The site's own programs in place of PBS's, by command, each an absolute path on the login node: `{ qsub = \"/opt/site/bin/qsub\" }`. A program must take the arguments of the command, and print what it prints."},
 			{Name: "submissions_per_minute", Type: offer.Number, Default: "120", Doc: "Most qsub commands in a minute, at least 1; an array counts once. What would start jobs over and over is slowed down by it."},
 			{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
 			{Name: "scratch", Type: offer.String, Doc: "Folder on a node's own disk for `scratch` of jobs, \"/local/scratch\"; it may name variables there, \"$TMPDIR\". By default the profile's, else the node's folder for temporary files."},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"slices"
@@ -56,6 +57,8 @@ type Settings struct {
 	Scratch     string      `json:"scratch"`
 	Balance     json.Number `json:"balance"`
 	Rate        int         `json:"submissions_per_minute"`
+	// Commands are the site's own programs, by the command that each replaces.
+	Commands map[string]string `json:"commands"`
 }
 
 // Name is the type of its backends.
@@ -91,13 +94,16 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 	if s.Profile != nil {
 		s.account.Command = s.Profile.Balance
 	}
-	if old, ok := o.Before.(*Site); ok {
+	if err := command.CheckOwn(s.Config.Commands, cluster.Programs); err != nil {
+		return nil, providers.Errorf(providers.Invalid, "Configuration of %s: %v", o.Name, err)
+	}
+	if old, ok := o.Before.(*Site); ok && maps.Equal(old.Config.Commands, s.Config.Commands) {
 		s.Cluster, s.facts = old.Cluster, old.facts
 		return s, nil
 	}
 	runner := t.Runner
 	if runner == nil {
-		runner = cluster.Here{Environ: o.Environ}
+		runner = cluster.Here{Environ: o.Environ, Own: s.Config.Commands}
 	}
 	s.Cluster = cluster.New(runner, userName())
 	return s, nil

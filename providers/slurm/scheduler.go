@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,13 +58,16 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old, ok := o.Before.(*Site); ok {
+	if err := command.CheckOwn(s.Config.Commands, cluster.Programs); err != nil {
+		return nil, providers.Errorf(providers.Invalid, "Configuration of %s: %v", o.Name, err)
+	}
+	if old, ok := o.Before.(*Site); ok && maps.Equal(old.Config.Commands, s.Config.Commands) {
 		s.Cluster, s.facts = old.Cluster, old.facts
 		return s, nil
 	}
 	runner, keep := t.Runner, t.Keep
 	if runner == nil {
-		runner = cluster.Here{Environ: o.Environ}
+		runner = cluster.Here{Environ: o.Environ, Own: s.Config.Commands}
 		if dir, err := os.UserCacheDir(); err == nil && keep == "" {
 			keep = filepath.Join(dir, "muster", "slurm")
 		}

@@ -36,6 +36,8 @@ type settings struct {
 	Scratch    string      `json:"scratch"`
 	Balance    json.Number `json:"balance"`
 	Rate       int         `json:"submissions_per_minute"`
+	// Commands are the site's own programs, by the command that each replaces.
+	Commands map[string]string `json:"commands"`
 }
 
 // New is the site of a backend, which has yet to be asked.

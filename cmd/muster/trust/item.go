@@ -79,11 +79,20 @@ func ofEndpoint(b providers.Backend) (it Item, ok bool) {
 	}
 	hosts, who := connection(settings)
 	if len(hosts) == 0 {
-		return item(Backend, "backend."+b.Name+": ask it what it has", b.Type, content, b.ProfileSource), true
+		return item(Backend, "backend."+b.Name+": ask it what it has"+ownPrograms(settings), b.Type, content, b.ProfileSource), true
 	}
-	it = item(Host, fmt.Sprintf("backend.%s: connect to %s%s", b.Name, strings.Join(hosts, ", "), who), b.Type, content, b.ProfileSource)
+	it = item(Host, fmt.Sprintf("backend.%s: connect to %s%s%s", b.Name, strings.Join(hosts, ", "), who, ownPrograms(settings)), b.Type, content, b.ProfileSource)
 	it.count = len(hosts)
 	return it, true
+}
+
+// ownPrograms are the programs that settings name in place of a scheduler's.
+func ownPrograms(settings map[string]json.RawMessage) string {
+	var own map[string]string
+	if json.Unmarshal(settings["commands"], &own) != nil || len(own) == 0 {
+		return ""
+	}
+	return ", by " + strings.Join(slices.Sorted(maps.Values(own)), ", ")
 }
 
 // connection is the hosts that settings name, directly or in an ssh block, and as

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,11 +54,15 @@ func Environ(own func() []string, drop func(name string) bool) (out []string) {
 // reap is how long a stopped command may take to end.
 const reap = 2 * time.Second
 
-// Here runs a command on this machine, in an environment whose PATH has it.
-func Here(ctx context.Context, argv, env []string, stdin []byte) (Result, error) {
-	program, err := lookPath(argv[0], env)
-	if err != nil {
-		return Result{}, err
+// Here runs a command on this machine: the site's own program where own has one by the
+// command's name, else the one on the PATH of the environment.
+func Here(ctx context.Context, own map[string]string, argv, env []string, stdin []byte) (Result, error) {
+	program := own[argv[0]]
+	if program == "" {
+		var err error
+		if program, err = lookPath(argv[0], env); err != nil {
+			return Result{}, err
+		}
 	}
 	cmd := exec.CommandContext(ctx, program, argv[1:]...)
 	cmd.Args[0] = argv[0]
@@ -67,7 +72,7 @@ func Here(ctx context.Context, argv, env []string, stdin []byte) (Result, error)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
+	err := cmd.Run()
 	r := Result{out.Bytes(), errs.Bytes(), 0}
 	var exit *exec.ExitError
 	switch {
@@ -80,6 +85,20 @@ func Here(ctx context.Context, argv, env []string, stdin []byte) (Result, error)
 		return r, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	return r, nil
+}
+
+// CheckOwn refuses a site's own programs that cannot be: each is by the name of one of
+// the scheduler's commands, and a path that is absolute on the login node.
+func CheckOwn(own map[string]string, names []string) error {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		switch path := own[name]; {
+		case !slices.Contains(names, name):
+			return fmt.Errorf("commands names %q, which muster never runs there: it runs %s", name, strings.Join(names, ", "))
+		case !filepath.IsAbs(path):
+			return fmt.Errorf("commands has %q for %s: write the program's absolute path on the login node", path, name)
+		}
+	}
+	return nil
 }
 
 // lookPath finds a command on the PATH of an environment: on many a cluster

@@ -19,7 +19,7 @@ func here() *Commands {
 	environ := func() []string {
 		return append(os.Environ(), "PATH="+os.Getenv("PATH")+":"+os.Getenv("PBS_O_PATH"))
 	}
-	return New(Here{environ}, "")
+	return New(Here{Environ: environ}, "")
 }
 
 // patience leaves the wrapper time to record the end within kill_delay, which is

@@ -12,7 +12,12 @@ import (
 type Here struct {
 	// Environ is the environment of commands as "NAME=value"; nil = this process's.
 	Environ func() []string
+	// Own are the site's programs that are run in place of PBS's, by command.
+	Own map[string]string
 }
+
+// Programs are the commands that muster runs on a login node.
+var Programs = []string{"qsub", "qstat", "qselect", "qdel", "qalter", "qhold", "qrls", "pbsnodes"}
 
 // siteDefault are variables of a job and those that change what the commands do,
 // beside those that name the server. qsub(1B), ENVIRONMENT VARIABLES.
@@ -27,5 +32,5 @@ func siteDefault(name string) bool {
 // Run runs a command with times in UTC: the commands print them in the zone of
 // their environment, without its name.
 func (h Here) Run(ctx context.Context, argv []string, stdin []byte) (command.Result, error) {
-	return command.Here(ctx, argv, append(command.Environ(h.Environ, siteDefault), "TZ=UTC"), stdin)
+	return command.Here(ctx, h.Own, argv, append(command.Environ(h.Environ, siteDefault), "TZ=UTC"), stdin)
 }

@@ -35,7 +35,7 @@ func newSite(t *testing.T) *site {
 	environ := func() []string {
 		return append(os.Environ(), "PATH="+s.Bin+":"+os.Getenv("PATH"), "PBSSIM_USER=alice", "HOME="+dir)
 	}
-	return &site{s, New(Here{environ}, "alice"), t, dir}
+	return &site{s, New(Here{Environ: environ}, "alice"), t, dir}
 }
 
 // script is a script with directives that submits itself nowhere.

@@ -13,7 +13,12 @@ type Here struct {
 	// Environ is the environment of commands as "NAME=value", without variables
 	// that change their output; nil = this process's.
 	Environ func() []string
+	// Own are the site's programs that are run in place of Slurm's, by command.
+	Own map[string]string
 }
+
+// Programs are the commands that muster runs on a login node.
+var Programs = []string{"sbatch", "squeue", "sacct", "sinfo", "scontrol", "scancel", "sacctmgr"}
 
 // siteDefault are variables by which sites and people change what Slurm's
 // commands print and ask for. squeue(1), sacct(1), sbatch(1), ENVIRONMENT.
@@ -31,7 +36,7 @@ func (h Here) Run(ctx context.Context, argv []string, stdin []byte) (command.Res
 	if argv[0] != "sbatch" || slices.Contains(argv, "--test-only") { // these two would reach the job
 		env = append([]string{"SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0"}, env...)
 	}
-	return command.Here(ctx, argv, env, stdin)
+	return command.Here(ctx, h.Own, argv, env, stdin)
 }
 
 // parsable makes sbatch print an id and nothing else. All that muster submits
