@@ -29,6 +29,8 @@ func (r *renderer) lookup(root, name string) (cty.Value, bool) {
 		if name == "scratch" {
 			return cty.StringVal(offer.ScratchMark), true
 		}
+		mark, known := offer.JobMarks[name]
+		return cty.StringVal(mark), known
 	case "backend":
 		return r.backend(name)
 	case "checkpoint":

@@ -29,7 +29,7 @@ func (cp *compiler) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
 	for _, o := range p.Outputs {
 		s.Symbols["output"] = append(s.Symbols["output"], o.Name)
 	}
-	if names := p.jobNames(); len(names) > 0 {
+	if names := p.jobNames(p.job.Expr("launcher") != nil); len(names) > 0 {
 		s.Symbols["job"] = names
 	}
 	if p.Checkpoint != nil {

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,9 +58,12 @@ func onNodeDisk(file string) bool {
 }
 
 // jobNames are what job.* holds in the expressions of a phase's jobs.
-func (p *Phase) jobNames() (names []string) {
+func (p *Phase) jobNames(launched bool) (names []string) {
 	if p.Scratch != nil {
 		names = append(names, "scratch")
+	}
+	if launched {
+		names = append(names, slices.Sorted(maps.Keys(offer.JobMarks))...)
 	}
 	return names
 }

@@ -267,7 +267,7 @@ func TestDocsEnvironment(t *testing.T) {
 
 // otherVariables are read where the test does not look: by lang, whose texts
 // name the job's variables, and by tests.
-var otherVariables = []string{"MUSTER_VAR_", "MUSTER_FILE_ROOTS", "MUSTER_BINARY", "MUSTER_SYSTEM_TESTS"}
+var otherVariables = []string{"MUSTER_RANK", "MUSTER_LOCAL_RANK", "MUSTER_RANKS", "MUSTER_VAR_", "MUSTER_FILE_ROOTS", "MUSTER_BINARY", "MUSTER_SYSTEM_TESTS"}
 
 // Every link between pages leads to a file.
 func TestDocsLinks(t *testing.T) {

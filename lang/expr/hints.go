@@ -27,7 +27,7 @@ var elsewhere = map[string]string{
 	"self":       "A job's own values are cell.AXIS, param.NAME and output.NAME.",
 	"grid":       "The value of an axis is cell.AXIS.",
 	"resources":  "What a job was given is backend.cpus and backend.gpus; MUSTER_MEMORY in its environment.",
-	"job":        "A job's own values are cell.AXIS, param.NAME and output.NAME; its address is MUSTER_ADDRESS in its environment. job.scratch, a folder on the disk of its node, needs a scratch block in the job.",
+	"job":        "A job's own values are cell.AXIS, param.NAME and output.NAME; its address is MUSTER_ADDRESS in its environment. job.scratch, a folder on the disk of its node, needs a scratch block in the job; job.hosts, job.master, job.nodes, job.port and job.rank need a launcher.",
 	"axis":       "The value of an axis is cell.AXIS.",
 	"env":        "Variables of muster's own environment are not read by expressions, so that a plan is the same everywhere. Declare a variable block and set MUSTER_VAR_NAME; in a shell write $NAME.",
 	"terraform":  "The campaign's folder is path.workdir in a job; other names of Terraform's own mean nothing here.",

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -25,6 +26,10 @@ var Rendered = []Field[Program]{
 		At: func(p *Program) any { return &p.Setup }},
 	{Attr: Attr{Name: "image", Hash: InResult, Type: "string", Doc: "Container image that the command runs in: a file (`.sif`) or folder from the workdir, or a registry's. Hosts and clusters run it by apptainer or singularity."},
 		At: func(p *Program) any { return &p.Image }},
+	{Attr: Attr{Name: "launcher", Hash: InResult, Type: "string", Default: "\"none\"", Doc: "Starts the command on all nodes of the job: `mpiexec`, `srun` or `torchrun`. `none` runs it once, on the first node."},
+		At: func(p *Program) any { return &p.Launcher }, Check: aLauncher},
+	{Attr: Attr{Name: "ranks_per_node", Hash: InResult, Type: "number", Default: "one for each GPU, without GPUs for each core", Doc: "How often the launcher starts the command on each node."},
+		At: func(p *Program) any { return &p.RanksPerNode }, Least: 1},
 }
 
 // Resources are the attributes of the resources block: what a job requests of
@@ -58,6 +63,13 @@ func noModel(v cty.Value) error {
 		if model, count, ok := strings.Cut(text, ":"); ok {
 			return fmt.Errorf("a number is needed, this is a string: write gpus = %s, and gpu { models = [%q] } for the model", count, strings.ToUpper(model))
 		}
+	}
+	return nil
+}
+
+func aLauncher(v cty.Value) error {
+	if text, err := value.Text(v); err == nil && !slices.Contains(offer.Launchers, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.Join(offer.Launchers, ", "))
 	}
 	return nil
 }

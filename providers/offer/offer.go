@@ -15,6 +15,30 @@ import (
 // backend carries it out.
 type Process struct {
 	Image string `json:"image,omitempty"` // container image; "" = none
+	// Launcher starts the command on all nodes of the job: "mpiexec", "srun" or
+	// "torchrun"; "" and "none" run it once, on the first.
+	Launcher string `json:"launcher,omitempty"`
+	// RanksPerNode is how often it is started on each; 0 = once for each GPU, without
+	// GPUs once for each core.
+	RanksPerNode int `json:"ranks_per_node,omitempty"`
+}
+
+// Launchers are the values of a Process's launcher.
+var Launchers = []string{"mpiexec", "srun", "torchrun", "none"}
+
+// Launched reports whether a launcher starts the command.
+func (p Process) Launched() bool { return p.Launcher != "" && p.Launcher != "none" }
+
+// Ranks is how often a launcher starts the command on each node of a shape.
+func (p Process) Ranks(s Shape) int {
+	nodes := max(s.Nodes, 1)
+	switch {
+	case p.RanksPerNode > 0:
+		return p.RanksPerNode
+	case s.GPUs > 0:
+		return (s.GPUs + nodes - 1) / nodes
+	}
+	return (max(s.CPUs, 1) + nodes - 1) / nodes
 }
 
 // A Shape is what like jobs ask of a backend. Two jobs of one phase with the

@@ -22,6 +22,7 @@ type Start struct {
 	Claim string
 	Lists map[string]string // input name → list file
 	GPUs  []string          // indexes or UUIDs
+	Hosts []string          // of the job, the first the one where it starts; none = this machine alone
 }
 
 // Attempt is the number of a start: the launches of its job before it, under
@@ -82,6 +83,13 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	}
 	for _, out := range j.Outputs {
 		env.set("MUSTER_OUTPUT_"+upper(out.Name), OutputPath(j.Workdir, out))
+	}
+	if len(s.Hosts) > 0 {
+		values := hostValues(j, s.Hosts)
+		env.set("MUSTER_HOSTS", values["hosts"])
+		env.set("MUSTER_MASTER", values["master"])
+		env.set("MUSTER_NODES", values["nodes"])
+		env.set("MUSTER_PORT", values["port"])
 	}
 	if j.Scratch != nil {
 		env.set("MUSTER_SCRATCH", j.Scratch.Folder)

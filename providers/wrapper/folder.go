@@ -19,6 +19,8 @@ import (
 //	cmd        the command, byte for byte
 //	before     sourced first: secrets and setup
 //	image      runs the command in a container; see package image
+//	launch     starts the command on all nodes; see launcher
+//	rank       one process that it starts
 //	setup.N    the backend's setup, then the job's
 //	list.NAME  an input list, one path a line, when the job names no place for it
 type Folder string
@@ -80,6 +82,9 @@ func (s *FolderPool) Fill(f Folder, j *providers.Job, secrets string, again bool
 			err = put(filepath.Join(string(f), "image"), image.Script(j), false)
 		}
 	}
+	if err == nil && j.Launched() {
+		err = errors.Join(put(filepath.Join(string(f), "launch"), launcher(j), false), put(filepath.Join(string(f), "rank"), rank(j), false))
+	}
 	if err == nil && old.dir != "" {
 		err = os.Truncate(f.Record(), int64(len(recordHead)))
 	} else if err == nil {
@@ -92,7 +97,7 @@ func (s *FolderPool) Fill(f Folder, j *providers.Job, secrets string, again bool
 		os.RemoveAll(string(f))
 		return false, fmt.Errorf("job folder: %w", err)
 	}
-	return secrets == "" && len(j.Setup) == 0 && j.Image == "", nil
+	return secrets == "" && len(j.Setup) == 0 && j.Image == "" && !j.Launched(), nil
 }
 
 // take gives f a spare folder, or a new one.

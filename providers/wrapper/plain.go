@@ -15,7 +15,7 @@ const maxPlain = 4 << 10
 // scripts, the wrapper's own variables, setup, an image) is run the long way.
 func Plain(j *providers.Job) bool {
 	s := j.Shell
-	if len(j.Argv) > 0 || len(j.Setup) > 0 || j.Image != "" || len(j.Secrets) > 0 || len(s) > maxPlain {
+	if len(j.Argv) > 0 || len(j.Setup) > 0 || j.Launched() || j.Image != "" || len(j.Secrets) > 0 || len(s) > maxPlain {
 		return false
 	}
 	for i := 0; i < len(s); i++ {

@@ -54,6 +54,7 @@ fi
 trap : HUP INT QUIT TERM USR1 USR2 ALRM
 (
 	if [ -f "$MUSTER_JOB/before" ]; then . "$MUSTER_JOB/before"; fi
+	if [ -f "$MUSTER_JOB/launch" ]; then . "$MUSTER_JOB/launch"; fi
 	if [ -f "$MUSTER_JOB/image" ]; then . "$MUSTER_JOB/image"; fi
 	if [ $# -gt 0 ]; then exec "$@"; fi
 	exec /bin/sh "$MUSTER_JOB/cmd"

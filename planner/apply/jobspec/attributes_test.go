@@ -21,6 +21,7 @@ var samples = map[string][2]string{
 	"list(regular expression)": {`["x"]`, `["y"]`}, "regular expression": {`"(x)"`, `"(y)"`}, "JSON pointer": {`"/x"`, `"/y"`},
 	"output": {"phase.made.output.x", "phase.also.output.x"}, "backend": {"backend.ssh.x", "backend.ssh.y"},
 	"input.match": {`{ n = 1 }`, `{ n = 2 }`}, "metric.output": {`"x"`, `"y"`}, "output.verify": {`"json"`, `"csv"`}, "watch.on_stall": {`"cancel"`, `"tell"`},
+	"job.launcher":     {`"srun"`, `"mpiexec"`},
 	"scratch.stage_in": {"[input.raw]", "[]"}, "scratch.stage_out": {"[output.x]", "[output.y]"},
 }
 

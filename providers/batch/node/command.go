@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/gpu"
@@ -33,6 +34,7 @@ type command struct {
 	digests map[string]string // of inputs that were not known when the job was submitted
 	folder  wrapper.Folder
 	scratch scratch
+	hosts   []string // of a job that a launcher starts, or on several nodes
 	marks   verify.Baseline
 	checked int64 // the checkpoint's mark before the command
 	oom     int64 // oomKills before the command
@@ -95,7 +97,26 @@ func (c *command) exec() error {
 	if err != nil {
 		return err
 	}
-	return c.prepare(run)
+	if err := c.findHosts(); err != nil {
+		return err
+	}
+	return c.prepare(wrapper.OnHosts(run, c.hosts))
+}
+
+// findHosts asks the scheduler for the names of the job's nodes.
+func (c *command) findHosts() error {
+	span, ok := c.allocation.scheduler.(scheduler.Spanner)
+	if !ok || !c.job.Launched() && c.job.Shape.Nodes < 2 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), changeTimeout)
+	defer stop()
+	hosts, err := span.Hosts(ctx)
+	if err != nil || len(hosts) == 0 {
+		return fmt.Errorf("%s does not say which nodes the job has: %w", c.allocation.name(), err)
+	}
+	c.hosts = hosts
+	return nil
 }
 
 // prepare writes the folder of a job, as its command sees it, and starts the wrapper.
@@ -118,7 +139,7 @@ func (c *command) prepare(j *providers.Job) error {
 		return err
 	}
 	c.oom = oomKills(c.allocation.scheduler.Environment().Cgroup)
-	env := wrapper.Environ(j, inherited(), wrapper.Start{Folder: c.folder, Restart: c.begin.Restart, Launch: c.begin.ID, Lists: lists, GPUs: c.begin.GPUs})
+	env := wrapper.Environ(j, inherited(), wrapper.Start{Folder: c.folder, Restart: c.begin.Restart, Launch: c.begin.ID, Lists: lists, GPUs: c.begin.GPUs, Hosts: c.hosts})
 	return c.launch(append([]string{"sh", script}, j.Argv...), env)
 }
 

@@ -63,6 +63,12 @@ type Environment struct {
 	Patience time.Duration
 }
 
+// A Spanner is a Node whose jobs may have several nodes.
+type Spanner interface {
+	// Hosts are the names of the calling script's nodes, its own first.
+	Hosts(ctx context.Context) ([]string, error)
+}
+
 // A Counter is a Node whose scheduler has no variable for how often a job was put
 // back.
 type Counter interface {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
@@ -57,13 +58,7 @@ func InScratch(j *providers.Job, folder string) *providers.Job {
 	if j.Scratch == nil || folder == "" {
 		return j
 	}
-	r := strings.NewReplacer(offer.ScratchMark, folder)
-	run := *j
-	run.Shell, run.Argv, run.Setup = r.Replace(j.Shell), replaced(r, j.Argv), replaced(r, j.Setup)
-	run.Env = slices.Clone(j.Env)
-	for i := range run.Env {
-		run.Env[i].Value = r.Replace(run.Env[i].Value)
-	}
+	run := wrapper.Replaced(j, strings.NewReplacer(offer.ScratchMark, folder))
 	run.Inputs = slices.Clone(j.Inputs)
 	for i := range run.Inputs {
 		in := &run.Inputs[i]
@@ -78,15 +73,7 @@ func InScratch(j *providers.Job, folder string) *providers.Job {
 		}
 	}
 	run.Scratch = &offer.Scratch{Folder: folder}
-	return &run
-}
-
-func replaced(r *strings.Replacer, texts []string) []string {
-	out := slices.Clone(texts)
-	for i := range out {
-		out[i] = r.Replace(out[i])
-	}
-	return out
+	return run
 }
 
 // copies are the paths of an input's files on the node's disk.

@@ -119,7 +119,7 @@ func (st *starts) launch(s *start) error {
 			return err
 		}
 	}
-	run := attempt.InScratch(j, s.launch.Scratch)
+	run := attempt.InScratch(wrapper.OnHosts(j, hostsOf(j)), s.launch.Scratch)
 	var err error
 	if s.simple, err = st.folders.Fill(s.folder, run, s.secrets, s.again); err != nil {
 		if attempt.NoSpace(err) {
@@ -146,6 +146,14 @@ func (st *starts) launch(s *start) error {
 		attempt.RemoveScratch(s.launch.Scratch)
 	}
 	return err
+}
+
+// hostsOf is this machine, for a job that a launcher starts on it.
+func hostsOf(j *providers.Job) []string {
+	if !j.Launched() {
+		return nil
+	}
+	return []string{"localhost"}
 }
 
 // takeMarks takes the baseline of a start's outputs.
@@ -182,7 +190,7 @@ func (st *starts) exec(s *start, j *providers.Job, lists map[string]string) erro
 		return err
 	}
 	env := wrapper.Environ(j, s.environ, wrapper.Start{Folder: s.folder, Restart: s.restart, Plain: s.secrets == "" && wrapper.Plain(j),
-		Shape: &s.shape, Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs})
+		Shape: &s.shape, Launch: s.launch.ID, Lists: lists, GPUs: s.launch.GPUs, Hosts: hostsOf(j)})
 	files := []uintptr{null.Fd(), out.Fd(), errs.Fd()}
 	if len(s.locks) > 0 { // 3 to 9 are the shell's to use
 		for len(files) < 10 {

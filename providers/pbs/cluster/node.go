@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers/batch/scheduler"
@@ -32,6 +34,18 @@ const patience = 6 * time.Second
 func (Node) Environment() scheduler.Environment {
 	return scheduler.Environment{Job: "PBS_JOBID", Array: "PBS_ARRAY_ID", Index: "PBS_ARRAY_INDEX", Pool: "PBS_QUEUE", GPUs: []string{"CUDA_VISIBLE_DEVICES"}, Cores: "NCPUS",
 		Unwarned: true, Patience: patience}
+}
+
+// Hosts are in the file that PBS writes, with one line for each MPI process: qsub(1B),
+// PBS_NODEFILE. The script runs on the first.
+func (Node) Hosts(context.Context) (hosts []string, err error) {
+	text, err := os.ReadFile(os.Getenv("PBS_NODEFILE"))
+	for _, name := range strings.Fields(string(text)) {
+		if !slices.Contains(hosts, name) {
+			hosts = append(hosts, name)
+		}
+	}
+	return hosts, err
 }
 
 // Requeue is for operators alone. Seen on 23.06.

@@ -3346,6 +3346,8 @@ type Job struct {
 	Setup         [][]byte               `protobuf:"bytes,11,rep,name=setup,proto3" json:"setup,omitempty"`
 	Env           []*EnvVar              `protobuf:"bytes,12,rep,name=env,proto3" json:"env,omitempty"`
 	Image         string                 `protobuf:"bytes,13,opt,name=image,proto3" json:"image,omitempty"`
+	Launcher      string                 `protobuf:"bytes,96,opt,name=launcher,proto3" json:"launcher,omitempty"`
+	RanksPerNode  int64                  `protobuf:"varint,97,opt,name=ranks_per_node,json=ranksPerNode,proto3" json:"ranks_per_node,omitempty"`
 	Shape         *Shape                 `protobuf:"bytes,14,opt,name=shape,proto3" json:"shape,omitempty"`
 	Options       []byte                 `protobuf:"bytes,15,opt,name=options,proto3" json:"options,omitempty"` // JSON
 	Inputs        []*Input               `protobuf:"bytes,16,rep,name=inputs,proto3" json:"inputs,omitempty"`
@@ -3491,6 +3493,20 @@ func (x *Job) GetImage() string {
 		return x.Image
 	}
 	return ""
+}
+
+func (x *Job) GetLauncher() string {
+	if x != nil {
+		return x.Launcher
+	}
+	return ""
+}
+
+func (x *Job) GetRanksPerNode() int64 {
+	if x != nil {
+		return x.RanksPerNode
+	}
+	return 0
 }
 
 func (x *Job) GetShape() *Shape {
@@ -6876,7 +6892,8 @@ const file_provider_proto_rawDesc = "" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
 	"\x05ready\x18\x04 \x01(\tR\x05ready\x12!\n" +
-	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\xdc\t\n" +
+	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\x9e\n" +
+	"\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x14\n" +
@@ -6891,7 +6908,9 @@ const file_provider_proto_rawDesc = "" +
 	" \x01(\fR\x03dir\x12\x14\n" +
 	"\x05setup\x18\v \x03(\fR\x05setup\x12,\n" +
 	"\x03env\x18\f \x03(\v2\x1a.muster.provider.v1.EnvVarR\x03env\x12\x14\n" +
-	"\x05image\x18\r \x01(\tR\x05image\x12/\n" +
+	"\x05image\x18\r \x01(\tR\x05image\x12\x1a\n" +
+	"\blauncher\x18` \x01(\tR\blauncher\x12$\n" +
+	"\x0eranks_per_node\x18a \x01(\x03R\franksPerNode\x12/\n" +
 	"\x05shape\x18\x0e \x01(\v2\x19.muster.provider.v1.ShapeR\x05shape\x12\x18\n" +
 	"\aoptions\x18\x0f \x01(\fR\aoptions\x121\n" +
 	"\x06inputs\x18\x10 \x03(\v2\x19.muster.provider.v1.InputR\x06inputs\x124\n" +

@@ -45,6 +45,13 @@ func (Node) Environment() scheduler.Environment {
 		Node: "SLURMD_NODENAME", Nodes: "SLURM_JOB_NODELIST", GPUs: []string{"SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "GPU_DEVICE_ORDINAL"}, Cores: "SLURM_JOB_CPUS_PER_NODE", Cgroup: "job_"}
 }
 
+// Hosts are the job's nodes, by scontrol(1), show hostnames. sbatch(1): "the batch script [...]
+// on the first node".
+func (n Node) Hosts(ctx context.Context) ([]string, error) {
+	text, err := n.asked(ctx, "scontrol", "show", "hostnames", os.Getenv("SLURM_JOB_NODELIST"))
+	return strings.Fields(text), err
+}
+
 // Requeue puts the script's own job back: Slurm sends TERM, and KILL after
 // KillWait. slurm.conf(5).
 func (Node) Requeue(ctx context.Context, id string) error { return scontrol(ctx, "requeue", id) }
