@@ -85,8 +85,8 @@ func TestRender(t *testing.T) {
 	if len(ds) > 0 {
 		t.Fatal(ds)
 	}
-	// Without a source block the current directory is the workdir, also where
-	// somebody hands over a copy.
+	// Without a source block the current directory is the workdir, also where somebody passes a
+	// copy.
 	if want := `train --lr 'x y' --steps 5120 --big --key s3cret --out '/w/m/N=512,lr="x y",rep=1/model.pt' ${HOME}`; r.Shell != want {
 		t.Errorf("command\n%s, want\n%s", r.Shell, want)
 	}

@@ -24,7 +24,7 @@ type rules struct {
 	said       diag.List
 }
 
-// readRules reads the blocks of a phase, and what stands beside it.
+// readRules reads the blocks of a phase and those beside it.
 func readRules(t *testing.T, blocks string, beside ...string) rules {
 	t.Helper()
 	r := &decode.Reader{Source: &syntax.Source{Files: map[string]*hcl.File{}}}

@@ -119,7 +119,7 @@ func TestMoves(t *testing.T) {
 				c.edit(x)
 			}
 			p := planned(t, x.in)
-			// The file that a phase writes has its name in the path, which stands in no hash.
+			// The file that a phase writes has the phase's name in its path, which is in no hash.
 			if got := p.Phases[0].Kind[0]; got != c.want {
 				t.Fatalf("got %v, want %v (%+v, loose %d)", got, c.want, p.Phases[0].Detail(0), len(p.Loose))
 			}

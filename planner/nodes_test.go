@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// TestNodesOfOptionsArePaid: a job is charged for the nodes that it is handed
-// over with, which options may have more of than resources.
+// TestNodesOfOptionsArePaid: a job is charged for the nodes of its submission; options may
+// request more than resources.
 func TestNodesOfOptionsArePaid(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

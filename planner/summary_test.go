@@ -28,8 +28,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestOf: the line is about the pools that work goes to; a testing pool stands
-// in it only by itself.
+// TestOf: the line is about the pools that work goes to; it names a testing pool only if there
+// is no other.
 func TestOf(t *testing.T) {
 	pools := []offer.Pool{
 		{Backend: "slurm.x", Name: "a", Idle: 1, Verified: "2026-05"}, {Backend: "slurm.x", Name: "b", Idle: 2},

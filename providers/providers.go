@@ -524,9 +524,8 @@ type Finding struct {
 	Warning bool
 	Summary string
 	Detail  string
-	// Pauses marks what is over one day: until then nothing is to be started where the
-	// check's jobs work, and what is planned stands. It keeps a campaign from
-	// beginning, and one that has begun waits.
+	// Pauses marks a problem that will pass: until then nothing may start where the check's jobs
+	// work, but the plan stays valid. A new campaign does not begin; one that has begun waits.
 	Pauses bool
 }
 

@@ -297,8 +297,8 @@ func TestSmokeFreed(t *testing.T) {
 	}
 }
 
-// TestWhatMovesTakesItsCostAlong: what a record cost stands under its new
-// address and phase, also what is told of it later.
+// TestWhatMovesTakesItsCostAlong: the cost of a record is under its new address and phase,
+// also the cost that is reported later.
 func TestWhatMovesTakesItsCostAlong(t *testing.T) {
 	t.Parallel()
 	s := state.New("c")

@@ -81,8 +81,8 @@ func newRunner(t *testing.T, read func(*testing.T, []byte) []ciJob, file string)
 	return r
 }
 
-// stranger's comment stands on the request already, and begins as the
-// pipeline's do: it is nobody's to change. There are more pages of them than one.
+// stranger's comment is on the request already, and begins as the pipeline's do: nobody may
+// change it. The comments fill more than one page.
 const (
 	stranger  = "<!-- muster plan -->\nnot by the pipeline"
 	strangers = 200
@@ -419,7 +419,7 @@ func (r *runner) story() {
 	must("workflow_dispatch", "")
 	must("push", "")
 
-	// A plan from before the state moved on is refused by name, and planned anew.
+	// A plan from before the state moved on is refused by name, and planned again.
 	r.edit("other", "0.${cell.seed}", "1.${cell.seed}")
 	must("pull_request", "")
 	r.git("checkout", "-q", "main")

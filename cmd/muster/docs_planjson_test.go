@@ -16,8 +16,8 @@ type planSchema map[string]map[string]map[string]bool
 
 var backticked = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// documentedPlan reads the tables under "## JSON": the first is of the plan,
-// the others say what they are of.
+// documentedPlan reads the tables under "## JSON": the first describes the plan, the others
+// say what they describe.
 func documentedPlan(t *testing.T) planSchema {
 	t.Helper()
 	_, page, ok := strings.Cut(readDoc(t, filepath.Join(repository, "docs/reference/plan.md")), "## JSON")
@@ -102,9 +102,8 @@ func merged(a, b map[string]bool) map[string]bool {
 	return out
 }
 
-// TestRealPlansAreAsDocumented: every member of the JSON of plans that have a
-// little of everything stands in its table of the reference, and what a script
-// may count on is always there.
+// TestRealPlansAreAsDocumented: the reference's tables have every member of the JSON of plans
+// with a little of everything, and the members that a script may count on are always there.
 func TestRealPlansAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	schema := documentedPlan(t)

@@ -124,8 +124,8 @@ func (s *session) write(name, text string) {
 	}
 }
 
-// excerpt holds the lines of a block against the file they are from; "…"
-// stands for what is left out.
+// excerpt compares the lines of a block with the file they are from; "…" stands for omitted
+// lines.
 func (s *session) excerpt(name, text string) {
 	file, err := os.ReadFile(filepath.Join(repository, name))
 	if err != nil {

@@ -123,8 +123,7 @@ phase "train" {
 		t.Errorf("31 are with the queue, and 29 are not: %v", plan)
 	}
 
-	// The next apply hands over the rest, and drives all on; beside it, a second
-	// runner is refused.
+	// The next apply submits the rest and continues all; a second runner beside it is refused.
 	if out, code := r.muster("apply", "-auto-approve", "-detach"); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "is gone; last sign of life") {
 		t.Fatalf("exit %d\n%s", code, out)
 	}

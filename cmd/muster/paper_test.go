@@ -142,8 +142,8 @@ func planPaper(t *testing.T) *planner.Plan {
 	return p
 }
 
-// TestPaperChecklist holds what stands below the scripts of the phase that
-// goes to Slurm: ten points, from the plan.
+// TestPaperChecklist: below the scripts of the phase that goes to Slurm are ten points, from
+// the plan.
 func TestPaperChecklist(t *testing.T) {
 	// Requirement: SUB-19
 	t.Parallel()

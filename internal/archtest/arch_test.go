@@ -174,8 +174,7 @@ func TestRoomsAreDescribed(t *testing.T) {
 	}
 }
 
-// named reports whether a page has a room in backticks, by as much of its path
-// as stands there.
+// named reports whether a page has a room in backticks, by any part of its path.
 func named(page, room string) bool {
 	for at := room; ; {
 		if strings.Contains(page, "`"+at+"`") {
@@ -207,7 +206,7 @@ func under(dep string, rooms []string) bool {
 	return false
 }
 
-// within reports whether a package lies in a room: the room itself or below.
+// within reports whether a package is in a room: the room itself or below.
 func within(name, room string) bool {
 	if strings.HasSuffix(room, "/") {
 		return strings.HasPrefix(name, room)

@@ -179,8 +179,8 @@ func TestThePlaceBehindWideCharacters(t *testing.T) {
 	}
 }
 
-// TestCommandsAreNotFolded: what stands in backticks is to be copied, and stays
-// on a line where one is wide enough.
+// TestCommandsAreNotFolded: text in backticks is to be copied, and stays on one line if the
+// line is wide enough.
 func TestCommandsAreNotFolded(t *testing.T) {
 	const width = 30
 	for detail, want := range map[string]string{

@@ -47,8 +47,8 @@ func TestSystemDamagedStateThroughTheCommandLine(t *testing.T) {
 	w.ranOnce(16)
 }
 
-// killed runs an apply and kills it when its journal holds some events, after
-// which what it handed over ends by itself.
+// killed runs an apply and kills it when its journal holds some events, after which the
+// submitted jobs end by themselves.
 func (w *world) killed(n int) {
 	w.t.Helper()
 	d := w.start("apply", "-auto-approve")

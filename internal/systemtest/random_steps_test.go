@@ -69,7 +69,7 @@ func (u *randomUser) step() {
 
 func (u *randomUser) phase() *randomPhase { return u.campaign.phases[u.r.Intn(len(u.campaign.phases))] }
 
-// address is of a phase, or of one of its jobs.
+// address selects a phase or one of its jobs.
 func (u *randomUser) address() string {
 	p := u.phase()
 	if p.cells > 1 && u.r.Intn(10) < 6 {
@@ -183,7 +183,7 @@ func (u *randomUser) drop() {
 	}
 }
 
-// out is where an output lies on a host, as seen from here.
+// out is the path of a host's output, as seen from here.
 func (u *randomUser) out(i int, work string) string {
 	if u.hosts == nil {
 		return filepath.Join(u.root(i), "out", work)

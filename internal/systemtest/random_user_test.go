@@ -151,7 +151,7 @@ func (u *randomUser) wait(f *follower, args []string) (string, int) {
 		case <-back:
 			u.healAll()
 		case <-late:
-			f.Process.Signal(syscall.SIGQUIT) // it prints where everybody stands
+			f.Process.Signal(syscall.SIGQUIT) // it prints the place of every job
 			<-ended
 			u.note("$ muster %s\n%s", strings.Join(args, " "), f.text())
 			u.t.Fatalf("muster %s did not end", strings.Join(args, " "))

@@ -120,9 +120,9 @@ func slurmSbatchKilled(t *testing.T) {
 	c.wantSix(wait())
 }
 
-// slurmNotSubmitted: each sbatch is killed before it has asked the controller.
-// When the next muster comes it is certain that Slurm has nothing of it: the
-// jobs are submitted once, by the spool or anew, and not by both.
+// slurmNotSubmitted: each sbatch is killed before it has asked the controller. When the next
+// muster comes it is certain that Slurm has nothing of it: the jobs are submitted once, from
+// the spool or by a new submission, and not by both.
 func slurmNotSubmitted(t *testing.T) {
 	c := onSlurm(t, slurmOnce)
 	c.count(`case "$*" in *--test-only*) ;; *) kill -KILL $$; esac`, "sbatch")

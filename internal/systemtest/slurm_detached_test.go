@@ -54,9 +54,9 @@ phase "evals" {
 }
 `
 
-// slurmDetached: a whole DAG is handed over in one array per phase, held until
-// all of it is in; the cluster finishes it with muster off. A teacher that
-// exits 0 with a truncated output does not release its student.
+// slurmDetached: a whole DAG is submitted as one array per phase, held until all arrays are
+// in; the cluster finishes it with muster off. A teacher that exits 0 with a truncated output
+// does not release its student.
 func slurmDetached(t *testing.T) {
 	c := onSlurm(t, strings.ReplaceAll(slurmPhases, "COUNT", "100"))
 	c.count("", "sbatch", "scontrol", "squeue", "sacct")

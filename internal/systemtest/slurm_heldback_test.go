@@ -122,8 +122,8 @@ phase "summary" {
 }
 `
 
-// slurmHeldBack: the whole of it is handed over in a few submissions, runs
-// with muster off, and is accounted for afterwards.
+// slurmHeldBack: all of it is submitted in a few arrays, runs with muster off, and is
+// accounted for afterwards.
 func slurmHeldBack(t *testing.T) {
 	c := onSlurm(t, slurmUneven)
 	secret := "s3cret-" + filepath.Base(c.workdir)

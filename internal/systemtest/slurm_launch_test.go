@@ -24,10 +24,10 @@ func slurmProlog(t *testing.T, dir string) string {
 	return "\nProlog=" + path
 }
 
-// unfit lets the prolog fail on a node, from when fail is called until mend is,
-// which puts the node back in service: it goes out of service with the first job
-// whose prolog fails, so that all that are to fail have to be there by then.
-func (c *cluster) unfit(node string) (fail, mend func()) {
+// unfit lets the prolog fail on a node, from the call of fail until that of repair, which puts
+// the node back in service. The first job whose prolog fails takes the node out of service, so
+// all jobs that are to fail must be there by then.
+func (c *cluster) unfit(node string) (fail, repair func()) {
 	c.t.Helper()
 	var dir string
 	for line := range strings.Lines(c.slurm("scontrol", "show", "config")) {
@@ -45,14 +45,14 @@ func (c *cluster) unfit(node string) (fail, mend func()) {
 		}
 	}
 	fail = func() { os.Remove(wait) }
-	mend = func() {
+	repair = func() {
 		fail()
 		if os.Remove(mark) == nil {
 			exec.Command("scontrol", "update", "NodeName="+node, "State=RESUME").Run()
 		}
 	}
-	c.t.Cleanup(mend)
-	return fail, mend
+	c.t.Cleanup(repair)
+	return fail, repair
 }
 
 const slurmUnlaunched = `campaign "launch" {}
@@ -94,7 +94,7 @@ phase "retry" {
 // let go to another node, and runs once.
 func slurmNotLaunched(t *testing.T) {
 	c := onSlurm(t, slurmUnlaunched)
-	fail, mend := c.unfit("cpu1")
+	fail, repair := c.unfit("cpu1")
 	c.must("apply", "-detach", "-auto-approve")
 	c.until("both on the node", time.Minute, func() bool { return strings.Count(c.slurm("squeue", "-h", "-o", "%N"), "cpu1") == 2 })
 	fail()
@@ -108,7 +108,7 @@ func slurmNotLaunched(t *testing.T) {
 			s["retry"].Status == "queued" && strings.Contains(s["retry"].Reason, "lets it go to another one")
 	})
 	out, _ := c.run("apply", "-auto-approve")
-	mend()
+	repair()
 	if ran := c.ran(); ran["retry"] != 1 || ran["once"] != 0 {
 		t.Errorf("ran: %v\n%s", ran, out)
 	}

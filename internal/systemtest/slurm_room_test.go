@@ -9,7 +9,7 @@ import (
 )
 
 // slurmRoomy is ten jobs of an account that may have four submitted. They end when
-// they are let, so that none makes room while muster still hands over.
+// they are let, so that none makes room while muster still submits.
 const slurmRoomy = `campaign "room" {}
 backend "slurm" "lab" {
   workdir = "WORKDIR"
@@ -56,7 +56,7 @@ func slurmRoom(t *testing.T) {
 	if out := c.must("status", "-refresh"); !strings.Contains(out, "account peak lets you have 4 jobs submitted") {
 		t.Errorf("status does not say what the rest waits for:\n%s", out)
 	}
-	// Who comes again with no room at all hands over nothing, and says so.
+	// A second apply without any room submits nothing, and says so.
 	more := c.slurm("sbatch", "--parsable", "-A", "peak", "-H", "-o", "/dev/null", "--array=1-3", "--wrap=true")
 	defer c.slurm("scancel", more)
 	if out := c.must("apply", "-detach", "-auto-approve"); !strings.Contains(out, "3 of 10 jobs done and verified, 7 left") || strings.Contains(out, "will still start") {

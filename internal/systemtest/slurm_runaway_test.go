@@ -44,9 +44,8 @@ phase "second" {
 }
 `
 
-// slurmCeiling: a job that dies at once and may be tried again every 30 s
-// starts three times, in a minute at least, and is told of once; with muster
-// off and with muster there.
+// slurmCeiling: a job that dies at once and may be tried again every 30 s starts three times,
+// in a minute at least, and is reported once, with muster off and with muster running.
 func slurmCeiling(t *testing.T) {
 	for _, detached := range []bool{true, false} {
 		name := "driven"
@@ -155,8 +154,8 @@ func slurmStops(t *testing.T) {
 	}
 }
 
-// slurmOwnSbatch: a command that runs sbatch itself, or whose script does, is
-// told of, and starts from a saved plan only.
+// slurmOwnSbatch: a command that runs sbatch itself, or whose script does, is reported, and
+// starts from a saved plan only.
 func slurmOwnSbatch(t *testing.T) {
 	for name, command := range map[string]string{"command": "sbatch next.sh || true", "script": "./link.sh"} {
 		t.Run(name, func(t *testing.T) {
@@ -189,11 +188,11 @@ phase "many" {
 }
 `
 
-// handOverLimit is how long 5,000 jobs may take to be handed over.
+// handOverLimit is how long the submission of 5,000 jobs may take.
 const handOverLimit = time.Minute
 
-// slurm5000: 5,000 jobs are handed over in one array, watched with few
-// commands, and cancelled, neighbours in the account left alone.
+// slurm5000: 5,000 jobs are submitted as one array, watched with few commands, and cancelled;
+// neighbours in the account are left alone.
 func slurm5000(t *testing.T) {
 	c := onSlurm(t, slurmMany)
 	neighbour := c.slurm("sbatch", "--parsable", "-J", "many.neighbour", "-t", "9", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 300")

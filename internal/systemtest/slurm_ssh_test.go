@@ -154,7 +154,7 @@ func (r *relay) serve(l net.Listener) {
 	}
 }
 
-// cut ends what is open and lets nothing in until it is mended.
+// cut ends open connections and lets nothing in until it is repaired.
 func (r *relay) cut() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -138,7 +138,7 @@ func (c *cluster) wantRan(name string, n int) {
 	}
 }
 
-// clear ends what is left of this world on the cluster.
+// clear ends the remaining jobs of this world on the cluster.
 func (c *cluster) clear() {
 	for line := range strings.Lines(c.ours()) {
 		exec.Command("scancel", strings.Fields(line)[0]).Run()

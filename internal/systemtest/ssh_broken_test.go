@@ -115,9 +115,8 @@ func (r *remote) done(d *follower, n int) {
 	}
 }
 
-// TestSystemSSHBroken breaks what lies between muster and jobs that run, in every
-// way there is: nothing is run again, nothing is lost, and the same apply or
-// the next one carries on.
+// TestSystemSSHBroken breaks everything between muster and running jobs: nothing runs again,
+// nothing is lost, and the same apply or the next one continues.
 func TestSystemSSHBroken(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	const many = 50

@@ -126,7 +126,7 @@ func TestSystemSSHClock(t *testing.T) {
 
 func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 	r := onMachine(t, m, timely)
-	// What lies there already was written at another time than any the clock will show.
+	// The files there were written at another time than any the clock will show.
 	m.Exec(fmt.Sprintf("cd %s/work && echo old > stale && echo old > rewritten && touch -d @$(( $(date +%%s) + 500000 )) stale rewritten && chown alice: *", r.folder))
 	r.want(0, "slots free", "backends") // the first copy of muster's program may take longer than an apply waits
 	r.answered()

@@ -54,9 +54,9 @@ func TestSystemSSHSeveralHosts(t *testing.T) {
 	r.want(0, "", "plan", "-detailed-exitcode")
 }
 
-// TestSystemSSHLidClosed: handed over with -detach, a host's queue alone starts what
-// waited for something, tries again what ran out of memory, and verifies. What
-// waits for a job that failed does not start, and nothing else waits with it.
+// TestSystemSSHLidClosed: after -detach, a host's queue alone starts jobs that waited, retries
+// those that ran out of memory, and verifies. Jobs that wait for a failed job do not start,
+// and nothing else waits with them.
 func TestSystemSSHLidClosed(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, `
@@ -112,8 +112,8 @@ phase "second" {
 	}
 }
 
-// TestSystemSSHFirstContact: what stands between a new user and a host is said with
-// what to type.
+// TestSystemSSHFirstContact: every obstacle between a new user and a host is reported with the
+// command that removes it.
 func TestSystemSSHFirstContact(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	r := newRemote(t, []*lab.Host{h}, gated(1, 1))

@@ -299,13 +299,13 @@ phase "here" {
 // lines and tabs.
 var raw = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u202a-\u202e\u2066-\u2069]")
 
-// A bound is what a command may take of this machine under a host that lies.
+// A bound is what a command may take of this machine under a dishonest host.
 const (
 	boundMemory = 1 << 30 // bytes, of the largest process
 	boundTime   = 4 * time.Minute
 )
 
-// bounded runs muster under a host that lies: within bounds of time and memory, and
+// bounded runs muster under a dishonest host: within bounds of time and memory, and
 // without control characters.
 func (r *remote) bounded(args ...string) (string, int) {
 	r.t.Helper()

@@ -105,8 +105,8 @@ func TestSystemSSHArm64(t *testing.T) {
 	})
 }
 
-// programIs holds that one program lies on the machine, for its processor, and
-// as its name says.
+// programIs fails unless one program is on the machine, for its processor, with its digest in
+// its name.
 func (r *machined) programIs(path string) {
 	r.t.Helper()
 	const aarch64 = "00b7" // e_machine, elf(5)

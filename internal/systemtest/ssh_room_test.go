@@ -39,7 +39,7 @@ func TestSystemSSHNoRoom(t *testing.T) {
 			}
 			h.Exec(r.paths(c.mend))
 			r.write("campaign.muster.hcl", c.mended.Replace(r.paths(c.campaign.Replace(gated(3, 3)))))
-			if c.mended != same { // everything of the test's lies elsewhere from here on
+			if c.mended != same { // everything of the test's is elsewhere from here on
 				r.folder = c.mended.Replace(r.folder)
 				h.Exec("mkdir -p " + r.folder + "; chmod 777 " + r.folder)
 				defer h.Exec("umount -l /home/alice") // the agent of the muster that ended may still leave

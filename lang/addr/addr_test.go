@@ -133,8 +133,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestASelectionIsMendedByWhatItSays: what a message says to type instead is of as
-// many axes as the phase has, survives a shell, and selects what was meant.
+// TestASelectionIsMendedByWhatItSays: the address that a message proposes has all axes of the
+// phase, survives a shell, and selects the intended jobs.
 func TestASelectionIsMendedByWhatItSays(t *testing.T) {
 	t.Parallel()
 	all := append(jobs(), Candidate{Job{"short", "N=384"}, ""}, Candidate{Job{"short", "N=2"}, ""},

@@ -78,7 +78,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestWords: what stands in a command for a word of a grid.
+// TestWords: the words of a grid in a command.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{

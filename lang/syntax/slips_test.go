@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestSlips: what people write by habit is told once, where it stands, with
-// what to write.
+// TestSlips: each habitual mistake is reported once, at its place, with its correction.
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -508,7 +508,7 @@ func TestAskedForByTheCell(t *testing.T) {
 	}
 }
 
-// TestFailing: launches that fail for what no resource mends are noted, with the
+// TestFailing: launches that fail for a cause that no resource cures are noted, with the
 // time that retries took; those that another rule follows, or few, are not.
 func TestFailing(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -353,7 +353,7 @@ phase "b" {
 	if s.check(o, end); !strings.Contains(o.Why, "the approved ceiling does not cover") {
 		t.Errorf("stopped since %q", o.Why)
 	}
-	// Whoever approves again what is left gets on.
+	// After a new approval of the remaining jobs it continues.
 	s.check(s.must(t.Context()), "end done=3 failed=0 held=0 blocked=0 left=0")
 }
 

@@ -94,7 +94,7 @@ func (e ears) Append(events ...state.Event) error {
 	return nil
 }
 
-// stopped is a clock that stands still.
+// stopped is a clock that does not move.
 type stopped struct {
 	clock.Clock
 	now time.Time

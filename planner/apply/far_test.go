@@ -19,7 +19,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// farSchema is of a type of backend on other machines: each host has a home,
+// farSchema describes a type of backend on other machines: each host has a home,
 // a queue and files of its own, and is reached through a line that can be cut.
 func farSchema() offer.Schema {
 	s := local.Schema()

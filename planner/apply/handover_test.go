@@ -209,8 +209,8 @@ func TestDetachAgainHandsOverWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatFailedIsNotWaitedFor: jobs that come after what failed wait for whoever
-// mends it, and not for muster to come by.
+// TestWhatFailedIsNotWaitedFor: jobs after a failed one wait for a person's fix, not for
+// muster.
 func TestWhatFailedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, chain)
@@ -477,8 +477,8 @@ phase "d" {
 	}
 }
 
-// TestNothingIsHandedOverPastAPilot: what is left to run without muster starts
-// no job whose pilots have not passed, nor before they are done.
+// TestNothingIsHandedOverPastAPilot: without muster no job starts whose pilots have not
+// passed, nor before they are done.
 func TestNothingIsHandedOverPastAPilot(t *testing.T) {
 	t.Parallel()
 	piloted := strings.Replace(chain, "job {", "pilot { cells = \"ends\" }\n  job {", 1)

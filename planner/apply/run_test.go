@@ -519,8 +519,8 @@ func TestDoWithoutARunningApply(t *testing.T) {
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
 }
 
-// TestResumeCountsWhatAHoldKept: a job that stands in the queue of a scheduler is
-// kept there by a hold, and may start when it is cleared, although muster is off.
+// TestResumeCountsWhatAHoldKept: a hold keeps a job in the queue of a scheduler, and the job
+// may start when the hold is cleared, although muster is off.
 func TestResumeCountsWhatAHoldKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)

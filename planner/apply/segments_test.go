@@ -137,9 +137,9 @@ func TestScaledLaunchIsBilledAsLargeAsItWas(t *testing.T) {
 	}
 }
 
-// TestGrownLaunchFitsItsCeiling: a scheduler that starts jobs again by itself
-// leaves those to us that need more than it can give; such a launch is as
-// large as the plan reckoned, not grown once more.
+// TestGrownLaunchFitsItsCeiling: a scheduler that starts jobs again by itself leaves those to
+// us that need more than it can give; such a launch is as large as the plan expected, and does
+// not grow once more.
 func TestGrownLaunchFitsItsCeiling(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "budget \"b\" { limits = { cpu_hours = 22 } }\n"+strings.NewReplacer("command", "resources {\n      cpus = 1\n      walltime = \"1h\"\n    }\n    command", "[1, 2, 3, 4, 5, 6]", "[1]").Replace(retrying(`"oom"`, "    scale \"oom_host\" { cpus = 4 }\n")))

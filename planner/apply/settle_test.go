@@ -173,8 +173,7 @@ func TestNothingStartsOnADoneJobWhoseInputChanged(t *testing.T) {
 	}
 }
 
-// TestDigestingIsCutOff: nothing of the file's jobs was started, and the next apply
-// does what is left.
+// TestDigestingIsCutOff: none of the file's jobs was started, and the next apply runs them.
 func TestDigestingIsCutOff(t *testing.T) {
 	t.Parallel()
 	f := newLarge(t, large)

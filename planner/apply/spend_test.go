@@ -27,10 +27,10 @@ import (
 // second one takes over from one that still thinks it holds the lease; clocks
 // jump to and fro, here and on the hosts.
 //
-// Two things are held against the engine. The journal, folded by itself: when
-// an intent is written, the ledger, what is in flight at its ceiling and the
-// intent together keep every limit. And the world: all that it charged stands
-// in the ledger, and where no bill was higher than its quote it kept the budget.
+// Two things are held against the engine. The journal, folded by itself: when an intent is
+// written, the ledger, what is in flight at its ceiling and the intent together keep every
+// limit. And the world: the ledger has everything that it charged, and where no bill was
+// higher than its quote it kept the budget.
 func TestNothingPassesBudgetOrCeiling(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := wager{

@@ -26,8 +26,8 @@ func load(t *testing.T, text string) *lang.Campaign {
 	return c
 }
 
-// phase is a phase over seeds 1 and 2 with an output of its own; more stands
-// beside its job, and input in it.
+// phase is a phase over seeds 1 and 2 with an output of its own; more is beside its job, and
+// input in it.
 func phase(name, more, input string) string {
 	reads := ""
 	if input != "" {

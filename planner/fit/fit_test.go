@@ -198,8 +198,8 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// TestTwiceAsLarge: three sizes and four runs of each tell what twice the largest
-// takes where the cost is of each item or of each pair, beside a constant.
+// TestTwiceAsLarge: three sizes with four runs each predict the time of twice the largest
+// size, if the cost is a constant plus one for each item or each pair.
 func TestTwiceAsLarge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// TestAwayWaitsForALogin: how to log in stands once, with the backend; its jobs
-// say in short why they are unknown.
+// TestAwayWaitsForALogin: the backend says once how to log in; its jobs say in short why they
+// are unknown.
 func TestAwayWaitsForALogin(t *testing.T) {
 	t.Parallel()
 	const why = "h1 wants you to log in: ssh -M -S /s h1"

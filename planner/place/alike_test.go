@@ -18,8 +18,8 @@ func quoted(s offer.Shape, by map[string]offer.Quote) func(*Input) {
 	}
 }
 
-// TestToldOfAllPools: what a backend says of all its pools alike is told of the
-// backend, and what a pool lacks besides is not.
+// TestToldOfAllPools: what a backend says of all its pools alike is said of the backend; what
+// one pool lacks besides is not.
 func TestToldOfAllPools(t *testing.T) {
 	s := cpu(1, time.Hour)
 	g := Group{Shape: s, Candidates: []string{"slurm.alpine"}}

@@ -405,8 +405,8 @@ func TestQuotes(t *testing.T) {
 	})
 }
 
-// TestAWaitThatWasSeenHasTheBoot: how long jobs waited is from when they were handed
-// over to when they ran; a boot that is counted beside it is taken out.
+// TestAWaitThatWasSeenHasTheBoot: a wait lasts from submission to start; a boot that is
+// counted besides is taken out.
 func TestAWaitThatWasSeenHasTheBoot(t *testing.T) {
 	t.Parallel()
 	s := a100(9 * time.Hour)

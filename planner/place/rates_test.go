@@ -20,7 +20,7 @@ func TestRatesAreRecorded(t *testing.T) {
 		ceiling state.Amounts
 		want    Decision
 		ok      bool
-		before  bool // the record is of a muster that noted nothing where nothing was charged
+		before  bool // an older muster wrote the record, which noted nothing if nothing was charged
 	}{
 		"a rental": {Decision{Price: offer.Price{Known: true, USDPerHour: "0.35", USDPerGBMonth: "0.1", Granularity: time.Minute, Minimum: time.Hour}, Boot: 5 * time.Minute, Hold: time.Hour}, nil,
 			Decision{Price: offer.Price{Known: true, USDPerHour: "0.35", USDPerGBMonth: "0.1", Granularity: time.Minute, Minimum: time.Hour}, Boot: 5 * time.Minute, Hold: time.Hour}, true, false},

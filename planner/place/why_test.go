@@ -27,8 +27,8 @@ func TestWhatWouldFitIsTheLeastToGiveUp(t *testing.T) {
 	}
 }
 
-// TestWhoEndsJobs: where it is a qos that ends jobs too early the error is of that,
-// and not of the partition.
+// TestWhoEndsJobs: where a qos ends jobs too early, the error names the qos, and not the
+// partition.
 func TestWhoEndsJobs(t *testing.T) {
 	t.Parallel()
 	s := cpu(1, 30*time.Hour)

@@ -10,9 +10,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// TestReprice: a saved plan goes by what is charged when it is applied, also on
-// the places that it would only fall back on, and by the node where nodes are
-// charged whole.
+// TestReprice: a saved plan uses the prices of the day when it is applied, also for pools that
+// it would only fall back on, and by the node where nodes are charged whole.
 func TestReprice(t *testing.T) {
 	t.Parallel()
 	c := load(t, "backend \"ssh\" \"x\" { workdir = \"/w\" }\n"+strings.Replace(source, "[backend.local.local]", "[backend.local.local, backend.ssh.x]", 1))

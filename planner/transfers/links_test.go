@@ -59,7 +59,7 @@ func TestLoad(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		edit func(phases map[string]*Phase)
-		want string // transfers and what is told of them
+		want string // transfers and what plans say of them
 	}{
 		"two that read the same": {func(phases map[string]*Phase) { phases["a"].done("slurm.x") },
 			"a.o to ssh.lab 0,1,2 1µs: a.o to ssh.lab: 3 outputs of 10B, at 10MiB a second (slurm.x, as assumed: none was measured)"},

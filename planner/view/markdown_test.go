@@ -158,8 +158,8 @@ func TestMarkdownUnknownCost(t *testing.T) {
 	}
 }
 
-// TestMarkdownNeverLeavesABlockOpen: with a head of any length the comment fits,
-// and what a yes allows stands in it.
+// TestMarkdownNeverLeavesABlockOpen: with a head of any length the comment fits, and says what
+// a yes allows.
 func TestMarkdownNeverLeavesABlockOpen(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 10, 20, 100} {
@@ -205,9 +205,8 @@ func TestMarkdownSaysWhatTheJobsAre(t *testing.T) {
 	}
 }
 
-// TestMarkdownTellsRequestsApart: where jobs of one phase ask for different
-// things, each kind stands with how many, for how long, where and why; paths
-// stand in the command in place of their names.
+// TestMarkdownTellsRequestsApart: where jobs of one phase ask for different things, each kind
+// has a count, a time, a place and a reason; the command has paths in place of their names.
 func TestMarkdownTellsRequestsApart(t *testing.T) {
 	t.Parallel()
 	src := "campaign \"c\" {}\nphase \"train\" {\n  grid {\n    axes = { size = [1, 2, 3] }\n  }\n  job {\n    command = \"train ${output.w}\"\n    resources {\n" +

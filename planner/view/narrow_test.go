@@ -115,7 +115,7 @@ func TestMarkdownSaysWhatIsRisky(t *testing.T) {
 	}
 }
 
-// TestProblemIsToldWhole: at its end stands what to do.
+// TestProblemIsToldWhole: its end says what to do.
 func TestProblemIsToldWhole(t *testing.T) {
 	t.Parallel()
 	p := plan(t, "campaign \"c\" {}\n"+phase("a", 3, ""))
@@ -131,7 +131,7 @@ func TestProblemIsToldWhole(t *testing.T) {
 	}
 }
 
-// TestALongNameLeavesTheFigures: what stands behind a name is not cut for it.
+// TestALongNameLeavesTheFigures: the text after a name is not cut for it.
 func TestALongNameLeavesTheFigures(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 250)

@@ -31,8 +31,8 @@ func TestWhatIsRentedByHandIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestNobodyRentsSinceATimeToCome: no date is reckoned from one; but a day that has
-// begun somewhere is not to come.
+// TestNobodyRentsSinceATimeToCome: muster computes no date from it; but a day that has begun
+// somewhere is not in the future.
 func TestNobodyRentsSinceATimeToCome(t *testing.T) {
 	t.Parallel()
 	for since, ahead := range map[time.Time]bool{

@@ -11,8 +11,8 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TestRentedMachinesAreTold: what stands still on four platforms is billed and
-// deleted in four ways, and every plan says how, though it starts nothing there.
+// TestRentedMachinesAreTold: four platforms bill and delete stopped machines in four ways, and
+// every plan says how, even if it starts nothing there.
 func TestRentedMachinesAreTold(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour

@@ -11,9 +11,9 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 )
 
-// loginAs runs a shell script as if it were somebody's login shell. What is
-// executed lies in testdata: a file written by this process could still be
-// open for writing in a child that another test is starting.
+// loginAs runs a shell script as if it were somebody's login shell. The script is in testdata:
+// a file written by this process could still be open for writing in a child that another test
+// is starting.
 func loginAs(t *testing.T, script string, limit time.Duration) ([]string, error) {
 	t.Helper()
 	program, err := filepath.Abs("testdata/shell")

@@ -213,9 +213,9 @@ func TestLostBeforeItBegan(t *testing.T) {
 	}
 }
 
-// TestGoneBeforeItBegan: an element that never started and is in the queue no
-// more was cancelled by somebody, and is held, or forgotten by a controller that
-// was killed, and is submitted again. What else there is of its array tells.
+// TestGoneBeforeItBegan: an element that never started and is in the queue no more was
+// cancelled by somebody, and is held; or a killed controller forgot it, and it is submitted
+// again. The rest of its array tells which.
 func TestGoneBeforeItBegan(t *testing.T) {
 	t.Parallel()
 	type row struct{ id, state string }

@@ -20,7 +20,7 @@ type campaign struct {
 	spools *spools
 
 	jobs         *jobs         // the jobs and their batches
-	reports      *reports      // what was told of them
+	reports      *reports      // what was reported of them
 	holds        *holds        // what muster keeps from starting
 	queue        *queue        // the scheduler's, as it was seen last
 	accounting   *accounting   // questions to it

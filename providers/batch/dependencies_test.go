@@ -71,7 +71,7 @@ func TestRepoint(t *testing.T) {
 		if h := spool.Heir(teachers[1].Token); h != "teachers1again" {
 			t.Errorf("%s stands for the teacher on the node", h)
 		}
-		// It fails, too, and comes back once more to a muster that was started anew.
+		// It fails, too, and comes back once more to a restarted muster.
 		k.ends("teachers1again", offer.Failed, failure.Walltime)
 		k.restart()
 		k.f.calls = nil

@@ -209,9 +209,9 @@ func (es *endings) comesAfterGone(j *job, gone []*job) bool {
 	})
 }
 
-// forgotten reports whether a row is of a second launch under the same id and
-// number, because a crashed server forgot the first. Its claim refused the second;
-// the first records its own end.
+// forgotten reports whether a row belongs to a second launch under the same id and number,
+// made because a crashed server forgot the first. The claim refused the second launch; the
+// first records its own end.
 func (es *endings) forgotten(j *job, r *scheduler.Launch) bool {
 	if r.End.Exit != node.ExitRefused || r.End.Outcome != scheduler.Failed {
 		return false

@@ -113,7 +113,7 @@ func TestLaunchFailed(t *testing.T) {
 		if got := k.f.told(); !slices.Equal(got, want) {
 			t.Errorf("Slurm was told %q, not %q", got, want)
 		}
-		k.restart() // nobody begins to count anew
+		k.restart() // nobody restarts the count
 	}
 	k.watch()
 	if got := k.f.told(); len(got) > 0 {

@@ -26,7 +26,7 @@ func (b *backend) otherStates(ctx context.Context) []providers.Finding {
 	rows, err := c.queue.rows, error(nil)
 	if c.queue.rowsAt.IsZero() {
 		if rows, err = c.queue.recent(ctx); err != nil {
-			return nil // who cannot be asked is told of by others
+			return nil // other code reports whoever cannot be asked
 		}
 	}
 	ours := map[string]bool{}

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// fanned hands over two jobs and, held too until each is told its own, four
-// after them.
+// fanned submits two jobs and four that come after them; the four are held, too, until each
+// knows which it waits for.
 func fanned(t *testing.T) *bench {
 	k := newBench(t)
 	k.submit("batch0123456789", append(k.jobs("a", 2, nil), k.jobs("b", 4, func(i int) []string { return []string{"a" + string(rune('0'+i/2))} })...)...)
@@ -36,7 +36,8 @@ func (k *bench) holds(comment string) {
 	k.obeys()
 }
 
-// obeys has Slurm do to what waits what it is told, and asked anew.
+// obeys lets Slurm carry out the commands for waiting jobs and answer the next question
+// accordingly.
 func (k *bench) obeys() {
 	k.f.calls = nil
 	k.s.backends[k.b.Name].campaign.queue.rowsAt = time.Time{}
@@ -254,8 +255,8 @@ func TestMarkStays(t *testing.T) {
 	}
 }
 
-// TestLostUnwatched: what Slurm has lost, and waits on the spool again, is handed
-// over by whoever drives the campaign for one pass, too; not while it is held.
+// TestLostUnwatched: a job that Slurm has lost, and that waits on the spool again, is
+// submitted by whoever drives the campaign for one pass, too; not while it is held.
 func TestLostUnwatched(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int{0, 1} { // with Slurm

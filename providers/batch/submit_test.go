@@ -395,8 +395,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestSubmittedTwice: of an array that Slurm has twice, each job is what became
-// of the element that claimed its token, whichever array that is of.
+// TestSubmittedTwice: if Slurm has an array twice, a job ends as the element that claimed its
+// token ended, whichever array the element belongs to.
 func TestSubmittedTwice(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)

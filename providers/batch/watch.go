@@ -23,7 +23,7 @@ const (
 	queueCalm  = 30 * time.Second // the floor when a watch has gone on for a while
 	calmAfter  = 5 * time.Minute
 	queueMost  = 5 * time.Minute
-	queueShare = 20 // of the time that is left, one part goes by between two looks
+	queueShare = 20 // one part of the remaining time passes between two looks
 	toldMost   = 500
 )
 

@@ -40,8 +40,8 @@ func fill(t *testing.T, path string) {
 	f.Close()
 }
 
-// A job whose log lies on the disk that it has filled cannot say why it
-// failed: the disk says it.
+// A job whose log is on the disk that it has filled cannot say why it failed: the disk says
+// it.
 func TestSystemFullWorkdir(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -2,8 +2,8 @@ package offer
 
 import "slices"
 
-// InServiceUnits reports whether a price says what it charges in service units,
-// be it nothing: a rate of 0 stands there where a place is free.
+// InServiceUnits reports whether a price is in service units. A rate of 0 is a price, too: the
+// backend is free.
 func (p Price) InServiceUnits() bool {
 	return p.SUPerGPUHour != "" || p.SUPerNodeHour != "" || p.SUPerCPUHour != ""
 }

@@ -10,7 +10,7 @@ import (
 func TestUnrated(t *testing.T) {
 	t.Parallel()
 	none, zero, paid := Price{Known: true}, Price{Known: true, SUPerNodeHour: "0"}, Price{Known: true, SUPerGPUHour: "108.2"}
-	later := Price{Known: true, UnknownSU: true} // such as a rate of what only the cluster can reckon
+	later := Price{Known: true, UnknownSU: true} // such as a rate that only the cluster can compute
 	for name, c := range map[string]struct {
 		prices  []Price
 		unknown []bool

@@ -61,7 +61,7 @@ func fill(v reflect.Value, n *int) {
 		for i := range v.NumField() {
 			f := v.Type().Field(i).Name
 			if v.Type() == reflect.TypeFor[offer.Pool]() && f == "Rank" {
-				continue // it is where a pool stands in the stream of them
+				continue // it is a pool's place in the stream of pools
 			}
 			if v.Type() == reflect.TypeFor[offer.Schema]() && f == "Opaque" {
 				continue // it is said of a provider that is not asked

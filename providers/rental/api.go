@@ -40,8 +40,8 @@ type Reply struct {
 // mostAnswer is the most that an answer may hold, bytes.
 const mostAnswer = 32 << 20
 
-// Ask makes one call; body nil sends none. Without an answer the error is of class
-// unreachable, and names no URL.
+// Ask makes one call; body nil sends none. Without an answer the error has class unreachable,
+// and names no URL.
 func (a *API) Ask(ctx context.Context, method, path string, query url.Values, body any) (Reply, error) {
 	var send io.Reader
 	if body != nil {

@@ -286,7 +286,7 @@ func fits(o Offer, rows []string) error {
 	return nil
 }
 
-// named reports whether a device is of a model, by the words that tell models apart:
+// named reports whether a device has a model, by the words that distinguish models:
 // "A100 SXM4" is "NVIDIA A100-SXM4-80GB", and "RTX 4070" is no "RTX 4070 Ti".
 func named(device, model string) bool {
 	return slices.Equal(telling(device), telling(model))

@@ -22,8 +22,8 @@ func NewPace(now func() time.Time, sleep func(context.Context, time.Duration) er
 	return &Pace{now: now, sleep: sleep, next: map[string]time.Time{}}
 }
 
-// Wait waits for a call's turn: it is of some kinds, and calls of a kind are at least
-// so far apart.
+// Wait waits until a call of these kinds may be made. Each kind has a least time between its
+// calls.
 func (p *Pace) Wait(ctx context.Context, apart map[string]time.Duration) error {
 	p.mu.Lock()
 	now := p.now()

@@ -280,7 +280,7 @@ func (b *backend) cancel(ctx context.Context, r providers.CancelRequest, token s
 		errors.As(err, &e)
 		return providers.Outcome{ID: token, Err: e}
 	}
-	if len(got) == 1 && got[0].What == "not found" { // it was not handed over yet
+	if len(got) == 1 && got[0].What == "not found" { // it was not submitted yet
 		o := j.Seen
 		o.Status, o.Ended = offer.Cancelled, b.now()
 		b.saw(j, o)

@@ -58,7 +58,7 @@ func Full(dir string) string {
 	return ""
 }
 
-// near says how full a file system is of which a person should know, "" of any other.
+// near describes how full a file system is, if a person should know; else "".
 func near(st unix.Statfs_t) string {
 	used := float64(st.Blocks - st.Bfree)
 	switch all := used + float64(st.Bavail); {

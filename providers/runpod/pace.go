@@ -43,7 +43,7 @@ func (p *pace) wait(ctx context.Context) error {
 // window is one member of a RateLimit header: "minute";r=57;t=41.
 var window = regexp.MustCompile(`r=(\d+);t=(\d+)`)
 
-// heard reads what is left, and for how long it must last.
+// heard reads how many calls remain, and for how long they must last.
 func (p *pace) heard(r rental.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

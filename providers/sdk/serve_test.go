@@ -27,7 +27,7 @@ func TestStartedByHandSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// TestOrphanAtBirthEnds: the parent it is told of never was.
+// TestOrphanAtBirthEnds: the parent it is given never existed.
 func TestOrphanAtBirthEnds(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], "serve")

@@ -182,7 +182,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 		out.Cores, out.Bytes = nodes*p.CPUs, int64(nodes)*p.Memory
 	}
 	kind := kinds[word]
-	if kind == offer.RentalPool && p.MaxSubmit == 0 { // there is no queue: a job has its machine or is not handed over
+	if kind == offer.RentalPool && p.MaxSubmit == 0 { // there is no queue: a job has its machine or is not submitted
 		p.MaxSubmit = cmp.Or(out.Slots, nodes)
 	}
 	if kind == offer.MachinePool && nodes == 1 {

@@ -48,10 +48,9 @@ func TestCharged(t *testing.T) {
 	}
 }
 
-// TestPricesOfASite: what a backend block says of money leaves what the profile
-// says of service units, and a partition without a rate beside others that have
-// one is of an unknown price, whether the profile has the partition or not, and
-// whether the cluster was asked or not.
+// TestPricesOfASite: prices in money in a backend block do not change the profile's service
+// units. A partition without a rate, beside others that have one, has an unknown price,
+// whether the profile has the partition or not, and whether the cluster was asked or not.
 func TestPricesOfASite(t *testing.T) {
 	t.Parallel()
 	const head = "site = \"x\"\nverified = \"2026-05\"\n"
@@ -137,8 +136,8 @@ func TestChargedForMemory(t *testing.T) {
 	}
 }
 
-// TestGivenIsQuoted: how many cores a job is given stands in its quote, as its
-// hours count them: with one thread on each core it has the other one, too.
+// TestGivenIsQuoted: the quote has the cores that a job is given, as its hours count them:
+// with one thread on each core it has the other one, too.
 func TestGivenIsQuoted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -204,8 +204,8 @@ func TestMoreCoresThanResources(t *testing.T) {
 	}
 }
 
-// TestUnreadableOptions are told of every partition alike, and the cluster is none
-// the less one that can be asked.
+// TestUnreadableOptions: they are reported for every partition alike, and the cluster can
+// still be asked.
 func TestUnreadableOptions(t *testing.T) {
 	t.Parallel()
 	k := newBench(t)

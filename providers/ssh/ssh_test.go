@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is where the program lies for tests that are about something else;
-// whoever comes first puts it there.
+// shared is where tests that are about something else find the program; the first of them puts
+// it there.
 var shared string
 
 // ourselves are the binaries of this test, packed once.

@@ -99,7 +99,7 @@ func TestJobIsScannedAsItWasWritten(t *testing.T) {
 	})
 }
 
-// sparse zeroes some fields, so that what is left out is left out alike.
+// sparse zeroes some fields, so that both sides omit the same ones.
 func sparse(t *rapid.T, v reflect.Value) {
 	switch {
 	case rapid.IntRange(0, 3).Draw(t, "zero") == 0:
@@ -213,8 +213,8 @@ func TestEventRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzScan: on any text the scan gives up or says what encoding/json says. A
-// key that stands twice is beyond it; nothing that writes here does that.
+// FuzzScan: on any text the scan gives up or says what encoding/json says. A repeated key is
+// beyond it; nothing that writes here does that.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		`{"address":"a","phase":"p","status":"running"}`, `{"address":"a\u00e9","updated":"2026-02-29T00:00:00Z"}`,

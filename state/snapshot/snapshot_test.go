@@ -179,7 +179,7 @@ func TestReadTakesWhatWasEdited(t *testing.T) {
 	}
 }
 
-// seal gives a document its digest anew.
+// seal computes a document's digest again.
 func seal(data []byte) []byte {
 	body := data[:len(data)-SealLen]
 	sum := sha256.Sum256(body)

@@ -43,8 +43,8 @@ backend.local.local
 	}
 }
 
-// TestBackendsChargedByBilling: where a scheduler reckons what is charged, its rate
-// is told, and not that nothing is known.
+// TestBackendsChargedByBilling: where a scheduler computes the charge, the page shows its
+// rate, and not that nothing is known.
 func TestBackendsChargedByBilling(t *testing.T) {
 	t.Parallel()
 	by := func(name, value string, p offer.Price) offer.Pool {

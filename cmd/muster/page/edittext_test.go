@@ -6,8 +6,8 @@ import (
 	"github.com/muster-run/muster/planner/advice"
 )
 
-// TestEditText: of a line to add it is said where it goes; one that stands there is
-// shown with what to make of it.
+// TestEditText: the text says where a new line goes, and shows an existing line with its
+// replacement.
 func TestEditText(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]advice.Edit{

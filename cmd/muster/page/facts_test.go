@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Below the pools it stands which facts are whose, where they come from more than
-// one source, what each says where they differ, and what is known of the site.
+// Below the pools the page says where facts come from if they have more than one source, what
+// each source says if they differ, and what is known of the site.
 func TestWhoseFactsAreTold(t *testing.T) {
 	profile, cluster := "profile site.hcl", "cluster"
 	facts := func(walltime string, more ...offer.Fact) []offer.Fact {

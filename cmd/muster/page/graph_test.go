@@ -2,7 +2,7 @@ package page
 
 import "testing"
 
-// A file that is handed over is a whole arrow, depends_on a dashed one.
+// A file between phases is a whole arrow, depends_on a dashed one.
 func TestGraph(t *testing.T) {
 	g := Graph{Campaign: "c", Phases: []graphNode{{"prep", 1}, {"train", 24}, {"figure", 1}}, Edges: []graphEdge{{"prep", "train", "data"}, {From: "train", To: "figure"}}}
 	const dot = `digraph "c" {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/internal/term"
 )
 
-// TestReportOfForeignText: what a campaign says is told as it stands, also where
-// a forge renders the report.
+// TestReportOfForeignText: the report shows a campaign's texts unchanged, also where a forge
+// renders it.
 func TestReportOfForeignText(t *testing.T) {
 	r := Report{Campaign: "c", Description: "for @ada, #12: <b>**all**</b> | [x](http://y.z)",
 		Jobs:    []jobReport{{Address: `phase.a["note=\"a|b @bob\""]`, Attempts: 2, Failures: []string{"oom_host"}, Status: "completed"}},

@@ -35,8 +35,8 @@ func TestPhaseTableInNarrowTerminals(t *testing.T) {
 	}
 }
 
-// TestALongNameLeavesTheOthersRoom: the name of a job gives way to what stands
-// right of it in all lines, and keeps both its ends.
+// TestALongNameLeavesTheOthersRoom: the name of a job gives way to the columns right of it in
+// all lines, and keeps both its ends.
 func TestALongNameLeavesTheOthersRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)

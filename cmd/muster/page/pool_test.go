@@ -58,7 +58,7 @@ func TestEveryFactOfAPoolIsInItsJSON(t *testing.T) {
 		members map[string]any
 		facts   int // fields of the value, less those that stand elsewhere
 	}{
-		{"pool", pool, reflect.TypeFor[offer.Pool]().NumField() - 2}, // the backend's name stands above, and the rank is the place in the list
+		{"pool", pool, reflect.TypeFor[offer.Pool]().NumField() - 2}, // the heading has the backend's name, and the rank is the place in the list
 		{"price", price, reflect.TypeFor[offer.Price]().NumField()},
 		{"clock", clock, reflect.TypeFor[offer.Clock]().NumField()},
 	} {

@@ -51,8 +51,8 @@ func TestUnsuitable(t *testing.T) {
 	}
 }
 
-// Why a provider cannot be used stands in the place of that its type is not
-// known; one that is nowhere stays unknown, with where it was looked for.
+// The reason why a provider cannot be used replaces the message that its type is unknown; a
+// provider that does not exist stays unknown, with the places where muster looked for it.
 func TestExplainAbsent(t *testing.T) {
 	unknown := func(typ string) diag.Diagnostic {
 		return diag.Diagnostic{Summary: unknownType, Detail: `There is no backend of type "` + typ + `".`}

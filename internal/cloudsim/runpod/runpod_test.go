@@ -320,7 +320,7 @@ func TestLife(t *testing.T) {
 	s.fails("GET", "/v2/billing/pods?bucketSize=minute", "", 422, "query.bucketSize")
 }
 
-// The limits are an account's, of all calls together, and each answer says what is left.
+// The limits are an account's, of all calls together, and each answer says how many remain.
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
 	s := newSim(t)

@@ -201,7 +201,7 @@ func TestBilledAsTheBackendSays(t *testing.T) {
 	}
 }
 
-// TestTheLeastThatIsBilled stands in the ceiling and in the ledger, by the device.
+// TestTheLeastThatIsBilled: the ceiling and the ledger have it, by the device.
 func TestTheLeastThatIsBilled(t *testing.T) {
 	t.Parallel()
 	tariff := Tariff{Price: offer.Price{Known: true, USDPerGPUHour: "1.5", Minimum: time.Hour, Granularity: time.Minute}}

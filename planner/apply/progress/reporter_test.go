@@ -63,7 +63,7 @@ func TestNext(t *testing.T) {
 }
 
 // TestHeldAlikeIsToldOnce: jobs of a phase that are held for one reason in one go
-// are one line; others, and those of the next, are told of by themselves.
+// are one line; others, and those of the next, have lines of their own.
 func TestHeldAlikeIsToldOnce(t *testing.T) {
 	t.Parallel()
 	var shown []string

@@ -20,9 +20,8 @@ func chained(n int) string {
 	return strings.Replace(hcl, "> ${output.o}", "--resume ${checkpoint} > ${output.o}", 1)
 }
 
-// TestChainedSegmentsAreOneJob: what is seen of jobs that are cut into segments
-// foretells the whole of the next, and each segment's wait: the plan, a rehearsal
-// and the apply take and cost the same.
+// TestChainedSegmentsAreOneJob: jobs that were cut into segments predict the whole of the next
+// job, and each segment's wait: the plan, a rehearsal and the apply take and cost the same.
 func TestChainedSegmentsAreOneJob(t *testing.T) {
 	t.Parallel()
 	long := "runtime = \"40h\"\nruntime_p90 = \"42h\""

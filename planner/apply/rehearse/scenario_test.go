@@ -122,7 +122,7 @@ func TestOverflowAfterASmoke(t *testing.T) {
 			t.Errorf("%s started before the smoke had ended", address)
 		}
 	}
-	// As without a smoke: the sixth bills double, and what is left does not cover a tenth.
+	// As without a smoke: the sixth bills double, and the rest does not cover a tenth.
 	if ran["sim.alpine"] != 51 || ran["sim.vast"] != 9 {
 		t.Errorf("ran %v", ran)
 	}

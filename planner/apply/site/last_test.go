@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A job that never ran stands at its first candidate, and one that ran where it
-// ran; relative paths are in the workdir there.
+// A job that never ran is at its first candidate, and one that ran is where it ran; relative
+// paths are in the workdir there.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	c, diags := lang.LoadFiles(map[string][]byte{"c.muster.hcl": []byte(`campaign "c" {}

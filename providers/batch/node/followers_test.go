@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// follows lays a batch down of jobs that come after others, as it lies there
-// once Slurm has it; id "" = it does not.
+// follows writes a batch of jobs that come after others, as it is once Slurm has it; id "" =
+// Slurm does not have it.
 func (w *world) follows(name, id, head string, after ...[]string) {
 	w.Helper()
 	k := Batch(w.spool.path("batches", name))

@@ -120,7 +120,7 @@ func Remove(workdir, spools string) (removed []string, err error) {
 		}
 		removed = append(removed, path)
 	}
-	_ = os.Remove(bin) // both, if nothing else lies there
+	_ = os.Remove(bin) // both, if nothing else is there
 	_ = os.Remove(top)
 	return removed, nil
 }

@@ -19,8 +19,8 @@ type Launch struct {
 	Usage  *offer.Usage // nil: it never ran
 }
 
-// An End is how a scheduler says that a launch ended; the zero End is of one
-// that has not.
+// An End is how a scheduler says that a launch ended; the zero End means that it has not
+// ended.
 type End struct {
 	Outcome Outcome
 	Said    string // in the scheduler's own words: "CANCELLED by 1000"
@@ -66,8 +66,8 @@ func Histories(list []Launch) map[Place]History {
 	return out
 }
 
-// ours reports whether a launch is of a job name and was submitted after it was
-// tried: schedulers reuse ids.
+// ours reports whether a launch has a job name and was submitted after muster tried to:
+// schedulers reuse ids.
 func (l *Launch) ours(name string, tried time.Time) bool {
 	return l.Name == name && !l.Submit.Before(tried.Add(-clockMargin))
 }

@@ -48,10 +48,9 @@ type Reader interface {
 
 // A Submitter submits scripts.
 type Submitter interface {
-	// Submit submits a script and returns the id; held: so that it waits for a
-	// release and bears the label Held. unclear says that the job may have been
-	// submitted although there is an error, which then is of class unreachable.
-	// sbatch --hold; qsub -h.
+	// Submit submits a script and returns the id; held: so that it waits for a release and bears
+	// the label Held. unclear says that the job may have been submitted despite the error, which
+	// then has class unreachable. sbatch --hold; qsub -h.
 	Submit(ctx context.Context, script string, held bool) (id string, unclear bool, err error)
 	// Command is the command line of Submit.
 	Command(script string, held bool) []string

@@ -93,7 +93,7 @@ func Digests(inputs []providers.Input) map[string]string {
 
 // Inputs compares a job's inputs with their records; late replaces the job's inputs of the
 // same name. It does not open files that have not changed since their digest was taken. The
-// Error is a changedInput where the content differs.
+// error is a changedInput where the content differs.
 func Inputs(ctx context.Context, j *providers.Job, late []providers.Input) error {
 	if err := sameImage(ctx, j); err != nil {
 		return err

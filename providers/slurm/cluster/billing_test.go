@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// TestBilling: what is billed is reckoned as slurmctld does. 22.05 put
+// TestBilling: billing is computed as slurmctld does. 22.05 put
 // billing=26 into accounting for the first weights below and this job.
 func TestBilling(t *testing.T) {
 	t.Parallel()

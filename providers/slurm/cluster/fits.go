@@ -17,7 +17,7 @@ type nodeFacts struct {
 	memory   int64          // bytes
 	gpus     map[string]int // by type
 	features []string
-	down     bool // until somebody mends it: it is down, drained or does not answer
+	down     bool // until somebody repairs it: it is down, drained or does not answer
 	ready    bool // it takes jobs now, and has a core idle
 	asleep   bool // it is powered down, and started for a job
 }
@@ -76,7 +76,7 @@ func (n *nodeFacts) hasGPUs(count int, models []string, named bool) bool {
 	return sum >= count && (len(models) == 0 || len(n.gpus) == 1 && !named || n.all(models))
 }
 
-// all reports whether each GPU of a node is of one of some models.
+// all reports whether every GPU of a node has one of these models.
 func (n *nodeFacts) all(models []string) bool {
 	for model := range n.gpus {
 		if !slices.ContainsFunc(models, func(m string) bool { return SameGPU(m, model) }) {

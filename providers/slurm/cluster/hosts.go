@@ -26,7 +26,7 @@ func hostIn(list, host string) bool {
 	return false
 }
 
-// isHost reports whether a pattern of a host list, "rack[1-2]n[01-16]", is of a host.
+// isHost reports whether a host list, "rack[1-2]n[01-16]", contains a host.
 func isHost(pattern, host string) bool {
 	before, rest, ranged := strings.Cut(pattern, "[")
 	if !ranged {

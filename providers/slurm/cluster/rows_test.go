@@ -118,7 +118,7 @@ func TestAccount(t *testing.T) {
 	if r := named("fail3", "FAILED"); r.Exit != 3 {
 		t.Errorf("fail3 is %+v", *r)
 	}
-	// An element cancelled before it started stands in a list that is expanded.
+	// An element cancelled before it started is in a list, which is expanded.
 	many := 0
 	for k := range by {
 		if k.Index >= 0 {

@@ -23,10 +23,10 @@ func (c *Commands) Takes(ctx context.Context, script string, indexes []int) bool
 // SLURM_TIME_FORMAT; what follows differs: 25.11 has "a using 1 processors".
 var startsAt = regexp.MustCompile(`to start at (\S+)`)
 
-// WouldStart is when a job with these arguments of sbatch would start if submitted
-// now; zero = the scheduler does not say. The error is of class invalid for
-// arguments that sbatch cannot read and for what Slurm always refuses: other
-// refusals may pass when the cluster is less busy.
+// WouldStart is when a job with these arguments of sbatch would start if submitted now; zero =
+// the scheduler does not say. The error has class invalid if sbatch cannot read the arguments
+// or Slurm would always refuse them. Slurm may take back other refusals when the cluster is
+// less busy.
 func (c *Commands) WouldStart(ctx context.Context, args ...string) (time.Time, error) {
 	r, err := c.ask(ctx, askTimeout, append([]string{"sbatch", "--test-only"}, args...)...)
 	switch {
@@ -45,7 +45,7 @@ func (c *Commands) WouldStart(ctx context.Context, args ...string) (time.Time, e
 	return time.Time{}, nil
 }
 
-// An unread error is of an sbatch that cannot read its arguments.
+// An unread error means that sbatch cannot read its arguments.
 type unread struct{ error }
 
 func (u unread) Unwrap() error { return u.error }

@@ -88,8 +88,8 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// What a link at an output path points to is never written to, and what stands
-// in the way of nothing is not asked about.
+// What a link at an output path points to is never written to, and files that are in nothing's
+// way are not asked about.
 func TestClearLinks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,7 +134,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// A second file of one path, moved to one folder, stands beside the first.
+// A second file of one path, moved to one folder, is put beside the first.
 func TestMoveNeverOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A history has a bound: the oldest events go, what is left has no holes, and
-// the backup can still catch up.
+// A history has a bound: the oldest events go, the others have no gaps, and the backup can
+// still catch up.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 2000

@@ -284,7 +284,7 @@ func TestZombie(t *testing.T) {
 	if err := add(next, 2); err != nil {
 		t.Fatal(err)
 	}
-	if err := add(old, 3); !errors.Is(err, store.ErrLost) { // it lies in the old journal now
+	if err := add(old, 3); !errors.Is(err, store.ErrLost) { // it is in the old journal now
 		t.Fatal(err)
 	}
 	old.failed = nil
