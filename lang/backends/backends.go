@@ -4,6 +4,7 @@
 package backends
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/lang/decode"
 	"github.com/muster-run/muster/lang/schema"
@@ -124,15 +126,18 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 		s.Wrong(b.Expr("on_hold"), "on_hold", "Machines of type %q cannot be stopped: on_hold is \"release\" or \"keep\".", out.Type)
 	}
 	out.Config, out.Sensitive = s.Config(offered.Config, b.Syntax.Body, "backend "+out.Type, schema.Backend)
-	s.profile(b, out, slices.Sorted(maps.Keys(offered.Profiles)))
+	s.profile(b, out, offered)
 	if w := out.Workdir; w != "" && offered.Can.Remote && !strings.HasPrefix(w, "/") && w != "~" && !strings.HasPrefix(w, "~/") {
 		s.Wrong(b.Expr("workdir"), "workdir", "%q must be absolute or begin with ~/ on a remote backend.", wording.Clip(w))
 	}
 	return out
 }
 
-// profile reads a profile that is a file, and reports one that there is not.
-func (s *Set) profile(b *syntax.Block, own *Backend, profiles []string) {
+// profile reads a profile that is a file, and reports one that there is not. Its clocks
+// count as if the block had them: also while nobody can be asked.
+func (s *Set) profile(b *syntax.Block, own *Backend, offered offer.Schema) {
+	profiles := slices.Sorted(maps.Keys(offered.Profiles))
+	defer func() { s.profiled(own, offered, cmp.Or(own.ProfileSource, string(offered.Profiles[own.Profile]))) }()
 	switch {
 	case own.Profile == "" || slices.Contains(profiles, own.Profile):
 	case len(profiles) == 0:
@@ -141,6 +146,25 @@ func (s *Set) profile(b *syntax.Block, own *Backend, profiles []string) {
 		own.ProfileSource = s.profileFile(b, own.Profile)
 	default:
 		s.Wrong(b.Expr("profile"), "profile", "The %s provider has no profile %q%s Shipped: %s. One of your own is a file, whose name ends in .hcl.", own.Type, wording.Clip(own.Profile), wording.DidYouMean(own.Profile, profiles), strings.Join(profiles, ", "))
+	}
+}
+
+// profiled adds the clocks of a profile that can be read; its provider says what is wrong
+// with another. The pools of a host are live and have no month: theirs is the profile's.
+func (s *Set) profiled(own *Backend, offered offer.Schema, src string) {
+	file, diags := hclsyntax.ParseConfig([]byte(src), own.Profile, hcl.InitialPos)
+	if diags.HasErrors() {
+		return
+	}
+	body := file.Body.(*hclsyntax.Body)
+	top := &syntax.Block{Attrs: body.Attributes}
+	if own.Verified == "" && offered.Can.HostQueue {
+		own.Verified = s.Text(top, "verified")
+	}
+	for _, c := range body.Blocks {
+		if c.Type == "clock" && len(c.Labels) == 1 {
+			own.Clocks = append(own.Clocks, s.clock(&syntax.Block{Labels: c.Labels, Attrs: c.Body.Attributes, Range: c.DefRange(), Syntax: c}))
+		}
 	}
 }
 

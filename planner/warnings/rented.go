@@ -100,7 +100,12 @@ func Stated(pools []offer.Pool, backends []*lang.Backend) []offer.Pool {
 	for i := range pools {
 		for _, b := range backends {
 			if p := &pools[i]; p.Backend == b.Address() {
-				p.Clocks = slices.Concat(p.Clocks, b.Clocks)
+				p.Clocks = slices.Clone(p.Clocks)
+				for _, c := range b.Clocks {
+					if !slices.Contains(p.Clocks, c) { // its profile's, which its pools may have, too
+						p.Clocks = append(p.Clocks, c)
+					}
+				}
 			}
 		}
 	}

@@ -2,7 +2,9 @@ package ssh
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
@@ -48,10 +50,46 @@ func (s *SSH) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 			out = append(out, p)
 		}
 	}
+	b.platform(out)
 	if len(away) > 0 && len(out) > 0 {
 		out[0].Notes = append(out[0].Notes, "not asked: "+whyAway(away))
 	}
 	return out, sameHome(b, out)
+}
+
+// platform adds to pools what is known of the platform. Its clocks are read by the
+// language, which tells them also of machines that are off.
+func (b *backend) platform(pools []offer.Pool) {
+	p := b.profile
+	if p == nil {
+		return
+	}
+	for i := range pools {
+		pools[i].Notes = append(pools[i].Notes, p.Notes...)
+		if f := p.Folder(b.Workdir); f != nil {
+			pools[i].Notes = append(pools[i].Notes, "workdir is in "+f.String())
+		}
+	}
+}
+
+// lost warns of a workdir whose files do not survive the end of a rented machine.
+func (b *backend) lost() (out []providers.Finding) {
+	if b.profile == nil {
+		return nil
+	}
+	f := b.profile.Folder(b.Workdir)
+	if f == nil || f.Release {
+		return nil
+	}
+	when := "A release"
+	if !f.Stop {
+		when = "A stop"
+	}
+	detail := "It is in " + f.String() + ". Run `muster pull` before that"
+	if kept := b.profile.Kept(); len(kept) > 0 {
+		detail += ", or choose a workdir below " + strings.Join(kept, " or ") + ", which survives"
+	}
+	return []providers.Finding{{Check: -1, Warning: true, Summary: fmt.Sprintf("%s at %s deletes the workdir of backend.%s", when, b.profile.Site, b.Name), Detail: detail + "."}}
 }
 
 // filesystem names the filesystem of the workdir: shared by hosts, or the host's own.
@@ -128,7 +166,7 @@ func (s *SSH) Preflight(ctx context.Context, name string, checks []providers.Che
 	if err != nil {
 		return nil, err
 	}
-	var out []providers.Finding
+	out := b.lost()
 	for _, r := range got {
 		for _, text := range r.host.told() {
 			out = append(out, providers.Finding{Check: -1, Warning: true, Summary: "A file was put on " + r.host.name, Detail: text})

@@ -5,14 +5,16 @@ import (
 
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/ssh/profiles"
 )
 
 // Schema describes `backend "ssh"` and `options "ssh"`.
 func Schema() offer.Schema {
 	return offer.Schema{
-		Type:    "ssh",
-		Version: "1",
-		Config:  offer.Block{Attrs: append(Connection(), place()...)},
+		Type:     "ssh",
+		Version:  "1",
+		Profiles: profiles.Sources(),
+		Config:   offer.Block{Attrs: append(Connection(), place()...)},
 		Options: offer.Block{Attrs: []offer.Attr{
 			{Name: "host", Type: offer.String, Doc: "The one of `hosts` that runs the job; any of them by default."},
 		}},

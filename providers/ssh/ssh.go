@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/ssh/profiles"
 )
 
 // SSH is the provider of type ssh.
@@ -51,7 +52,8 @@ type hostKey struct {
 type backend struct {
 	providers.Backend
 	config
-	hosts []*host
+	hosts   []*host
+	profile *profiles.Profile // of the platform; nil = none is named
 
 	mu    sync.Mutex
 	place map[string]*host // token → where it was taken in; of several hosts only
@@ -66,9 +68,13 @@ func (s *SSH) Configure(_ context.Context, b providers.Backend) error {
 	if err != nil {
 		return err
 	}
+	profile, err := profiles.Of(b)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	be := &backend{Backend: b, config: c, place: map[string]*host{}}
+	be := &backend{Backend: b, config: c, profile: profile, place: map[string]*host{}}
 	for _, name := range c.names() {
 		key := hostKey{c.target(name), c.InstallDir}
 		h := s.hosts[key]
