@@ -22,6 +22,7 @@ import (
 type job struct {
 	scope *expr.Scope    // of a run
 	label *expr.Template // nil: PHASE-KEY
+	order *expr.Template // nil: all alike
 	form  [2]*form       // by Variant; one and the same without smoke params
 }
 
@@ -97,6 +98,11 @@ func (cp *compiler) templates(p *phaseBuild) {
 	cp.params(p, p.scope)
 	if e := p.job.Expr("name"); e != nil {
 		j.label = cp.template(p, p.scope, e, "a label")
+	}
+	if e := p.b.Expr("order"); e != nil {
+		if j.order = cp.template(p, p.scope, e, "the order"); j.order != nil && p.ok {
+			cp.isOrder(p, j.order)
+		}
 	}
 	j.form[Run] = cp.form(p, p.scope, Run)
 	j.form[SmokeRun] = j.form[Run]

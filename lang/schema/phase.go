@@ -7,6 +7,7 @@ var phase = &Block{
 		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Values for `param.NAME`; may read `cell`, `var`, `local` and other params."},
 		{Name: "depends_on", Type: "list(phase)", Default: "[]", Doc: "Phases that must be done first although this phase reads none of their files."},
 		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs of the phase queued or running at once."},
+		{Name: "order", Type: "number or bool", Default: "the longest first", Doc: "Which jobs start first, from `cell` and `param`: those for which it is true, or the smallest number. It changes no result: edit it at any time, and jobs that are not submitted yet follow it."},
 	},
 	Blocks: []*Block{
 		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid."},

@@ -53,7 +53,7 @@ func (e *engine) Hear(n backends.News) {
 		e.inputs.staging.Met()
 		for _, p := range e.phases {
 			for len(p.queues) < len(e.backends.Queues) {
-				p.queues = append(p.queues, cells.Queue{Length: p.length})
+				p.queues = append(p.queues, cells.Queue{Length: p.length, Rank: p.rank})
 			}
 		}
 	case backends.Room:

@@ -1,6 +1,9 @@
 package apply
 
 import (
+	"cmp"
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
@@ -29,6 +32,8 @@ type phase struct {
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
 	length   func(cell int32) time.Duration // how long each is expected to take; nil = all alike
+	rank     func(cell int32) float64       // which start first; nil = all alike
+	ordered  []int32                        // cells by rank, once asked for; see inOrder
 	expects  func(cell int32) time.Duration // what each is expected to take; 0 = unknown
 	unplaced bool
 	again    bool             // cells of queues that were looked at already became ready
@@ -62,6 +67,9 @@ func (e *engine) loadPhases() {
 		p.expects = func(cell int32) time.Duration { return length(int(cell)) }
 		if differ {
 			p.length = p.expects
+		}
+		if p.Ranked() {
+			p.rank = func(cell int32) float64 { return p.Rank(int(cell)) }
 		}
 		e.phases = append(e.phases, p)
 		e.nodes = append(e.nodes, &p.Node)
@@ -150,4 +158,26 @@ func (p *phase) recordKey(cell int32, smoke bool) string {
 		return state.SmokeAddress(a)
 	}
 	return a
+}
+
+// inOrder are the cells of the phase, the first to start first: as the phase says, else as
+// they are in the grid.
+func (p *phase) inOrder() iter.Seq[int32] {
+	if p.rank == nil {
+		return func(yield func(int32) bool) {
+			for c := range int32(len(p.At)) {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+	if p.ordered == nil {
+		p.ordered = make([]int32, len(p.At))
+		for c := range p.ordered {
+			p.ordered[c] = int32(c)
+		}
+		slices.SortStableFunc(p.ordered, func(a, b int32) int { return cmp.Compare(p.rank(a), p.rank(b)) })
+	}
+	return slices.Values(p.ordered)
 }

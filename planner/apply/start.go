@@ -304,7 +304,7 @@ func (s *starter) submitAhead() {
 // submitCells submits what waits for others on the same backend: the pilots
 // of a phase, or the rest. It reports whether there was room.
 func (s *starter) submitCells(p *phase, pilots bool) bool {
-	for c := range int32(len(p.At)) {
+	for c := range p.inOrder() {
 		if p.At[c] != cells.Pending || p.Waits[c] == 0 || p.Gate.Pilots[c] != pilots {
 			continue
 		}

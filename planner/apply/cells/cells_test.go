@@ -61,3 +61,27 @@ func TestTheLongestStartFirst(t *testing.T) {
 		t.Errorf("%v, not %v", got, want)
 	}
 }
+
+// TestTheRankedStartFirst: by rank, then the longest, then the first in.
+func TestTheRankedStartFirst(t *testing.T) {
+	t.Parallel()
+	takes, ranks := []time.Duration{2, 5, 2, 9, 5, 1}, []float64{1, 1, 0, 1, -2, 0}
+	for name, c := range map[string]struct {
+		q    Queue
+		want []int32
+	}{
+		"rank":            {Queue{Rank: func(cell int32) float64 { return ranks[cell] }}, []int32{4, 2, 5, 0, 1, 3}},
+		"rank and length": {Queue{Rank: func(cell int32) float64 { return ranks[cell] }, Length: func(cell int32) time.Duration { return takes[cell] }}, []int32{4, 2, 5, 3, 1, 0}},
+	} {
+		for cell := range int32(len(takes)) {
+			c.q.Push(cell)
+		}
+		var got []int32
+		for ; c.q.Len() > 0; c.q.Pop() {
+			got = append(got, c.q.Front())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
+	}
+}

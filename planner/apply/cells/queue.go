@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// A Queue of cells: the longest first where Length tells how long they take,
-// and of those alike the first in; its front is the next to start. A machine
+// A Queue of cells: by Rank where the phase says which start first, then the longest first
+// where Length tells how long they take, and of those alike the first in; its front is the next to start. A machine
 // that is given its long jobs last is partly idle at the end (Graham
 // 1969: longest first ends within a third of the best order there is).
 type Queue struct {
+	Rank   func(cell int32) float64       // the smallest first; nil: all are alike
 	Length func(cell int32) time.Duration // nil: all are alike
 
 	cells []int32 // all alike: from head on, in order
@@ -22,12 +23,19 @@ type Queue struct {
 // Push puts a cell behind those that are as long; Front and Pop want a queue
 // that is not empty.
 func (q *Queue) Push(cell int32) {
-	if q.Length == nil {
+	if q.Length == nil && q.Rank == nil {
 		q.cells = append(q.cells, cell)
 		return
 	}
 	q.seq++
-	heap.Push(&q.byLen, length{cell, q.seq, q.Length(cell)})
+	l := length{cell: cell, seq: q.seq}
+	if q.Rank != nil {
+		l.rank = q.Rank(cell)
+	}
+	if q.Length != nil {
+		l.takes = q.Length(cell)
+	}
+	heap.Push(&q.byLen, l)
 }
 
 // Len is how many cells wait.
@@ -70,18 +78,19 @@ func (q *Queue) Remove(cell int32) bool {
 	return false
 }
 
-// A length is a cell with how long it takes. 16 bytes a cell.
+// A length is a cell with its rank and how long it takes. 24 bytes a cell.
 type length struct {
 	cell, seq int32
+	rank      float64
 	takes     time.Duration
 }
 
-// lengths is a heap, the longest on top.
+// lengths is a heap, the next to start on top.
 type lengths []length
 
 func (h lengths) Len() int { return len(h) }
 func (h lengths) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(h[j].takes, h[i].takes), cmp.Compare(h[i].seq, h[j].seq)) < 0
+	return cmp.Or(cmp.Compare(h[i].rank, h[j].rank), cmp.Compare(h[j].takes, h[i].takes), cmp.Compare(h[i].seq, h[j].seq)) < 0
 }
 func (h lengths) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *lengths) Push(x any)   { *h = append(*h, x.(length)) }
