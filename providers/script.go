@@ -37,7 +37,8 @@ type ScriptEdge struct {
 // A Script is how like jobs are submitted, but for ids and for paths that hold one.
 type Script struct {
 	Command  string   // that submits it: "sbatch"
-	Sizes    []int    // jobs of each array; the text is that of the first
+	Sizes    []int    // jobs of each array, or pack; the text is that of the first
+	Packed   bool     // the jobs of each share a node
 	Text     string   // of the script
 	Staying  []string // command line where muster stays until they have ended
 	Leaving  []string // command line where it does not

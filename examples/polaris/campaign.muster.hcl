@@ -1,5 +1,5 @@
-# Twenty replicas of a simulation on ALCF's Polaris: four replicas share a node,
-# each on a GPU of its own, and five nodes run at once.
+# Twenty replicas of a simulation on ALCF's Polaris, which charges whole nodes: four
+# replicas share a node, each on a GPU of its own.
 #
 #   muster plan -show-scripts   what qsub gets, and the node-hours it may cost
 
@@ -25,24 +25,20 @@ budget "allocation" {
   applies_to = [backend.pbs.polaris]
 }
 
-source {
-  include = ["four.sh"]
-}
-
 phase "md" {
-  grid { axes = { node = range(1, 6) } }
+  grid { axes = { replica = range(20) } }
   place { candidates = [backend.pbs.polaris] }
   job {
-    name    = "md-${cell.node}"
-    command = "sh four.sh ${cell.node} ${output.energies}"
+    name    = "md-${cell.replica}"
+    command = "echo ${cell.replica},-1234.5 > ${output.energy}" # your program: it sees one GPU
     resources {
-      cpus = 32
-      gpus = 4
+      cpus = 8
+      gpus = 1
       gpu { models = ["A100"] }
       walltime = "3h"
     }
-    output "energies" {
-      path   = "md/node${cell.node}.csv"
+    output "energy" {
+      path   = "md/${cell.replica}.csv"
       verify = "nonempty"
     }
   }
@@ -55,8 +51,8 @@ phase "md" {
 phase "summary" {
   place { candidates = [backend.pbs.polaris] }
   job {
-    command = "cat ${input.energies} > ${output.all}"
-    input "energies" { from_all = phase.md.output.energies }
+    command = "cat ${input_file.energies} > ${output.all}"
+    input "energies" { from_all = phase.md.output.energy }
     resources {
       cpus     = 1
       walltime = "10m"

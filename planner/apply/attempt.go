@@ -23,6 +23,9 @@ type attempt struct {
 	smoke bool
 	max   int // launches that it may come to, all in all
 
+	fresh  bool      // its record begins with this launch
+	record state.Job // until its intent is minted
+
 	where   *place.Decision
 	charged *ledger.Tariff // as recorded with its attempt; nil: as where says
 	asked   *offer.Shape   // of its first launch, as recorded; nil: as where says

@@ -24,6 +24,7 @@ type world struct {
 	mu     sync.Mutex
 	can    offer.Capabilities
 	slots  int
+	pack   int // jobs that share a node; 0 = none do
 	price  offer.Price
 	prices map[string]offer.Price // by backend, where it is another
 	boot   time.Duration
@@ -251,7 +252,11 @@ func (f *fake) Schema(context.Context) (offer.Schema, error) {
 }
 func (f *fake) Configure(context.Context, providers.Backend) error { return f.op() }
 func (f *fake) Pools(_ context.Context, b string) ([]offer.Pool, error) {
-	return []offer.Pool{{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, MaxTime: f.walltime, Wait: 0, Price: f.poolPrice(b)}}, f.op()
+	p := offer.Pool{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, MaxTime: f.walltime, Wait: 0, Price: f.poolPrice(b)}
+	if f.pack > 0 {
+		p.CPUs, p.WholeNode, p.Pack, p.MaxJobs = f.pack, true, true, 0
+	}
+	return []offer.Pool{p}, f.op()
 }
 func (f *fake) poolPrice(b string) offer.Price {
 	p, ok := f.prices[b]

@@ -56,9 +56,10 @@ func (f *attempt) most() int {
 	return ceiling.Most(f.where.Shape, f.p.Retry, f.segments(), f.pool())
 }
 
-// rides reports whether the attempt's queue may launch it again by itself.
+// rides reports whether the attempt's queue may launch it again by itself. It does
+// not launch a job again that shares a node with others.
 func (f *attempt) rides() bool {
-	return !f.smoke && (f.B.Can.HostQueue || f.B.Can.Retries || f.B.Can.Requeues)
+	return !f.smoke && !f.shares() && (f.B.Can.HostQueue || f.B.Can.Retries || f.B.Can.Requeues)
 }
 
 // launchesLeft is how many launches a record still has.

@@ -16,6 +16,7 @@ const (
 	stallRate stallCause = iota + 1
 	stallBudget
 	stallRoom // on a volume
+	stallPack // jobs wait for others that share their node
 )
 
 // Note takes a reason for it and keeps the first one.

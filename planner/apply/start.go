@@ -34,6 +34,7 @@ type starter struct {
 	schedule  *schedule
 	settler   *settler
 	rate      retry.Rate
+	pack      []*attempt      // built, of like jobs that will share a node
 	signed    map[string]bool // workdirs, by site.Filesystem.Files
 }
 
@@ -82,8 +83,12 @@ func (s *starter) dispatchPhase(p *phase) {
 
 // dispatchQueue starts cells of one queue until something says stop.
 func (s *starter) dispatchQueue(p *phase, ord int) {
+	defer s.send()
 	q := &p.queues[ord]
 	for q.Len() > 0 {
+		if len(s.pack) == 0 && s.mayGrow(p, q) {
+			return
+		}
 		cell := q.Front()
 		if p.At[cell] != cells.Ready { // held or moved meanwhile
 			q.Pop()
@@ -193,7 +198,7 @@ func (s *starter) noRoom(p *phase, b *backends.Backend, pool string, own offer.L
 			return fmt.Sprintf("%s lets you have %s to %s%s; the rest follows as room appears", b.Title(), request.Jobs(at.MaxSubmit, "submitted", "submitted"), pool, by)
 		}
 		return b.Title() + " takes no more jobs now"
-	case s.cappedAll(b, under):
+	case s.cappedAll(b, under, len(s.pack)):
 		return unattended.CampaignCapReached(s.Campaign.MaxParallel)
 	case s.capped(p, b):
 		return unattended.PhaseCapReached(p.MaxParallel, p.Name)
@@ -215,23 +220,24 @@ func arrayLimit(p *phase, b *backends.Backend) connection.Throttle {
 
 // cappedAll applies the cap of the campaign, to what may run at once. A host
 // queue that is handed everything keeps it, when there is no other.
-func (s *starter) cappedAll(b *backends.Backend, under connection.Throttle) bool {
-	return unattended.Cap{Most: s.Campaign.MaxParallel, Jobs: s.backends.With(b, under), ByQueue: s.leavesJobs() && b.Can.HostQueue, OneQueue: s.backends.InUse() <= 1}.Exceeded()
+func (s *starter) cappedAll(b *backends.Backend, under connection.Throttle, built int) bool {
+	return unattended.Cap{Most: s.Campaign.MaxParallel, Jobs: s.backends.With(b, under) + built, ByQueue: s.leavesJobs() && b.Can.HostQueue, OneQueue: s.backends.InUse() <= 1}.Exceeded()
 }
 
 // capped applies the cap of a phase. A host queue keeps it, and is fed beyond
 // it only when it takes everything, and when the phase runs nowhere else: two
 // queues do not know of one another.
 func (s *starter) capped(p *phase, b *backends.Backend) bool {
-	if p.MaxParallel <= 0 || p.inflight < p.MaxParallel {
+	running := p.inflight + len(s.pack)
+	if p.MaxParallel <= 0 || running < p.MaxParallel {
 		return false
 	}
 	// A scheduler's array keeps the cap by itself, however many are in it.
 	kept := b.Can.Arrays || b.Can.HostQueue && b.Can.FeedSlots == 0 || s.Mode != Drive
-	return unattended.Cap{Most: p.MaxParallel, Jobs: p.inflight + 1, ByQueue: kept, OneQueue: !p.places.Moved() && !s.backends.Several(p.places.Pools())}.Exceeded()
+	return unattended.Cap{Most: p.MaxParallel, Jobs: running + 1, ByQueue: kept, OneQueue: !p.places.Moved() && !s.backends.Several(p.places.Pools())}.Exceeded()
 }
 
-// launch builds a job and mints its intent.
+// launch builds a job and mints its intent, or keeps it for its pack.
 func (s *starter) launch(p *phase, cell int32, smoke bool, d *place.Decision, b *backends.Backend) verdict {
 	f := &attempt{p: p, cell: cell, smoke: smoke, where: d, plan: s.approval}
 	f.Addr, f.B, f.Pool, f.Under = p.Address(int(cell)), b, d.Pool, arrayLimit(p, b)
@@ -239,33 +245,48 @@ func (s *starter) launch(p *phase, cell int32, smoke bool, d *place.Decision, b 
 	if smoke {
 		f.Key = state.SmokeAddress(f.Addr)
 	}
-	fresh := s.number(f)
+	f.fresh = s.number(f)
 	f.Token = s.Mint()
 	job, rec, diags := s.builder.build(f)
 	if diags.HasErrors() {
 		s.gates.refuse(f, diags)
 		return refused
 	}
-	f.Job = job
+	f.Job, f.record = job, rec
+	if f.packs() {
+		return s.join(f)
+	}
 	s.accounts.setAside(f, nil)
 	if !s.accounts.afford(f) {
-		if s.placement.cheaper(f) {
-			return refused
-		}
-		p.stalled.Note(stallBudget, s.accounts.budgets.Why)
-		if s.leavesJobs() {
-			s.needs(s.accounts.budgets.Why)
-		}
-		return full
+		return s.unaffordable(f)
 	}
+	return s.mint(f)
+}
+
+// unaffordable has a job that no budget covers go elsewhere, or wait.
+func (s *starter) unaffordable(f *attempt) verdict {
+	if s.placement.cheaper(f) {
+		return refused
+	}
+	f.p.stalled.Note(stallBudget, s.accounts.budgets.Why)
+	if s.leavesJobs() {
+		s.needs(s.accounts.budgets.Why)
+	}
+	return full
+}
+
+// mint records the intent of a job, and has it submitted.
+func (s *starter) mint(f *attempt) verdict {
+	p, d, b, rec := f.p, f.where, f.B, f.record
+	f.record = state.Job{}
 	rec.Status = ""
 	var expected float64
-	if !smoke {
-		expected = p.expects(cell).Seconds()
+	if !f.smoke {
+		expected = p.expects(f.cell).Seconds()
 	}
-	s.Emit(state.Intended{Job: rec, Fresh: fresh, At: s.Clock(), Attempt: state.Attempt{
+	s.Emit(state.Intended{Job: rec, Fresh: f.fresh, At: s.Clock(), Attempt: state.Attempt{
 		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Host: site.Host(b.Conf), Queue: b.Pools[d.Pool].Queue, Plan: f.plan, Fence: s.Session.Fence(),
-		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: retry.Changes(d.Shape, *f.asked), Replaces: job.MoveAside, Planned: expected,
+		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: retry.Changes(d.Shape, *f.asked), Replaces: f.Job.MoveAside, Planned: expected,
 	}})
 	if s.err != nil {
 		return full
@@ -304,6 +325,7 @@ func (s *starter) submitAhead() {
 // submitCells submits what waits for others on the same backend: the pilots
 // of a phase, or the rest. It reports whether there was room.
 func (s *starter) submitCells(p *phase, pilots bool) bool {
+	defer s.send()
 	for c := range p.inOrder() {
 		if p.At[c] != cells.Pending || p.Waits[c] == 0 || p.Gate.Pilots[c] != pilots {
 			continue

@@ -23,7 +23,7 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 		there := Pool(pools, backend, pool)
 		shapes := every(d.Shape, r, segments, there)
 		if shapes == nil {
-			shapes = slices.Repeat([]offer.Shape{d.Shape}, Most(d.Shape, r, segments, there))
+			shapes = alone(slices.Repeat([]offer.Shape{d.Shape}, Most(d.Shape, r, segments, there)))
 		}
 		sum := map[string]decimal.Decimal{}
 		all = place.Known{USD: true, ServiceUnits: true}
@@ -66,7 +66,7 @@ func Dearer(d place.Decision) (out []place.Decision) {
 			if !c.Fits || c.Won {
 				continue
 			}
-			if cost, _ := place.AtMost(d.Shape, c.Price, c.Around(), c.Hold); cost[unit].GreaterThan(most) {
+			if cost, _ := place.AtMost(d.To(c).Shape, c.Price, c.Around(), c.Hold); cost[unit].GreaterThan(most) {
 				most, best = cost[unit], i
 			}
 		}

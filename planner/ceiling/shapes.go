@@ -51,7 +51,18 @@ func every(s offer.Shape, r lang.Retry, segments int, pool offer.Pool) []offer.S
 	if out == nil && segments > 1 {
 		out = slices.Repeat([]offer.Shape{s}, r.Count(s, retry.BoundOf(pool, s.Nodes)))
 	}
-	return out
+	return alone(out)
+}
+
+// alone has launches after the first share nodes with no other job: nobody knows
+// whether another fails with it.
+func alone(launches []offer.Shape) []offer.Shape {
+	for i := range launches {
+		if i > 0 {
+			launches[i].Pack = 0
+		}
+	}
+	return launches
 }
 
 // Pool finds a pool by name, the zero one where there is none.

@@ -36,10 +36,14 @@ type sums map[string]*sum
 func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
 	jobs := map[string]int{}
-	alike := alikeIn(in)
+	alike, packs, unpacked := alikeIn(in), packsIn(in), sums{}
 	eachGroup(in, func(phase string, g Group, n int) {
 		g.alike = alike[phase]
+		if g.packed() {
+			g.fill = packs[packOf(phase, g)]
+		}
 		own := cost(g, n)
+		unpacked.add(cost(g.unpacked(), n))
 		jobs[phase] += n
 		for _, s := range []sums{total, at(phases, phase), at(backends, g.Decision.Backend), at(pools, strings.TrimSuffix(g.Decision.Backend+" "+g.Decision.Pool, " "))} {
 			s.add(own)
@@ -65,6 +69,10 @@ func (f *Forecast) addCosts(in Input) {
 		if LineOf(f.Lines, l.Unit).Unit == "" {
 			f.Beside = append(f.Beside, l)
 		}
+	}
+	if len(packs) > 0 {
+		f.Unpacked = LineOf(unpacked.lines(true), place.NodeHours)
+		f.Show(place.NodeHours)
 	}
 	for name, s := range phases {
 		f.ByPhase[name] = s.lines(false)
@@ -163,11 +171,16 @@ func (s sums) ceiling(g Group, d place.Decision, shapes []offer.Shape, jobs deci
 	}
 	if len(shapes) > 0 && mark == Known {
 		for _, d.Shape = range shapes {
-			s.level(atMost, d, d.Shape.Walltime, jobs, mark)
+			s.level(atMost, g.filled(d), d.Shape.Walltime, jobs, mark)
 		}
 		return
 	}
-	s.level(atMost, d, ceiling, jobs.Mul(decimal.NewFromInt(int64(max(g.Launches, 1)))), mark)
+	launches := int64(max(g.Launches, 1))
+	if d.Shape.Pack > 1 { // later launches may be of no other job of the pack
+		s.level(atMost, g.filled(d), ceiling, jobs, mark)
+		launches, d.Shape.Pack = launches-1, 0
+	}
+	s.level(atMost, g.filled(d), ceiling, jobs.Mul(decimal.NewFromInt(launches)), mark)
 }
 
 // aside adds jobs at what was set aside for them: one launch, at most all.
@@ -210,13 +223,13 @@ func (s sums) run(i int, g Group, t time.Duration, each int, rounds []float64, j
 	d, mark := g.Decision, g.Runtime.Mark
 	t, launches := t/time.Duration(each), jobs.Mul(decimal.NewFromInt(int64(each)))
 	if d.Price.Granularity <= 0 && d.Price.Minimum <= 0 || len(rounds) == 0 {
-		s.level(i, d, t, launches, mark)
+		s.level(i, g.filled(d), t, launches, mark)
 		return
 	}
 	launches = launches.Div(decimal.NewFromInt(int64(len(rounds))))
 	longest := g.longest(t)
 	for _, by := range rounds {
-		s.level(i, d, min(time.Duration(float64(t)*by), longest), launches, mark)
+		s.level(i, g.filled(d), min(time.Duration(float64(t)*by), longest), launches, mark)
 	}
 }
 
@@ -255,12 +268,13 @@ func (g Group) longest(t time.Duration) time.Duration {
 }
 
 // level adds launches of a duration to one of the three columns.
-func (s sums) level(i int, d place.Decision, t time.Duration, launches decimal.Decimal, mark Mark) {
+func (s sums) level(i int, d charge, t time.Duration, launches decimal.Decimal, mark Mark) {
 	cost, priced := place.Charged(d.Shape, d.Price, t, d.Around(), d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
 			v = amount.Counted(v)
 		}
+		v = d.whole(unit, v)
 		if place.Guessed(d.Price, unit) {
 			s.at(unit).plus(i, v.Mul(launches), max(mark, Estimated))
 		} else {

@@ -247,3 +247,31 @@ func TestPartsAreTheWhole(t *testing.T) {
 		}
 	})
 }
+
+// TestPackedCosts: 20 jobs of one GPU on nodes of four take 5 nodes, and would take 20.
+func TestPackedCosts(t *testing.T) {
+	t.Parallel()
+	h := time.Hour
+	perNode := offer.Price{Known: true, SUPerNodeHour: "1"}
+	packed := oneGPU
+	packed.Pack = 4
+	for name, c := range map[string]struct {
+		jobs, launches int
+		want, unpacked string
+	}{
+		"whole packs":           {20, 1, "node_hours 7.5* 15* 15", "node_hours 30* 60* 60"},
+		"two places stay empty": {18, 1, "node_hours 7.5* 15* 15", "node_hours 27* 54* 54"},
+		"retries alone":         {20, 2, "node_hours 7.5* 15* 75", "node_hours 30* 60* 120"},
+	} {
+		f := Make(Input{Phases: []Phase{oneOf("a", c.jobs, priced("pbs.polaris", packed, perNode, 3*h, c.launches))}})
+		if got := show([]Line{LineOf(f.Lines, place.NodeHours), f.Unpacked}); got[0] != c.want || got[1] != c.unpacked {
+			t.Errorf("%s: %q", name, got)
+		}
+		if su := LineOf(f.Lines, place.ServiceUnits); su.P90.Text != LineOf(f.Lines, place.NodeHours).P90.Text {
+			t.Errorf("%s: %+v", name, su)
+		}
+	}
+	if f := Make(Input{Phases: []Phase{oneOf("a", 20, priced("pbs.polaris", oneGPU, perNode, 3*h, 1))}}); f.Unpacked.Unit != "" || LineOf(f.Lines, place.NodeHours).Unit != "" {
+		t.Errorf("nothing is packed: %+v", f.Unpacked)
+	}
+}

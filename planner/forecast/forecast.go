@@ -43,6 +43,7 @@ func LineOf(lines []Line, unit string) Line {
 type Forecast struct {
 	Lines     []Line
 	Beside    []Line // counted, and not in Lines as nobody asked: node-hours, and CPU-hours beside GPU-hours
+	Unpacked  Line   // node-hours, did no jobs share nodes; the zero one where none do
 	Walltime  Span
 	Phases    []PhaseSpan
 	Critical  []string // phases, first to last

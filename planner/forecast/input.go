@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
@@ -98,7 +100,8 @@ type Group struct {
 	// has them, and they wait: for their turn, room, and what they read.
 	InFlight, Queued bool
 
-	alike float64 // of how many jobs of its phase the runtimes average out
+	alike float64         // of how many jobs of its phase the runtimes average out
+	fill  decimal.Decimal // by how much nodes exceed the shares of its jobs; zero = by nothing
 }
 
 // A Dear is where jobs may go, too, and cost more in some unit than where they do.

@@ -48,7 +48,7 @@ func (in Input) decide(g Group, quotes map[string]offer.Quote, diags *diag.List)
 		diags.Append(forTestsOnly(g, p))
 	}
 	d := Decision{
-		Backend: p.Backend, Pool: p.Name, Kind: p.Kind, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: g.Shape,
+		Backend: p.Backend, Pool: p.Name, Kind: p.Kind, Word: p.Word, GPUClass: in.gpuClass(g.Shape, p), Shape: best.shape,
 		Price: best.price, WholeNode: p.WholeNode, Wait: best.wait, Waited: best.waited, Boot: best.boot, Hold: best.hold, Segments: best.segments, Limits: best.limits, Array: p.Arrays && g.Jobs >= manyJobs,
 		Rule: use, Why: why, Fallback: in.fallback(g, names, best, order, options), Candidates: list(options, &best, order),
 	}

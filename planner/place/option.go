@@ -22,6 +22,7 @@ type option struct {
 	hold     time.Duration
 	segments int
 	limits   offer.Limits // of the shape, where they are not the pool's
+	shape    offer.Shape  // with the jobs that it shares a node with
 	order    int          // of its backend among the candidates
 	cost     map[string]decimal.Decimal
 	known    Known // in which units the cost is
@@ -112,8 +113,30 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 		o.hold = in.hold(p.Backend)
 	}
 	o.price = in.Risen[PoolAt{p.Backend, p.Name}].Of(Payable(p, o.price, o.wait))
-	o.cost, o.known = Charged(g.Shape, o.price, g.expected(), around(o.price, o.boot, o.wait), o.hold)
+	o.pack(g, p)
+	o.cost, o.known = Charged(o.shape, o.price, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
+}
+
+// pack has jobs share the nodes of a pool, where there are several and as many may run
+// at once. The limits of the pool count those that share one as one.
+func (o *option) pack(g Group, p offer.Pool) {
+	o.shape = g.Shape
+	n := min(p.Packs(g.Shape), g.Jobs)
+	if g.Phase != nil && g.Phase.MaxParallel > 0 {
+		n = min(n, g.Phase.MaxParallel)
+	}
+	if n < 2 || o.segments > 1 {
+		return
+	}
+	o.shape.Pack = n
+	here := o.limits.On(p)
+	if here.MaxJobs > 0 {
+		o.limits.MaxJobs = here.MaxJobs * n
+	}
+	if here.MaxSubmit > 0 {
+		o.limits.MaxSubmit, o.limits.SubmitBy = here.MaxSubmit*n, here.SubmitBy
+	}
 }
 
 // quoted adds what a backend says of a shape that does not fit: it knows limits

@@ -85,6 +85,7 @@ type Candidate struct {
 	Boot          time.Duration
 	Hold          time.Duration
 	Segments      int
+	Pack          int `json:",omitempty"` // like jobs that would share a node; 0 = none would
 	Won           bool
 }
 
@@ -92,6 +93,7 @@ type Candidate struct {
 // where it is recorded is not what they are held to there.
 func (d Decision) To(c Candidate) Decision {
 	d.Backend, d.Pool, d.Price, d.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
+	d.Shape.Pack = c.Pack
 	d.Wait, d.Waited, d.Boot, d.Hold, d.Segments, d.Limits = c.Wait, c.Waited, c.Boot, c.Hold, c.Segments, offer.Limits{}
 	return d
 }

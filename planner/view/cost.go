@@ -51,7 +51,11 @@ func (h Human) costOf(p *planner.Plan, beside int) string {
 		if !ok {
 			continue
 		}
-		names = append(names, u.name)
+		name := u.name
+		if other := p.Forecast.Unpacked; u.unit == other.Unit {
+			name += " (" + strings.TrimSuffix(quantity(u.unit, other.P90.Text), ".0") + " unpacked)"
+		}
+		names = append(names, name)
 		figures = append(figures, [3]string{figure(u.unit, line.Expected), figure(u.unit, line.P90), figure(u.unit, line.AtMost)})
 		for i, b := range budgets {
 			bounds[i] = append(bounds[i], limit(u.unit, b.Limits[u.unit]))

@@ -291,8 +291,8 @@ func amount(n int, d place.Decision) string {
 	return fmt.Sprintf("%s × ≤%s", commas(n), units.ShortDuration(d.Shape.Walltime))
 }
 
-// shape is "1×A100, 3 segments": the devices of one job, where it asks for any,
-// and in how many launches its work is cut.
+// shape is "1×A100, 4 share a node, 3 segments": the devices of one job, where it asks
+// for any, how many share a node, and in how many launches its work is cut.
 func shape(d place.Decision) string {
 	var parts []string
 	if d.Shape.GPUs > 0 {
@@ -301,6 +301,9 @@ func shape(d place.Decision) string {
 			model = d.GPUClass
 		}
 		parts = append(parts, fmt.Sprintf("%d×%s", d.Shape.GPUs, model))
+	}
+	if d.Shape.Pack > 1 {
+		parts = append(parts, fmt.Sprintf("%d share a node", d.Shape.Pack))
 	}
 	if d.Segments > 1 {
 		parts = append(parts, fmt.Sprintf("%d segments", d.Segments))

@@ -32,13 +32,17 @@ func Preview(t scheduler.Type, r providers.ScriptRequest) (providers.Script, err
 	}
 	site.Recall(r.Pool)
 	out := providers.Script{Sizes: []int{1}}
-	if !r.Apart {
+	switch each := r.Like.Shape.Pack; {
+	case r.Apart:
+	case each > 1:
+		out.Sizes, out.Packed = sizes(r.Count, each), true
+	default:
 		out.Sizes = sizes(r.Count, site.LongestArray())
 	}
 	spool := filepath.Join(r.Like.Workdir, ".muster", t.Name(), "CAMPAIGN")
 	list := make([]*batch, len(out.Sizes))
 	for part, n := range out.Sizes {
-		k := &batch{Name: arrays.Name(r.Like.Phase, "TOKEN", part), Phase: r.Like.Phase, Pool: r.Like.Pool, Limit: r.Like.Cap, Array: n > 1}
+		k := &batch{Name: arrays.Name(r.Like.Phase, "TOKEN", part), Phase: r.Like.Phase, Pool: r.Like.Pool, Limit: r.Like.Cap, Array: n > 1 && !out.Packed, Packed: n > 1 && out.Packed}
 		k.dir = node.Batch(filepath.Join(spool, "batches", k.Name))
 		for i := range n {
 			k.Indexes = append(k.Indexes, i)
@@ -56,6 +60,8 @@ func Preview(t scheduler.Type, r providers.ScriptRequest) (providers.Script, err
 	for _, e := range r.After {
 		d := scheduler.Dependency{Kind: scheduler.AfterOK, ID: "ID-OF-" + e.Phase}
 		switch can := to.Elements(); {
+		case e.Each && out.Packed:
+			d.Kind = scheduler.AfterAny
 		case e.Each && can.AfterLike:
 			d.Kind = scheduler.AfterLike
 		case e.Each && !can.Apart && r.Count > 1:

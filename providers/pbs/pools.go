@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
 )
@@ -160,7 +161,7 @@ func (b *Site) chosen(all []offer.Pool) (out []offer.Pool) {
 		if slices.Contains(b.Config.Exclude, p.Name) || len(b.Config.Queues) > 0 && !named {
 			continue
 		}
-		p.Scratch = b.scratch(p)
+		p.Scratch, p.Pack = b.scratch(p), scheduler.Packs(p, b.Config.Pack)
 		out = append(out, p)
 	}
 	if order := b.Config.Queues; len(order) > 0 {

@@ -53,6 +53,7 @@ type Settings struct {
 	Exclude     []string    `json:"exclude_queues"`
 	Filesystems string      `json:"filesystems"`
 	Place       string      `json:"place"`
+	Pack        string      `json:"pack"`
 	InstallDir  string      `json:"install_dir"`
 	Scratch     string      `json:"scratch"`
 	Balance     json.Number `json:"balance"`

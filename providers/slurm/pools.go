@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/batch/programs"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
@@ -107,7 +108,7 @@ func (b *Site) chosen(all []offer.Pool) (out []offer.Pool) {
 		if slices.Contains(b.Config.Exclude, p.Name) || len(b.Config.Partitions) > 0 && !slices.Contains(b.Config.Partitions, p.Name) {
 			continue
 		}
-		p.Scratch = b.scratch(p.Name)
+		p.Scratch, p.Pack = b.scratch(p.Name), scheduler.Packs(p, b.Config.Pack)
 		out = append(out, p)
 	}
 	if order := b.Config.Partitions; len(order) > 0 {

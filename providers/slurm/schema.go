@@ -28,6 +28,7 @@ func backendBlock() offer.Block {
 			{Name: "exclude_partitions", Type: offer.StringList, Doc: "Partitions that are never used."},
 			{Name: "qos", Type: offer.String, Doc: "Quality of service of jobs whose options do not name one (sbatch --qos)."},
 			{Name: "commands", Type: offer.StringMap, Doc: "The site's own programs in place of Slurm's, by command, each an absolute path on the login node: `{ sbatch = \"/opt/site/bin/sbatch\" }`. A program must take the arguments of the command, and print what it prints."},
+			{Name: "pack", Type: offer.String, OneOf: []string{"auto", "never"}, Doc: "Whether jobs that need a part of a node share one: \"auto\" where the site charges whole nodes, \"never\" nowhere. Each job keeps its own log, retries and verification. By default the profile's, which is \"never\" where it says nothing."},
 			{Name: "submissions_per_minute", Type: offer.Number, Default: "120", Doc: "Most sbatch commands in a minute, at least 1; an array counts once. What would start jobs over and over is slowed down by it."},
 			{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
 			{Name: "scratch", Type: offer.String, Doc: "Folder on a node's own disk for `scratch` of jobs, \"/local/scratch\"; it may name variables there, \"$TMPDIR\". By default the profile's, else the node's folder for temporary files."},

@@ -32,6 +32,7 @@ type settings struct {
 	Partitions []string    `json:"partitions"`
 	Exclude    []string    `json:"exclude_partitions"`
 	QoS        string      `json:"qos"`
+	Pack       string      `json:"pack"`
 	InstallDir string      `json:"install_dir"`
 	Scratch    string      `json:"scratch"`
 	Balance    json.Number `json:"balance"`

@@ -70,7 +70,7 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	if j.Smoke {
 		env.set("MUSTER_SMOKE", "1")
 	}
-	if shape.GPUs > 0 || len(s.GPUs) > 0 {
+	if len(s.GPUs) > 0 { // else the scheduler names none, and the job has those of its nodes
 		env.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID") // so that indexes are nvidia-smi's
 		env.set("CUDA_VISIBLE_DEVICES", strings.Join(s.GPUs, ","))
 	}

@@ -62,7 +62,7 @@ func (v Preview) writeSubmission(b *strings.Builder, like *likeJobs) error {
 		return fmt.Errorf("script of phase.%s: %w", like.phase, err)
 	}
 	words := like.scripter.Terms(like.backend.Config, like.job.Options)
-	fmt.Fprintf(b, "# %s of %s on %s %s%s\n", script.Command, like.what(), words.Pool, like.job.Pool, cut(script.Sizes))
+	fmt.Fprintf(b, "# %s of %s on %s %s%s\n", script.Command, like.what(), words.Pool, like.job.Pool, cut(script))
 	fmt.Fprintf(b, "#   apply:                   %s\n", line(script.Staying))
 	fmt.Fprintf(b, "#   apply -detach or -once:  %s\n", line(script.Leaving))
 	for i, text := range script.Awaiting {
@@ -85,12 +85,17 @@ func line(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// cut says how similar jobs are split into arrays. The preview shows the first.
-func cut(sizes []int) string {
+// cut says how similar jobs are split into arrays, or packs. The preview shows the
+// first.
+func cut(script providers.Script) string {
+	sizes, word := script.Sizes, "arrays"
+	if script.Packed {
+		word = "packs"
+	}
 	if len(sizes) < 2 {
 		return ""
 	}
-	return fmt.Sprintf(", %d arrays like this one: %d jobs each, the last %d", len(sizes), sizes[0], sizes[len(sizes)-1])
+	return fmt.Sprintf(", %d %s like this one: %d jobs each, the last %d", len(sizes), word, sizes[0], sizes[len(sizes)-1])
 }
 
 // likes gathers what would start of a phase by what it has in common.
@@ -130,12 +135,16 @@ func (v Preview) job(pp *planner.PhasePlan, s start, b *lang.Backend) (*provider
 	shape := p.Requests(s.variant)[p.RequestOf(s.cell, s.variant)].Shape
 	if s.variant != lang.SmokeRun {
 		shape = ceiling.Segment(shape, s.at.Segments)
+		shape.Pack = s.at.Shape.Pack
 	}
 	spec := jobspec.NewSpec(v.Campaign, p, site.Env(b), unread)
 	at := siteOfStart(v.Campaign, pp, s, v.Pools)
 	at.GPUs, at.CPUs = shape.GPUs, shape.CPUs
 	job, _, diags := spec.Job(p, jobspec.Launch{Cell: s.cell, Address: addressOf(p, s), Attempt: 1, Site: at, Shape: shape, Backend: b, Can: v.Scripters[b.Type].Can,
 		Segments: max(s.at.Segments, 1), Most: ceiling.MostOf(s.at, p.Retry, v.Pools)})
+	if job != nil && shape.Pack > 1 {
+		job.Retry = providers.Retry{Max: 1} // muster retries it, in a later pack
+	}
 	return job, diags
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -18,7 +19,7 @@ func TestCut(t *testing.T) {
 		", 3 arrays like this one: 50 jobs each, the last 20": {50, 50, 20},
 		"": {50},
 	} {
-		if got := cut(sizes); got != says {
+		if got := cut(providers.Script{Sizes: sizes}); got != says {
 			t.Errorf("%d: %q", sizes, got)
 		}
 	}

@@ -115,6 +115,15 @@ func (r *Reader) Names(what string, e hcl.Expression, known []string) (list []st
 	return list
 }
 
+// Pack reports whether jobs that need a part of a node share one.
+func (r *Reader) Pack(what string, e hcl.Expression) bool {
+	text := r.Text(what, e)
+	if text != "" && text != "auto" && text != "never" {
+		r.WrongAt(e.Range(), "%s is %q: write \"auto\", for queues that charge whole nodes, or \"never\"", what, text)
+	}
+	return text == "auto"
+}
+
 // Month is a month as "2026-05".
 func (r *Reader) Month(what string, e hcl.Expression) string {
 	text := r.Text(what, e)

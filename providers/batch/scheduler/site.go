@@ -109,6 +109,18 @@ type Request struct {
 	Others   map[string][]string // on nodes of another processor, by its name
 }
 
+// Packs reports whether jobs that need a part of a node share one: as a backend
+// block says, or else the profile of its pool.
+func Packs(p offer.Pool, block string) bool {
+	switch block {
+	case "auto":
+		return p.WholeNode
+	case "never":
+		return false
+	}
+	return p.Pack
+}
+
 // A Limit is a maximum of a user's submitted jobs: queued and running ones, each
 // element of an array.
 type Limit struct {

@@ -25,6 +25,7 @@ requires = ["account", "filesystems"] # attributes of the backend block
 chunk      = "system=name" # what each chunk of select has besides ncpus, mem and ngpus
 place      = "scatter"     # for jobs whose options name no place
 whole_node = true          # jobs get whole nodes: select says how many, and nothing of cores or memory
+pack       = "auto"        # jobs that need a part of a node share one, where whole nodes are charged; "never" if left out
 
 # Where the scratch of jobs is, and where no output may be: a folder on the nodes' own disks.
 # scratch = "/local/scratch" # wiped after each job; it may name variables of one

@@ -8,6 +8,7 @@ requires   = ["account", "filesystems"]
 chunk      = "system=crux"
 place      = "scatter"
 whole_node = true
+pack       = "auto"
 balance    = ["sbank-list-allocations", "-p", "ACCOUNT", "-r", "crux", "-f", "available_balance", "--no-header", "--no-totals", "--no-history", "--no-sys-msg"]
 
 env = { # compute nodes reach the internet by this proxy only

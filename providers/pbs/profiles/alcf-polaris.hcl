@@ -8,6 +8,7 @@ requires   = ["account", "filesystems"]
 chunk      = "system=polaris"
 place      = "scatter"
 whole_node = true
+pack       = "auto"
 scratch    = "/local/scratch"
 balance    = ["sbank-list-allocations", "-p", "ACCOUNT", "-r", "polaris", "-f", "available_balance", "--no-header", "--no-totals", "--no-history", "--no-sys-msg"]
 

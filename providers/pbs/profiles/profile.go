@@ -53,6 +53,7 @@ type site struct {
 	Chunk     string         `hcl:"chunk,optional"`
 	Place     string         `hcl:"place,optional"`
 	WholeNode bool           `hcl:"whole_node,optional"`
+	Pack      hcl.Expression `hcl:"pack,optional"`
 	Balance   []string       `hcl:"balance,optional"`
 	Scratch   string         `hcl:"scratch,optional"`
 	Env       hcl.Expression `hcl:"env,optional"`
@@ -150,7 +151,7 @@ func Parse(name, backend string, src []byte) (Profile, error) {
 // machine is what all queues share: the node, the charge and the clocks.
 func machine(r *facts.Reader, s *site, backend string, of *Profile) offer.Pool {
 	p := offer.Pool{Backend: backend, Kind: offer.QueuePool, Word: "queue", MinNodes: 1, Arrays: true, Idle: -1, Wait: -1, Verified: of.Verified, Source: "profile " + of.Name,
-		WholeNode: s.WholeNode, Scratch: s.Scratch, Price: offer.Price{Known: true, SUPerNodeHour: r.Amount("service_units_per_node_hour", s.NodeHours),
+		WholeNode: s.WholeNode, Pack: r.Pack("pack", s.Pack) && s.WholeNode, Scratch: s.Scratch, Price: offer.Price{Known: true, SUPerNodeHour: r.Amount("service_units_per_node_hour", s.NodeHours),
 			SUPerCPUHour: r.Amount("service_units_per_cpu_hour", s.CPUHours), SUPerGPUHour: r.Amount("service_units_per_gpu_hour", s.GPUHours)}}
 	for _, c := range s.Clocks {
 		p.Clocks = append(p.Clocks, r.Clock(c))

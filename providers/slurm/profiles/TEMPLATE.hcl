@@ -37,6 +37,8 @@ clock "the allocation ends" {
   at = "2027-09-30" # a day, or a time as "2027-09-30T12:00:00Z"
 }
 
+# pack = "auto" # jobs that need a part of a node share one, on partitions with whole_node; "never" if left out
+
 # One block for each partition. `sinfo -o "%P %D %c %m %G %l"` lists name, nodes,
 # cores, memory (in MB), GPUs and longest time; `scontrol show partition` the rest.
 partition "gpu" {

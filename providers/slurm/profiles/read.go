@@ -19,6 +19,7 @@ type site struct {
 	Site       hcl.Expression `hcl:"site"`
 	Verified   hcl.Expression `hcl:"verified"`
 	Scratch    string         `hcl:"scratch,optional"`
+	Pack       hcl.Expression `hcl:"pack,optional"`
 	Balance    []string       `hcl:"balance,optional"`
 	Clocks     []facts.Clock  `hcl:"clock,block"`
 	Partitions []partition    `hcl:"partition,block"`
@@ -79,6 +80,7 @@ func parse(name, backend string, src []byte) (Profile, error) {
 		r.Once("partition", b.Name, names, b.At)
 		names = append(names, b.Name)
 	}
+	pack := r.Pack("pack", s.Pack)
 	var clocks []offer.Clock
 	for _, c := range s.Clocks {
 		clocks = append(clocks, r.Clock(c))
@@ -86,7 +88,7 @@ func parse(name, backend string, src []byte) (Profile, error) {
 	for _, b := range s.Partitions {
 		pool := r.pool(&p, b, names)
 		pool.Backend, pool.Scratch = backend, s.Scratch
-		pool.Clocks = clocks
+		pool.Clocks, pool.Pack = clocks, pack && pool.WholeNode
 		p.Pools = append(p.Pools, pool)
 	}
 	var pools []*offer.Pool

@@ -1,0 +1,118 @@
+package apply
+
+import (
+	"fmt"
+
+	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/providers"
+)
+
+// packs reports whether a job may share a node with others that start with it. A
+// pilot runs alone.
+func (f *attempt) packs() bool {
+	return !f.smoke && f.where.Shape.Pack > 1 && !f.p.Gate.Pilots[f.cell]
+}
+
+// shares reports whether a job was submitted to share a node with others.
+func (f *attempt) shares() bool { return f.asked != nil && f.asked.Pack > 1 }
+
+// join keeps a job for a pack, and starts the pack when it is full: what each of its
+// jobs is charged depends on how many there are.
+func (s *starter) join(f *attempt) verdict {
+	if len(s.pack) > 0 && !s.pack[0].alike(f) {
+		s.send()
+	}
+	s.pack = append(s.pack, f)
+	if len(s.pack) < f.where.Shape.Pack {
+		return started
+	}
+	list := s.pack
+	s.pack = nil
+	wait := s.startPack(list)
+	if n := len(wait); n > 0 && wait[n-1] == f { // the caller keeps it
+		s.back(wait[:n-1])
+		return full
+	}
+	s.back(wait)
+	return started
+}
+
+// alike reports whether two jobs may share a node.
+func (f *attempt) alike(o *attempt) bool {
+	return f.p == o.p && f.where == o.where && f.asked.Key() == o.asked.Key() && f.Job.Workdir == o.Job.Workdir && string(f.Job.Options) == string(o.Job.Options)
+}
+
+// send starts the pack that is not full: no other job joins it.
+func (s *starter) send() {
+	list := s.pack
+	s.pack = nil
+	s.back(s.startPack(list))
+}
+
+// back returns jobs that were not started to their queues.
+func (s *starter) back(list []*attempt) {
+	for _, f := range list {
+		if f.p.At[f.cell] == cells.Ready {
+			f.p.queues[s.backends.At(f.where.Backend, f.where.Pool).Ord].Push(f.cell)
+		}
+	}
+}
+
+// startPack starts jobs that share a node, if every account covers all of them. It
+// returns those that wait.
+func (s *starter) startPack(list []*attempt) (wait []*attempt) {
+	if len(list) > 1 {
+		for _, f := range list {
+			f.asked.Pack = len(list)
+			f.Job.Pack, f.Job.Shape.Pack, f.Job.Retry = list[0].Token, len(list), providers.Retry{Max: 1}
+		}
+	}
+	covered := s.covered(list)
+	for _, f := range list {
+		s.accounts.setAside(f, nil)
+		switch {
+		case covered && s.err == nil:
+			s.mint(f)
+		case !covered && s.unaffordable(f) == full:
+			wait = append(wait, f)
+		}
+	}
+	return wait
+}
+
+// covered reports whether every account covers jobs together.
+func (s *starter) covered(list []*attempt) bool {
+	for i, f := range list {
+		s.accounts.setAside(f, nil)
+		if !s.accounts.afford(f) {
+			return false
+		}
+		if i < len(list)-1 {
+			s.accounts.budgets.Open(&f.tab)
+			defer s.accounts.budgets.Close(&f.tab)
+		}
+	}
+	return true
+}
+
+// mayGrow reports whether the jobs that are ready, fewer than share a node, wait for
+// others of their phase, which become ready when jobs that run have ended.
+func (s *starter) mayGrow(p *phase, q *cells.Queue) bool {
+	d := p.places.Of(q.Front())
+	if d == nil || q.Len() >= d.Shape.Pack || s.leavesJobs() || p.Counts[cells.Pending] == 0 || !upstreamRuns(p) {
+		return false
+	}
+	p.stalled.Note(stallPack, fmt.Sprintf("%s for others, to share a node: %d run on one", units.Count(q.Len(), "job"), d.Shape.Pack))
+	return true
+}
+
+// upstreamRuns reports whether a job runs that a phase, or one before it, waits for.
+func upstreamRuns(p *phase) bool {
+	for _, in := range p.inputs {
+		if in.from.inflight > 0 || upstreamRuns(in.from) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+)
+
+// timed has jobs of an hour at most.
+func timed(hcl string) string {
+	return strings.ReplaceAll(hcl, "job {", "job {\n    resources { walltime = \"1h\" }")
+}
+
+// packing is a stage on a cluster whose nodes take so many jobs.
+func packing(t *testing.T, hcl string, pack int) *stage {
+	t.Helper()
+	s := newStage(t, timed(hcl))
+	s.world.can = offer.Capabilities{Holds: true, Arrays: true, Dependencies: true, Requeues: true, Events: true}
+	s.world.pack, s.world.slots = pack, 100
+	return s
+}
+
+// packs are the sizes of the packs that were submitted, 1 for a job alone.
+func (s *stage) packs() (sizes []int) {
+	of := map[string]int{}
+	for _, j := range s.world.jobs {
+		of[j.Pack]++
+		if n := j.Shape.Pack; j.Pack == "" && n > 1 || j.Pack != "" && (n < 2 || j.Retry.Max != 1) {
+			s.t.Errorf("%s: pack %q of %d, %d launches", j.Address, j.Pack, n, j.Retry.Max)
+		}
+	}
+	for name, n := range of {
+		if name == "" {
+			sizes = append(sizes, slices.Repeat([]int{1}, n)...)
+			continue
+		}
+		sizes = append(sizes, n)
+	}
+	slices.Sort(sizes)
+	return sizes
+}
+
+// TestPacks: like jobs that start together share nodes, and each has its share of their
+// charge set aside.
+func TestPacks(t *testing.T) {
+	t.Parallel()
+	s := packing(t, grid, 4)
+	s.must(t.Context())
+	if got := s.packs(); !slices.Equal(got, []int{2, 4}) {
+		t.Errorf("packs of %v", got)
+	}
+	shares := map[string]int{}
+	for _, j := range s.state().Jobs {
+		shares[j.Attempts[0].Ceiling["node_hours"]+" of "+j.Attempts[0].Rates["pack"]]++
+	}
+	if fmt.Sprint(shares) != "map[0.25 of 4:4 0.5 of 2:2]" {
+		t.Errorf("set aside %v", shares)
+	}
+}
+
+// TestPacksWait: jobs that become ready one by one wait for those that share their node,
+// and no longer than until nothing runs that would make another ready.
+func TestPacksWait(t *testing.T) {
+	t.Parallel()
+	s := packing(t, chain, 4)
+	s.must(t.Context())
+	if got := s.packs(); !slices.Equal(got, []int{1, 2, 3, 4}) { // c; b; a; b
+		t.Errorf("packs of %v", got)
+	}
+}
+
+// TestPacksAndBudget: a pack starts as a whole, or not at all, and never above a budget.
+func TestPacksAndBudget(t *testing.T) {
+	t.Parallel()
+	s := packing(t, "budget \"b\" { limits = { node_hours = 1.5 } }\n"+grid, 4)
+	s.world.stall = true
+	s.conf = detached
+	o := s.must(t.Context())
+	if got := s.packs(); !slices.Equal(got, []int{4}) || o.Submitted != 4 || !strings.HasPrefix(o.First, `budget "b" does not cover`) {
+		t.Errorf("packs of %v, %d submitted, then %q", got, o.Submitted, o.First)
+	}
+}
+
+// TestPackRetries: a job of a pack that fails is launched again by muster, in a later
+// pack or alone.
+func TestPackRetries(t *testing.T) {
+	t.Parallel()
+	s := packing(t, retrying(`"oom"`, ""), 4)
+	s.world.result = func(_ providers.Job, launch int) jobResult {
+		if launch == 1 {
+			return jobResult{exit: 1, class: "oom"}
+		}
+		return jobResult{}
+	}
+	o := s.must(t.Context())
+	if o.Failed != 0 || o.Held != 0 {
+		t.Errorf("%+v", o)
+	}
+	for _, n := range s.packs() {
+		if n > 4 {
+			t.Errorf("packs of %v", s.packs())
+		}
+	}
+}
+
+// TestPacksKeepCaps: a phase of which two may run at once has packs of two.
+func TestPacksKeepCaps(t *testing.T) {
+	t.Parallel()
+	s := packing(t, strings.Replace(grid, "job {", "max_parallel = 2\n  job {", 1), 4)
+	s.must(t.Context())
+	if got := s.packs(); !slices.Equal(got, []int{2, 2, 2}) {
+		t.Errorf("packs of %v", got)
+	}
+}

@@ -1,0 +1,75 @@
+package forecast
+
+import (
+	"slices"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/planner/place"
+)
+
+// packed reports whether a group's jobs are still to share nodes: what is with a
+// backend already has its share recorded.
+func (g Group) packed() bool {
+	return g.Decision.Shape.Pack > 1 && !g.InFlight && !g.Queued && len(g.Aside) == 0
+}
+
+// unpacked is a group whose jobs have their nodes alone.
+func (g Group) unpacked() Group {
+	if !g.packed() {
+		return g
+	}
+	g.Decision.Shape.Pack = 0
+	g.Shapes = slices.Clone(g.Shapes)
+	for i := range g.Shapes {
+		g.Shapes[i].Pack = 0
+	}
+	return g
+}
+
+// A packKey is what jobs have in common that share nodes.
+type packKey struct{ phase, pool, shape string }
+
+func packOf(phase string, g Group) packKey {
+	return packKey{phase, poolKey(g.Decision.Backend, g.Decision.Pool), g.Decision.Shape.Key()}
+}
+
+// packsIn is by how much the nodes of jobs that share them exceed what their shares
+// add up to: of 18 jobs in packs of 4, two places stay empty.
+func packsIn(in Input) map[packKey]decimal.Decimal {
+	jobs, size := map[packKey]int64{}, map[packKey]int64{}
+	eachGroup(in, func(phase string, g Group, n int) {
+		if g.packed() {
+			k := packOf(phase, g)
+			jobs[k], size[k] = jobs[k]+int64(n), int64(g.Decision.Shape.Pack)
+		}
+	})
+	out := map[packKey]decimal.Decimal{}
+	for k, n := range jobs {
+		nodes := (n + size[k] - 1) / size[k]
+		out[k] = decimal.NewFromInt(nodes*size[k]).DivRound(decimal.NewFromInt(n), 18)
+	}
+	return out
+}
+
+// A charge is how launches are charged where a decision puts them.
+type charge struct {
+	place.Decision
+	fill decimal.Decimal // of what nodes are charged; zero = as it is
+}
+
+// filled is the charge of a group's launches.
+func (g Group) filled(d place.Decision) charge {
+	if d.Shape.Pack > 1 {
+		return charge{d, g.fill}
+	}
+	return charge{Decision: d}
+}
+
+// whole is an amount with what the empty places of its nodes are charged.
+func (c charge) whole(unit string, v decimal.Decimal) decimal.Decimal {
+	if c.fill.IsZero() || unit != place.USD && unit != place.ServiceUnits && unit != place.NodeHours {
+		return v
+	}
+	return v.Mul(c.fill)
+}
