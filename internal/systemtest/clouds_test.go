@@ -43,32 +43,8 @@ var clouds = map[string]struct {
 func TestSystemClouds(t *testing.T) {
 	for name, c := range clouds {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, "")
-			if why := box.Here(); why != "" {
-				needs.Absent(t, why)
-			}
-			machines, err := box.New()
-			if err != nil {
-				t.Fatal(err)
-			}
-			accounts, err := sim.NewAccounts(cloudKey + "\n")
-			if err != nil {
-				t.Fatal(err)
-			}
-			world := &sim.World{Clock: sim.NewClock(time.Now(), 30), Accounts: accounts, Machines: machines, Trouble: func(err error) { t.Error(err) }}
-			cloud := c.simulate(world)
-			web := httptest.NewServer(sim.NewServer(world, cloud))
-			t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
-			go world.Clock.Run(t.Context())
-			t.Setenv(c.url, web.URL+c.path)
-			t.Setenv(c.key, cloudKey)
-			t.Setenv("HOME", filepath.Join(filepath.Dir(w.dir), "home"))
-			r := &rented{w, t, world, cloud}
-
-			if err := os.Remove(filepath.Join(w.dir, "campaign.muster.hcl")); err != nil {
-				t.Fatal(err)
-			}
-			w.want(0, "What next", "init", "-from="+name)
+			r := rentsAt(t, name)
+			w := r.world
 			if out, code := w.run("plan"); code != 2 && code != 0 || strings.Contains(out, "no ceiling while muster is off: $") != c.saysNothingStops {
 				t.Errorf("exit %d\n%s", code, out)
 			}
@@ -107,6 +83,67 @@ func TestSystemClouds(t *testing.T) {
 	}
 }
 
+// TestSystemPodStopsItself kills muster while a job runs on a pod. The pod stops itself,
+// since its result is nowhere else, and comes back without its GPU, its own disk wiped
+// and its ssh server under another key: the next apply has the result all the same.
+func TestSystemPodStopsItself(t *testing.T) {
+	r := rentsAt(t, "runpod")
+	w := r.world
+	text := strings.Replace(w.campaign(), `"10m"               # after the last job`, `"1s"`, 1)
+	w.write("campaign.muster.hcl", strings.Replace(text, `"nvidia-smi `, `"sleep 10; nvidia-smi `, 1))
+	apply := w.command("apply", "-auto-approve")
+	if err := apply.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.until("the job runs", func() bool { out, _ := w.run("status"); return strings.Contains(out, "1 running") })
+	if err := apply.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = apply.Wait() // it was killed
+	r.fault(sim.Fault{On: "start", Do: "zero_gpus"})
+	w.until("the pod is stopped", func() bool { return r.truth()[0].Status == "EXITED" })
+	w.want(0, "Done: 1 of 1 jobs done and verified.", "apply", "-auto-approve")
+	w.want(0, "1 file", "pull")
+	if text, err := os.ReadFile(filepath.Join(w.dir, "outputs", "gpu.txt")); err != nil || !strings.HasPrefix(string(text), "NVIDIA GeForce RTX 4090") {
+		t.Errorf("%q %v", text, err)
+	}
+	r.age()
+	w.want(0, "Destroyed", "destroy", "-auto-approve", "-allow-cancel")
+	if all := r.truth(); len(all) != 1 || !all[0].Gone {
+		t.Errorf("%+v", all)
+	}
+}
+
+// rentsAt is the campaign that init writes for a cloud, beside the cloud.
+func rentsAt(t *testing.T, name string) *rented {
+	t.Helper()
+	c, w := clouds[name], newWorld(t, "")
+	if why := box.Here(); why != "" {
+		needs.Absent(t, why)
+	}
+	machines, err := box.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := sim.NewAccounts(cloudKey + "\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := &sim.World{Clock: sim.NewClock(time.Now(), 30), Accounts: accounts, Machines: machines, Trouble: func(err error) { t.Error(err) }}
+	cloud := c.simulate(world)
+	web := httptest.NewServer(sim.NewServer(world, cloud))
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
+	go world.Clock.Run(t.Context())
+	t.Setenv(c.url, web.URL+c.path)
+	t.Setenv(c.key, cloudKey)
+	t.Setenv("HOME", filepath.Join(filepath.Dir(w.dir), "home"))
+	if err := os.Remove(filepath.Join(w.dir, "campaign.muster.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	w.want(0, "What next", "init", "-from="+name)
+	return &rented{w, t, world, cloud}
+}
+
 // rented is a campaign at a simulated cloud.
 type rented struct {
 	*world
@@ -124,13 +161,19 @@ func (r *rented) fault(f sim.Fault) {
 	})
 }
 
-// truth are the machines as they really are.
-func (r *rented) truth() []struct{ Gone bool } {
+// An actual is a machine as it really is.
+type actual struct {
+	Gone   bool
+	Status string
+}
+
+// truth are all machines that were rented.
+func (r *rented) truth() []actual {
 	r.Helper()
 	var text []byte
 	var err error
 	r.sim.Clock.Do(func() { text, err = json.Marshal(r.cloud.Truth()) })
-	var a struct{ Instances []struct{ Gone bool } }
+	var a struct{ Instances []actual }
 	if err == nil {
 		err = json.Unmarshal(text, &a)
 	}
