@@ -41,6 +41,9 @@ type Found struct {
 
 func (f Found) String() string {
 	var parts []string
+	if f.Unfit != "" {
+		parts = append(parts, "kept for its results alone, since "+f.Unfit)
+	}
 	if f.Driver != "" {
 		parts = append(parts, "driver "+f.Driver)
 	}

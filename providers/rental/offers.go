@@ -2,6 +2,7 @@ package rental
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -310,6 +311,9 @@ func (b *market) paid(ctx context.Context) (out []providers.Finding, err error) 
 		return nil, nil
 	}
 	credit, err := creditor.Credit(ctx)
+	if errors.Is(err, ErrNotTold) {
+		return nil, nil
+	}
 	if err == nil && !credit.IsPositive() {
 		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("The account of backend.%s has $%s left", b.of, credit.StringFixed(2)), Detail: "Nothing can be rented. Add credit first."})
 	}

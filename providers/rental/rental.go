@@ -40,7 +40,10 @@ type Biller interface {
 	Bill(ctx context.Context, id string, from, to time.Time) (decimal.Decimal, error)
 }
 
-// A Creditor is a cloud that tells what the account has left, USD.
+// ErrNotTold says that a cloud does not tell this key the balance: nothing is wrong.
+var ErrNotTold = errors.New("the balance is not told to this key")
+
+// A Creditor is a cloud that tells what the account has left, USD, or ErrNotTold.
 type Creditor interface {
 	Credit(ctx context.Context) (decimal.Decimal, error)
 }

@@ -353,7 +353,7 @@ func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum d
 }
 
 // Credit is what the account has left, in dollars. Only the older interface tells it,
-// which the service ends in 2027.
+// which the service ends in 2027, and a key may lack the permission for it.
 func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
 	var a struct {
 		Data struct {
@@ -361,15 +361,15 @@ func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
 		}
 		Errors []struct{ Message string }
 	}
-	if err := c.call(ctx, http.MethodPost, "/graphql", nil, map[string]string{"query": "query { myself { clientBalance } }"}, &a); err != nil {
+	err := c.call(ctx, http.MethodPost, "/graphql", nil, map[string]string{"query": "query { myself { clientBalance } }"}, &a)
+	var p *problem
+	switch {
+	case errors.As(err, &p) && !errors.Is(err, rental.ErrLater), err == nil && len(a.Errors) > 0:
+		return decimal.Zero, errors.Join(rental.ErrNotTold, err)
+	case err != nil:
 		return decimal.Zero, err
-	}
-	if a.Data.Myself.ClientBalance == nil {
-		why := "an account without a balance in it"
-		if len(a.Errors) > 0 {
-			why = a.Errors[0].Message
-		}
-		return decimal.Zero, c.api.Unreachable(errors.New(why))
+	case a.Data.Myself.ClientBalance == nil:
+		return decimal.Zero, c.api.Unreachable(errors.New("an account without a balance in it"))
 	}
 	return *a.Data.Myself.ClientBalance, nil
 }

@@ -406,12 +406,17 @@ func TestAnswersThatAreNone(t *testing.T) {
 	for _, a := range []struct {
 		status int
 		body   string
-	}{{200, `{}`}, {201, `{"success":false}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, ""}, {503, `{"pods":[]}`}, {200, `{"errors":[{"message":"no"}],"data":null}`}} {
+	}{{200, `{}`}, {201, `{"success":false}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, ""}, {503, `{"pods":[]}`}} {
 		status, body = a.status, a.body
 		for name, err := range all() {
 			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
 			}
+		}
+	}
+	for status, body = range map[int]string{200: `{"errors":[{"message":"no"}],"data":null}`, 403: "", 404: "<html>", 410: ""} {
+		if _, err := c.Credit(t.Context()); !errors.Is(err, rental.ErrNotTold) {
+			t.Errorf("credit of %d %q: %v", status, body, err)
 		}
 	}
 	for _, body = range []string{"slow down", `{"title":"Too Many Requests","status":429,"detail":"x"}`} {
