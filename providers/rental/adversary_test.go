@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/rental"
 )
 
 // Prices that rise after the plan was shown: nothing is rented, and the job says why.
@@ -157,5 +158,36 @@ func waitFor(t *testing.T, what string, done func() bool) {
 		if time.Now().After(end) {
 			t.Fatal(what)
 		}
+	}
+}
+
+// A cloud that rents nothing to the account is asked again every two minutes, and the
+// job says why it waits.
+func TestACloudThatRefuses(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	n.provider.Close()
+	n.provider = rental.NewWith(platform{world: n.world, key: "broke"}, n, n.now, 20*time.Millisecond)
+	if err := n.provider.Configure(t.Context(), n.backend); err != nil {
+		t.Fatal(err)
+	}
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	n.until("it to say why", func(seen map[string]offer.Observation) bool {
+		return strings.Contains(seen[j.Token].Reason, "the account has no credit")
+	})
+	asked := func() int {
+		files, err := filepath.Glob(filepath.Join(n.backend.Dir, ".muster/rentals/abc/vastai.cloud/machines/*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	if got := asked(); got != 1 {
+		t.Errorf("it was asked %d times", got)
+	}
+	waitFor(t, "the next try", func() bool { n.clock.Advance(10 * time.Second); return asked() > 1 })
+	if d := n.now().Sub(start); d < 2*time.Minute {
+		t.Errorf("it was asked again after %s", d)
 	}
 }

@@ -138,6 +138,9 @@ func (b *backend) turn(ctx context.Context, k *Keeper) {
 	before := b.rentals
 	b.rentals = k.Rentals()
 	b.looked = b.now()
+	if b.trouble == "" {
+		b.trouble = b.refusal()
+	}
 	b.report(before)
 	b.settleLost()
 	b.settleUnfit()
@@ -215,7 +218,7 @@ func (b *backend) wants(rentals []Rental) (out []Want) {
 			}
 		}
 	}
-	if b.held {
+	if b.held || b.refusal() != "" {
 		return nil
 	}
 	need := map[string]int{} // slots
@@ -364,6 +367,19 @@ func (b *backend) settleUnfit() {
 			b.saw(j, o)
 		}
 	}
+}
+
+// asksAgain is how long after a cloud refused to rent it is asked again.
+const asksAgain = 2 * time.Minute
+
+// refusal is why the cloud rents nothing, for as long as it is not asked again.
+func (b *backend) refusal() string {
+	for _, r := range b.rentals {
+		if r.Step == Failed && r.ID == "" && !r.Unwanted && !r.Ended.IsZero() && b.now().Sub(r.Ended) < asksAgain {
+			return r.Why
+		}
+	}
+	return ""
 }
 
 // hasMachine reports whether a pool has a machine that runs jobs, or may.

@@ -21,7 +21,7 @@ type Keeper struct {
 	check Check
 	key   func() (string, error)
 	now   func() time.Time
-	taken map[string]time.Time // offers that were gone, and when that was seen
+	taken map[string]taken // offers that were gone, and when that was seen
 }
 
 // A Check says whether a machine that runs is what was offered, and what it measured:
@@ -48,7 +48,7 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, taken: map[string]time.Time{}}, nil
+	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, taken: map[string]taken{}}, nil
 }
 
 // tagOf begins the labels of a campaign's machines.
@@ -233,11 +233,11 @@ func (k *Keeper) rent(ctx context.Context, r *Rental) error {
 		r.ID = leftover.ID
 		return k.bad(r, leftover.Error())
 	case errors.As(err, &refused):
-		r.Step, r.Why = Failed, err.Error()
+		r.Step, r.Why, r.Ended = Failed, err.Error(), k.now()
 		return k.book.put(r)
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrLater):
 		if errors.Is(err, ErrTaken) {
-			k.taken[o.ID] = k.now()
+			k.taken[o.ID] = taken{k.now(), err}
 		}
 		r.Step, r.Why = Planned, err.Error()
 		return errors.Join(k.book.put(r), err)
@@ -252,12 +252,29 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 	if err != nil {
 		return Offer{}, err
 	}
+	var last taken
 	for _, o := range offers {
-		if r.Want.fits(o, k.now()) && !k.avoided(o.Machine) && k.now().Sub(k.taken[o.ID]) >= patience {
+		if !r.Want.fits(o, k.now()) || k.avoided(o.Machine) {
+			continue
+		}
+		t := k.taken[o.ID]
+		if k.now().Sub(t.at) >= patience {
 			return o, nil
 		}
+		if t.at.After(last.at) {
+			last = t
+		}
+	}
+	if last.err != nil { // all of them were refused: the fault may be in what is asked
+		return Offer{}, fmt.Errorf("each of the offers that fit was refused a moment ago; the last: %w", last.err)
 	}
 	return Offer{}, fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
+}
+
+// A taken offer is one that could not be had.
+type taken struct {
+	at  time.Time
+	err error
 }
 
 // fits reports whether an offer is what is wanted.

@@ -3,6 +3,7 @@ package runpod
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -266,5 +267,31 @@ func TestRecordsHoldNoKey(t *testing.T) {
 	text, err := json.Marshal(k.Rentals())
 	if err != nil || strings.Contains(string(text), "modern") {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// Where every place refuses, the last answer is told: it may be the fault of the request.
+func TestEveryPlaceRefuses(t *testing.T) {
+	t.Parallel()
+	for do, says := range map[string]string{"no_capacity": "There are no longer any instances available", "no_pool": "the API key may not create pods, or the account may not use this GPU"} {
+		k := newKept(t)
+		k.fault(sim.Fault{On: "create", Do: do, Times: -1})
+		token := k.wants()
+		turned := k.turns(time.Minute)
+		if err := errors.Join(turned.Errs...); err == nil || !strings.Contains(err.Error(), "each of the offers that fit was refused a moment ago") || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", do, err)
+		}
+		places := map[string]bool{}
+		for _, q := range *k.seen {
+			for _, at := range []string{"EU-RO-1", "US-TX-3"} {
+				if strings.Contains(q, `"dataCenterIds":["`+at+`"]`) {
+					places[at] = true
+				}
+			}
+		}
+		if len(places) != 2 {
+			t.Errorf("%s: only %v was asked", do, places)
+		}
+		k.is(token, rental.Planned)
 	}
 }

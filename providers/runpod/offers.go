@@ -1,16 +1,13 @@
 package runpod
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -56,8 +53,7 @@ func readID(id string) (cloud, place, gpu string, ok bool) {
 }
 
 // Offers are the candidates that fit: a GPU type in each data centre that has it,
-// cheapest first, and of one price where there is most. Those that were refused a
-// moment ago come later, since the catalogue goes on to name them.
+// cheapest first, and of one price where there is most.
 func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, error) {
 	q := url.Values{"include": {"AVAILABILITY"}, "product": {"POD"}, "count": {strconv.Itoa(w.GPUs)}, "cloud": {c.Cloud}}
 	if w.CUDA != "" {
@@ -82,7 +78,7 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 		out = append(out, c.candidates(t, w, centers)...)
 	}
 	slices.SortStableFunc(out, func(a, b rental.Offer) int { return a.USDPerHour.Cmp(b.USDPerHour) })
-	return c.untried(out)
+	return out, nil
 }
 
 // centers are the data centres that may be rented in; nil = any.
@@ -130,46 +126,4 @@ func (c *Client) candidates(t gpuType, w rental.Want, centers []string) (out []r
 		}
 	}
 	return out
-}
-
-// A refusal is why a candidate could not be had.
-type refusal struct {
-	at  time.Time
-	err error
-}
-
-// again is when a candidate that was refused is tried again.
-const again = time.Minute
-
-func (c *Client) refuse(id string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.refused[id] = refusal{c.now(), err}
-}
-
-// untried are the candidates that were not refused a moment ago. Where all were, the
-// fault may be in what is asked: the last answer says.
-func (c *Client) untried(all []rental.Offer) (out []rental.Offer, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var last refusal
-	denied := true
-	for _, o := range all {
-		r, ok := c.refused[o.ID]
-		if !ok || c.now().Sub(r.at) >= again {
-			out = append(out, o)
-			continue
-		}
-		denied = denied && is(r.err, http.StatusForbidden)
-		if r.at.After(last.at) {
-			last = r
-		}
-	}
-	switch {
-	case len(out) > 0 || len(all) == 0:
-		return out, nil
-	case denied:
-		return nil, lacks("create pods, or the account may not use these GPUs")
-	}
-	return nil, fmt.Errorf("none of %d places has the machine, or all refuse image, disk or volume; the last said: %w", len(all), cmp.Or(last.err, rental.ErrTaken))
 }

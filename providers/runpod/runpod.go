@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -36,11 +35,7 @@ const (
 type Client struct {
 	api *rental.API
 	settings
-	now  func() time.Time
 	pace pace
-
-	mu      sync.Mutex
-	refused map[string]refusal // of offers, by id
 }
 
 var (
@@ -63,7 +58,7 @@ type Config struct {
 // New makes a client. It asks nothing.
 func New(c Config) *Client {
 	c.Cloud = cmp.Or(c.Cloud, secure)
-	return &Client{api: rental.NewAPI("RunPod", c.URL, "Bearer "+c.Key), settings: c.settings, now: c.Now, pace: pace{now: c.Now, sleep: c.Sleep}, refused: map[string]refusal{}}
+	return &Client{api: rental.NewAPI("RunPod", c.URL, "Bearer "+c.Key), settings: c.settings, pace: pace{now: c.Now, sleep: c.Sleep}}
 }
 
 // Terms: the documentation promises no complete list after a create; bills are written
@@ -208,20 +203,21 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	case err == nil:
 		return a.ID, nil
 	}
-	return "", c.notRented(o, err)
+	return "", notRented(err)
 }
 
 // notRented says what the error of a create means. A 400 is a rule that was broken, or
 // a GPU that could not be placed: only the text tells which.
-func (c *Client) notRented(o rental.Offer, err error) error {
+func notRented(err error) error {
 	var p *problem
 	var known *providers.Error
 	switch {
 	case errors.Is(err, rental.ErrLater):
 		return err
-	case is(err, http.StatusBadRequest), is(err, http.StatusForbidden):
-		c.refuse(o.ID, err)
+	case is(err, http.StatusBadRequest):
 		return errors.Join(rental.ErrTaken, err)
+	case is(err, http.StatusForbidden):
+		return fmt.Errorf("%w: the API key may not create pods, or the account may not use this GPU: %w", rental.ErrTaken, err)
 	case is(err, http.StatusPaymentRequired):
 		return &rental.Refused{Err: &providers.Error{Class: providers.Quota, Summary: "RunPod rents nothing to this account: " + err.Error(), Hint: "Add credit: an hour of the machine at least must be there."}}
 	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:

@@ -191,41 +191,6 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// A candidate that is refused comes later, and where all are, the last answer is told:
-// it may be the fault of the request.
-func TestCandidates(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	first := l.offer(r4090)
-	l.fault(sim.Fault{On: "create", Do: "no_capacity", Times: 2})
-	if _, err := l.Rent(t.Context(), first, order); !errors.Is(err, rental.ErrTaken) || !strings.Contains(err.Error(), "no longer any instances") {
-		t.Errorf("%v", err)
-	}
-	next := l.offer(r4090)
-	if next.ID == first.ID {
-		t.Errorf("%s again", next.ID)
-	}
-	if _, err := l.Rent(t.Context(), next, order); !errors.Is(err, rental.ErrTaken) {
-		t.Errorf("%v", err)
-	}
-	if _, err := l.Offers(t.Context(), r4090); err == nil || !strings.Contains(err.Error(), "none of 2 places has the machine, or all refuse image, disk or volume; the last said: RunPod: There are no longer any") {
-		t.Errorf("%v", err)
-	}
-	l.r.Clock.Advance(again)
-	if o := l.offer(r4090); o.ID != first.ID {
-		t.Errorf("%s, not %s", o.ID, first.ID)
-	}
-	l.fault(sim.Fault{On: "create", Do: "no_pool", Times: 2})
-	for range 2 {
-		if _, err := l.Rent(t.Context(), l.offer(r4090), order); !errors.Is(err, rental.ErrTaken) {
-			t.Errorf("%v", err)
-		}
-	}
-	if _, err := l.Offers(t.Context(), r4090); class(err) != providers.Auth || !strings.Contains(err.Error(), "may not create pods, or the account may not use these GPUs") {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestLife(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -366,7 +331,6 @@ func TestRentAnswers(t *testing.T) {
 		if id, err := l.Rent(t.Context(), o, order); id != "" || !fits(err) {
 			t.Errorf("%s: %q %v", do, id, err)
 		}
-		l.r.Clock.Advance(again)
 	}
 	if n := len(l.truth()); n != 2 { // lost and failed
 		t.Errorf("%d pods", n)
