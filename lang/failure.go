@@ -72,7 +72,7 @@ func (l *rerunReader) failureClass(b *syntax.Block, f *Failure) {
 	at := b.Syntax.LabelRanges[0]
 	switch {
 	case b.Expr("class") == nil && slices.Contains(knownClasses, f.Name):
-		l.Sure.Errorat(at, "A failure class of muster's own", "%q is a class that muster tells by itself. Give the block another name; to say that its sign means that class, write class = %q beside it.", f.Name, oneClass(f.Name))
+		l.Sure.Errorat(at, "A failure class of muster's own", "%q is a built-in class. Give the block another name; to assign its pattern to the built-in class, write class = %q.", f.Name, oneClass(f.Name))
 	case f.Class == "":
 	case f.Class == "oom":
 		l.Wrong(b.Expr("class"), "class", "\"oom\" means three classes; write oom_gpu, oom_host or oom_sched.")

@@ -17,7 +17,7 @@ func (pr *phaseReader) inputs(p *phaseBuild) {
 			continue
 		}
 		if at := b.Expr("backend"); at != nil {
-			pr.Wrong(at, "backend", "It says where the files of path = \"…\" are; what a phase makes is moved from where it was made.")
+			pr.Wrong(at, "backend", "It names the backend that has the files of path = \"…\"; muster moves the outputs of phases by itself.")
 		}
 		if in := pr.input(b); in != nil {
 			p.Inputs = append(p.Inputs, in)
@@ -70,7 +70,7 @@ func (pr *phaseReader) input(b *syntax.Block) *Input {
 		pr.Perhaps.Errorat(e.Range(), "Unknown output", "phase.%s has no output %q%s", producer.Name, wording.Clip(in.Output), wording.DidYouMean(in.Output, known))
 		return nil
 	case o.Shared:
-		pr.Perhaps.Errorat(e.Range(), "A shared output feeds nobody", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
+		pr.Perhaps.Errorat(e.Range(), "A shared output cannot be an input", "The output %q of phase.%s is written by several jobs (shared = true), so no job can be said to have made it.", in.Output, producer.Name)
 		return nil
 	}
 	return in

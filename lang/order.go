@@ -49,7 +49,7 @@ func (ps *phases) phaseCycle(path []string, ref afterRef) {
 	// it is the other way round.
 	slices.Reverse(cycle)
 	if len(cycle) == 2 {
-		ps.Sure.Errorat(ref.at, "A phase waits for itself", "phase.%s takes what it makes itself, so it could never start. What one of its jobs makes for another belongs to a phase of its own.", ref.name)
+		ps.Sure.Errorat(ref.at, "A phase waits for itself", "phase.%s reads its own output, so it could never start. If one job makes a file for another, put the two in different phases.", ref.name)
 		return
 	}
 	ps.Sure.Errorat(ref.at, "Phases wait for one another", "%s: each needs the one before it, so none could start. Take one of these inputs or depends_on away.", strings.Join(cycle, " → "))

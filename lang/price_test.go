@@ -64,7 +64,7 @@ func TestRentedMachines(t *testing.T) {
 		{src: "disk = \"73GB\"\nprice = { usd_per_hour = 1, usd_per_gb_month = 0.1 }", want: "1.01"},
 		{src: "disk = \"50GB\"\nprice = { usd_per_gb_month = 0.0002 }", want: "0.0001"},
 		{src: "disk = \"50GB\"\nprice = { currency = \"CNY\", usd_per_unit = 0.14, per_gb_month = 0.2 }", want: "0.0019"},
-		{src: `price = { usd_per_gb_month = 0.1 }`, wrong: "says nothing without the size of the disk"},
+		{src: `price = { usd_per_gb_month = 0.1 }`, wrong: "needs the size of the disk"},
 		{src: `price = { usd_per_gpu_hour = 1 }`, wrong: "A machine is billed by the hour, for its disk by the month, or both"},
 	} {
 		text := "campaign \"c\" {}\nbackend \"local\" \"local\" {\n  rented \"m\" {\n" + c.src + "\n  }\n}\nphase \"p\" {\n  job { command = \"true\" }\n}\n"

@@ -22,7 +22,7 @@ func TestRawInputBackend(t *testing.T) {
 		 backend = "far"`: "There is no backend",
 		`backend = backend.far.x`: "needs a producer",
 		`from = phase.other.output.o
-		 backend = backend.far.x`: "what a phase makes is moved from where it was made",
+		 backend = backend.far.x`: "muster moves the outputs of phases by itself",
 	} {
 		c, ds := LoadFiles(map[string][]byte{"c.muster.hcl": []byte(`campaign "c" {}
 backend "far" "x" { workdir = "/w" }

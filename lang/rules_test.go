@@ -158,7 +158,7 @@ failure "cuda_lost" {
 		t.Errorf("%v, %+v", p.said.Err(), p.failures)
 	}
 	for src, want := range map[string]string{
-		`failure "oom_gpu" { match = "x" }`:                          `to say that its sign means that class, write class = "oom_gpu" beside it`,
+		`failure "oom_gpu" { match = "x" }`:                          `to assign its pattern to the built-in class, write class = "oom_gpu"`,
 		"failure \"mine\" {\n match = \"x\"\n class = \"oom\"\n}":    `"oom" means three classes`,
 		`failure "mine" { hint = "x" }`:                              "A failure needs a sign",
 		"failure \"mine\" {\n match = \"x\"\n class = \"a b\"\n}":    `"a b" cannot name a failure class`,

@@ -88,12 +88,12 @@ func (ck *checker) anotherAddress(c *texts, label string, k int) string {
 	if i, there := p.Index(j.Key); !there || p == c.p && i == c.proj.First(k) {
 		return ""
 	}
-	return fmt.Sprintf("is %q, the address of another job; a label is accepted wherever an address is, so it must be none", wording.Clip(label))
+	return fmt.Sprintf("is %q, the address of another job; muster accepts labels in place of addresses, so a label must not be an address", wording.Clip(label))
 }
 
 func (ck *checker) sameLabel(c *texts, i int, d *texts, j int) {
 	ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs with one label", Subject: d.at.Ptr(), Address: d.p.Address(j),
-		Detail: fmt.Sprintf("%s and %s are both called %q. A label is accepted wherever an address is, so it must tell jobs apart: put the axes in which they differ into name.", c.p.Address(i), d.p.Address(j), wording.Clip(d.p.Label(j)))})
+		Detail: fmt.Sprintf("%s and %s are both called %q. muster accepts labels in place of addresses, so each must be unique: put the axes in which the jobs differ into name.", c.p.Address(i), d.p.Address(j), wording.Clip(d.p.Label(j)))})
 }
 
 // uniquePaths reports output paths that two jobs on one filesystem would write,

@@ -35,7 +35,7 @@ func TestSegmentsHaveACheckpoint(t *testing.T) {
 			}
 			warned := false
 			for _, d := range diags {
-				warned = warned || strings.Contains(d.Detail, "none would have one to go on from")
+				warned = warned || strings.Contains(d.Detail, "no segment would have a checkpoint to continue from")
 			}
 			if warned != c.warned {
 				t.Errorf("warned: %v, of %v", warned, diags)

@@ -109,14 +109,14 @@ func oldFacts(policy *lang.Policy, backends []*lang.Backend, backend, month stri
 		return nil
 	}
 	d := &diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend}
-	what, then := "Limits, prices and deletion rules of backend."+backend, "`muster backends` prints them: compare them with what the site says."
+	what, then := "Limits, prices and deletion rules of backend."+backend, "`muster backends` prints them: compare them with the site's documentation."
 	for _, b := range backends {
 		if b.Address() != backend || b.Implied {
 			continue
 		}
 		d.Subject = b.Range.Ptr()
 		if b.Verified == month {
-			what, then = "Prices and dates that the block of backend."+backend+" states", "Compare them with what the platform says now, and write that month as `verified`."
+			what, then = "Prices and dates that the block of backend."+backend+" states", "Compare them with the platform's current terms, and write this month as `verified`."
 		}
 	}
 	d.Detail = fmt.Sprintf("%s were verified in %s, %s, which is longer than stale_after (%s). %s", what, month, monthsAgo(month, now), units.ShortDuration(policy.StaleAfter), then)
@@ -135,7 +135,7 @@ func unaskedDeletion(policy *lang.Policy, backends []*lang.Backend, pools []offe
 		for _, month := range v.Stated(backends, months) {
 			if d := oldFacts(policy, backends, name, month, now); d != nil {
 				d.Severity, d.Summary = diag.Error, "nothing is destroyed by facts that are old"
-				d.Detail = fmt.Sprintf("What is known of backend.%s was verified in %s, %s, and it was not asked now. Plan again when it answers, without -refresh=false; or compare its facts with what the site says.",
+				d.Detail = fmt.Sprintf("What is known of backend.%s was verified in %s, %s, and it was not asked now. Plan again when it answers, without -refresh=false; or compare its facts with the site's documentation.",
 					name, month, monthsAgo(month, now))
 				found.Append(*d)
 				break

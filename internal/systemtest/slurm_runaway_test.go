@@ -147,7 +147,7 @@ func slurmStops(t *testing.T) {
 			t.Errorf("%d jobs of %s ran, %d were to", got, name, want)
 		}
 	}
-	for _, want := range []string{"phase.crash starts nothing more: everything crashes alike", "phase.share starts nothing more: 4 of 20 finished jobs failed with"} {
+	for _, want := range []string{"phase.crash starts nothing more: all jobs crash with the same error", "phase.share starts nothing more: 4 of 20 finished jobs failed with"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not said:\n%s", want, out)
 		}

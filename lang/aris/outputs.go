@@ -31,7 +31,7 @@ func (c *converter) output(at hcl.Range, p text) (output, bool) {
 	}
 	first := p[0].lit
 	if strings.HasPrefix(first, "/") || strings.HasPrefix(first, "~") || strings.HasPrefix(first, "$") || strings.HasPrefix(path.Clean(first+"x"), "../") {
-		c.r.warn(at, "An output outside the working directory", "%q does not lie below %s, so it is not carried over: the exit code alone tells whether the job is done. Let cwd be a folder above it.", clip(written), or(c.m.cwd, "the working directory"))
+		c.r.warn(at, "An output outside the working directory", "%q does not lie below %s, so it is not converted: only the exit code says whether the job is done. Let cwd be a folder above it.", clip(written), or(c.m.cwd, "the working directory"))
 		return o, false
 	}
 	for _, x := range p {
@@ -95,7 +95,7 @@ func (t *target) openPatterns(r *reader) {
 		}
 		bad := o.kind == "glob" && slices.ContainsFunc(patterns, func(s string) bool { return !doublestar.ValidatePattern(s) })
 		if bad {
-			r.warn(o.at, "An output that is no pattern", "%q leaves a bracket or a brace open, so it is not carried over: the exit code alone tells whether the job is done.", clip(o.path.source()))
+			r.warn(o.at, "An output that is no pattern", "%q leaves a bracket or a brace open, so it is not converted: only the exit code says whether the job is done.", clip(o.path.source()))
 		}
 		return bad
 	})

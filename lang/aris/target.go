@@ -144,7 +144,7 @@ func (t *target) control(x text) bool {
 func (c *converter) needVariable(j *job, missing bool) {
 	if missing && !c.variable {
 		c.variable = true
-		c.r.warn(j.at, "No command", "There are args, but neither cmd nor default_cmd. The campaign asks for what they belong to: -var command='python train.py'.")
+		c.r.warn(j.at, "No command", "There are args, but neither cmd nor default_cmd. Name the program when you run the campaign: -var command='python train.py'.")
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Set) machine(b *syntax.Block) Machine {
 	}
 	p, _ := s.Price(e)
 	if p.USDPerGBMonth != "" && disk == 0 && !s.Broken {
-		s.Wrong(e, "price", "What a gigabyte costs says nothing without the size of the disk: add disk = \"50GB\".")
+		s.Wrong(e, "price", "A price by the gigabyte needs the size of the disk: add disk = \"50GB\".")
 	}
 	var hour decimal.Decimal
 	if rate, err := decimal.NewFromString(p.USDPerHour); err == nil {

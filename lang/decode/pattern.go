@@ -27,7 +27,7 @@ func (r *Reader) Pattern(b *syntax.Block, name, text string, group bool) {
 	case err != nil:
 		r.Wrong(b.Expr(name), name, "%q is not a regular expression (RE2): %v.", wording.Clip(text), err)
 	case group && re.NumSubexp() == 0:
-		r.Wrong(b.Expr(name), name, "%q has no group; put what is to be read in parentheses.", wording.Clip(text))
+		r.Wrong(b.Expr(name), name, "%q has no group; put the part to read in parentheses.", wording.Clip(text))
 	}
 }
 

@@ -18,7 +18,7 @@ var elsewhere = map[string]string{
 	"checkpoint": "The phase has no checkpoint block. Add one: checkpoint { path = \"…\" }.",
 	"secret":     "A secret is a variable of the job's environment, and its value is in no expression. In a shell write $NAME.",
 	"metric":     "A metric is known when its job has run: the condition of a smoke's expect reads metric.NAME, a result phase.NAME.metric.M.",
-	"phase":      "What other phases gave is read by results, as phase.NAME.metric.M and phase.NAME.output.O; a job takes a file of theirs by an input block.",
+	"phase":      "Only results read phase.NAME.metric.M and phase.NAME.output.O of other phases; a job reads another phase's file through an input block.",
 	"shape":      "shape is known in the rules of the policy block.",
 	"cell":       "There is no cell here: cells are those of a phase's grid, in its job, params and preconditions.",
 	"param":      "Params are a phase's, and known in its job, resources and preconditions.",
@@ -26,7 +26,7 @@ var elsewhere = map[string]string{
 	"count":      "A job's own values are cell.AXIS, its key is cell.key.",
 	"self":       "A job's own values are cell.AXIS, param.NAME and output.NAME.",
 	"grid":       "The value of an axis is cell.AXIS.",
-	"resources":  "What a job was given is backend.cpus and backend.gpus; MUSTER_MEMORY in its environment.",
+	"resources":  "A job's resources are backend.cpus and backend.gpus, and MUSTER_MEMORY in its environment.",
 	"job":        "A job's own values are cell.AXIS, param.NAME and output.NAME; its address is MUSTER_ADDRESS in its environment. job.scratch, a folder on the disk of its node, needs a scratch block in the job; job.hosts, job.master, job.nodes, job.port and job.rank need a launcher.",
 	"axis":       "The value of an axis is cell.AXIS.",
 	"env":        "Variables of muster's own environment are not read by expressions, so that a plan is the same everywhere. Declare a variable block and set MUSTER_VAR_NAME; in a shell write $NAME.",
@@ -75,7 +75,7 @@ func (r *rewriter) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 	case elsewhere[root] != "":
 		detail = elsewhere[root]
 	case r.inTemplate && len(n.Traversal) == 1 && r.negated == n:
-		detail += fmt.Sprintf(" For what the shell finds by that name write $${!%s}.", root)
+		detail += fmt.Sprintf(" For the shell's own expansion write $${!%s}.", root)
 	case !r.inTemplate && strings.HasPrefix(detail, "There is no value") && strings.HasSuffix(detail, "."):
 		detail += " A text is written in quotes."
 	case r.inTemplate && len(n.Traversal) == 1:

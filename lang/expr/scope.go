@@ -149,7 +149,7 @@ func (f *frame) eval(e hcl.Expression) (v cty.Value, ds hcl.Diagnostics) {
 		summary, detail := "The expression cannot be evaluated", "The operands do not fit the operation; a null may be among them."
 		if t, ok := r.(tooMuch); ok && t.what == "" {
 			summary = TooMuchWork
-			detail = "All expressions over all cells together are too much; this one came last. Shorten its loops, take what is the same for all cells into a local, or do the work in the jobs."
+			detail = "All expressions over all cells together are too much; this one came last. Shorten its loops, move values that are the same for all cells into a local, or do the work in the jobs."
 		} else if ok {
 			detail = "It takes " + t.what + ". For many cells use a grid, which is never a list in memory."
 		}

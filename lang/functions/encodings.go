@@ -98,7 +98,7 @@ func base64Text(s string) (string, error) {
 	case err != nil:
 		return "", errors.New("the text is not base 64")
 	case !utf8.Valid(b):
-		return "", errors.New("what it holds is not UTF-8 text")
+		return "", errors.New("its content is not UTF-8 text")
 	}
 	return string(b), nil
 }

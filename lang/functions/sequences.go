@@ -168,7 +168,7 @@ var logspace = function.New(&function.Spec{
 func powerOfTen(v cty.Value) (cty.Value, error) {
 	f, _ := v.AsBigFloat().Float64()
 	if math.Abs(f) > 300 {
-		return cty.NilVal, errors.New("the exponents must lie between -300 and 300")
+		return cty.NilVal, errors.New("the exponents must be between -300 and 300")
 	}
 	if f == math.Trunc(f) {
 		return cty.ParseNumberVal(fmt.Sprintf("1e%d", int(f)))

@@ -46,7 +46,7 @@ func standard() []entry {
 		{Name: "merge", Doc: "maps in one, the later ones prevailing", impl: stdlib.MergeFunc},
 		{Name: "reverse", Doc: "a list backwards", impl: stdlib.ReverseListFunc},
 		{Name: "setintersection", Doc: "what all sets hold", impl: stdlib.SetIntersectionFunc},
-		{Name: "setsubtract", Doc: "what the first set holds and the second does not", impl: stdlib.SetSubtractFunc},
+		{Name: "setsubtract", Doc: "the elements of the first set that the second lacks", impl: stdlib.SetSubtractFunc},
 		{Name: "setunion", Doc: "what any set holds", impl: stdlib.SetUnionFunc},
 		{Name: "slice", Doc: "a part of a list, from an index up to another", impl: stdlib.SliceFunc},
 		{Name: "values", Doc: "the values of a map, in order of keys", impl: stdlib.ValuesFunc},

@@ -28,7 +28,7 @@ func Scan(name string, src []byte) ([]byte, diag.List) {
 	start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 	switch {
 	case len(src) > MaxBytes:
-		ds.Errorat(start, "The file is too large", "%s is larger than %s, which is what a campaign file may have. Keep bulky data in files of their own and read them with file(), csvdecode() or jsondecode().", name, units.FormatSize(MaxBytes))
+		ds.Errorat(start, "The file is too large", "%s is larger than %s, the limit for a campaign file. Keep bulky data in files of their own and read them with file(), csvdecode() or jsondecode().", name, units.FormatSize(MaxBytes))
 	case bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")):
 		ds.Errorat(start, "The file is not UTF-8", "%s looks like UTF-16. Save it as UTF-8.", name)
 	case !utf8.Valid(src):

@@ -57,7 +57,7 @@ var habits = map[string]string{
 	"resource":      "What runs is a phase \"NAME\" { … } with a job.",
 	"provider":      "A place to run is a backend \"TYPE\" \"NAME\" { … }.",
 	"module":        "A campaign is one directory; all its files are read together.",
-	"data":          "Values from outside come by variable blocks, or by file(), csvdecode() and jsondecode().",
+	"data":          "For values from outside use variable blocks, or file(), csvdecode() and jsondecode().",
 	"terraform":     "Versions, providers and the state are set in campaign \"NAME\" { … }.",
 	"needs":         "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
 	"timeout":       "The limit of an attempt is walltime, in resources { … }.",

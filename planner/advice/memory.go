@@ -101,7 +101,7 @@ func enoughMemory(c *class, killed []launch, used float64) (need float64, margin
 	case need > 0:
 		return need, "what sufficed for a launch that was given more"
 	case used < nearlyAll*given:
-		return 2 * given, "twice what was given, for the peak was not measured: how much they need is not known"
+		return 2 * given, "twice the memory given, because the peak was not measured"
 	}
 	return max(used, given) * aboveUse, memoryMargin
 }

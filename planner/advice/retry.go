@@ -18,8 +18,8 @@ func (a *adviser) launchedAgain(g *group) []Proposal {
 		t.charged(c.shape(l.Cell), a.pool(l), elapsed(l), one)
 		t.add(RunHours, hours(elapsed(l)))
 	}
-	return []Proposal{{Phase: g.phase.Name, Kind: "retry", Title: "Keep what was done when a job is ended from outside", Edit: a.add(g.phase, `checkpoint { path = "checkpoints/${cell.key}" }`),
-		Why:   fmt.Sprintf("%d of %s were preempted, and what they had done was lost.", len(lost), count(len(g.launches), "launch", "launches")),
+	return []Proposal{{Phase: g.phase.Name, Kind: "retry", Title: "Keep the work of a job that is ended from outside", Edit: a.add(g.phase, `checkpoint { path = "checkpoints/${cell.key}" }`),
+		Why:   fmt.Sprintf("%d of %s were preempted, and their work was lost.", len(lost), count(len(g.launches), "launch", "launches")),
 		Saves: t.list("at most, that these launches took", false)}}
 }
 

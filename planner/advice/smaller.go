@@ -52,7 +52,7 @@ func (a *adviser) otherDevice(c *class, used []float64) []Proposal {
 	return []Proposal{{Phase: c.phase.Name, Kind: "place", Title: "Move to smaller GPUs", Jobs: c.who(), Edit: a.moveTo(c.phase, here, there),
 		Why: fmt.Sprintf("The most that any of %s had on one GPU was %s of %s; those of %s of %s have %s.", count(len(used), "measured launch", "measured launches"),
 			units.FormatSize(int64(most(used))), units.FormatSize(here.GPUMem), where(there), there.Backend, units.FormatSize(there.GPUMem)),
-		Margin: "what it saves is right where jobs take no longer there: a GPU with less memory may be a slower one",
+		Margin: "the saving assumes that jobs take no longer there: a GPU with less memory may be slower",
 		Saves:  a.sparedOn(c, func(s offer.Shape) offer.Shape { return s }, instead(here, there))}}
 }
 

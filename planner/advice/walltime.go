@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/planner/history"
 )
 
-const timeMargin = "30 % above the longest, rounded up to what is written by hand"
+const timeMargin = "30 % above the longest, rounded up"
 
 // shortWalltime is a walltime so short that no scheduler places a job worse
 // for it.

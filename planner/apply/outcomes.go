@@ -273,7 +273,7 @@ func (oc *outcomes) resubmit(f *attempt) {
 		return
 	}
 	if f.orphaned {
-		oc.withdraw(f, "what it was to come after has failed")
+		oc.withdraw(f, "a job that it waits for has failed")
 		return
 	}
 	if f.Job == nil {

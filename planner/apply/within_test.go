@@ -216,7 +216,7 @@ func TestABackendThatHoldsNothing(t *testing.T) {
 	}
 	s.world.can.Holds = false
 	s.conf = nil
-	if notes := strings.Join(s.plan(s.load(), s.state(), &fake{world: s.world}).Notes, "\n"); !strings.Contains(notes, "cannot hold queued jobs: what is submitted there may still cost up to $10") {
+	if notes := strings.Join(s.plan(s.load(), s.state(), &fake{world: s.world}).Notes, "\n"); !strings.Contains(notes, "cannot hold queued jobs: jobs submitted there may still cost up to $10") {
 		t.Errorf("the plan says\n%s", notes)
 	}
 }

@@ -64,7 +64,7 @@ func factsCurrent(f *phase) (bool, string) {
 		case p.Verified == "":
 			good = append(good, where+": live")
 		case policy.Stale(p.Verified, f.in.Now):
-			bad = append(bad, fmt.Sprintf("%s: facts of %s are older than stale_after (%s): compare muster backends with what the site says", where, p.Verified, units.ShortDuration(policy.StaleAfter)))
+			bad = append(bad, fmt.Sprintf("%s: facts of %s are older than stale_after (%s): compare muster backends with the site's documentation", where, p.Verified, units.ShortDuration(policy.StaleAfter)))
 		case p.Idle >= 0 || p.Wait >= 0:
 			good = append(good, fmt.Sprintf("%s: facts of %s; what is free is live", where, p.Verified))
 		default:
@@ -122,7 +122,7 @@ func smokeDone(f *phase) (bool, string) {
 	case g.Text != "":
 		return true, g.Text
 	}
-	return false, "it waits for what is held"
+	return false, "it waits for held jobs"
 }
 
 // noDuplicate: what is submitted already is left to run, and no job has two

@@ -200,7 +200,7 @@ func TestNothingFits(t *testing.T) {
 		{"away, and too long for one of its pools", Group{Shape: a100(2 * time.Hour), Candidates: []string{"slurm.alpine"}}, []func(*Input){away("slurm.alpine"), func(in *Input) {
 			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.alpine", Name: "short", Kind: offer.QueuePool, Word: "partition", CPUs: 64, GPUs: 3, GPUModel: "A100", GPUClass: "A100", MaxTime: time.Hour})
 		}}, []string{"slurm.alpine cannot be asked, and no other place is named: Whether it fits is not known:\n  slurm.alpine cannot be asked: no route to host"}},
-		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: nothing is known of what it has"}},
+		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: its resources are unknown"}},
 		{"no place named, and too large for this machine", Group{Shape: cpu(32, 2*time.Hour)}, nil, []string{
 			"local.local has 4 cores, 32 are asked for", "What would fit: cpus = 4.", "place { candidates = [backend.slurm.alpine, backend.ssh.lab, backend.vastai.cloud] }."}},
 		{"GPU work without any GPU", Group{Shape: gpus(1, time.Hour)}, []func(*Input){without("ssh.lab", "slurm.alpine", "vastai.cloud")}, []string{"local.local has no GPUs", "GPU work needs a backend with GPUs"}},

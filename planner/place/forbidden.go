@@ -55,7 +55,7 @@ func (in Input) Unlisted(g Group, over []string, d Decision) (out []Candidate) {
 		case slices.Contains(over, n):
 			add(n, OverflowTakes)
 		default:
-			add(n, "nothing is known of what it has")
+			add(n, "its resources are unknown")
 		}
 	}
 	return out

@@ -73,7 +73,7 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		if why, ok := away[n]; ok {
 			lines = append(lines, "  "+n+" cannot be asked: "+why)
 		} else {
-			lines = append(lines, "  "+n+": nothing is known of what it has")
+			lines = append(lines, "  "+n+": its resources are unknown")
 		}
 	}
 	if len(lines) == 0 {

@@ -28,7 +28,7 @@ func (f *File) CheckApprovals(st *state.State, by map[string]bool, name string) 
 	if _, begun := f.approval(st); begun || len(by) >= need {
 		return l
 	}
-	have := "Nobody approved it so far."
+	have := "Nobody has approved it yet."
 	if len(by) > 0 {
 		have = "Approved by " + strings.Join(slices.Sorted(maps.Keys(by)), ", ") + "."
 	}

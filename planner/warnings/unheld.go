@@ -39,7 +39,7 @@ func Unheld(budgets []lang.Budget, atMost map[string][]forecast.Line, can map[st
 			}
 		}
 		if len(may) > 0 {
-			notes = append(notes, fmt.Sprintf("backend.%s cannot hold queued jobs: what is submitted there may still cost up to %s, also when a budget is lowered or a price rises.", name, strings.Join(may, " and ")))
+			notes = append(notes, fmt.Sprintf("backend.%s cannot hold queued jobs: jobs submitted there may still cost up to %s, also when a budget is lowered or a price rises.", name, strings.Join(may, " and ")))
 		}
 	}
 	return notes

@@ -37,7 +37,7 @@ func loginEnviron(self string) (environ []providers.EnvVar, note string) {
 	lines, err := login(shell, self, loginTimeout)
 	if err != nil {
 		lines = os.Environ()
-		note = fmt.Sprintf("jobs do not start from a login shell's environment: %s %v; what they need belongs in the backend's setup", shell, err)
+		note = fmt.Sprintf("jobs do not start from a login shell's environment: %s %v; put the settings they need into the backend's setup", shell, err)
 	}
 	return ofJobs(lines), note
 }

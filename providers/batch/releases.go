@@ -78,7 +78,7 @@ func (rs *releases) release(ctx context.Context) error {
 			return noneHeld(list)
 		}
 	}
-	return providers.Errorf(providers.Unreachable, "%s holds what it was told to release", rs.queue.Words().Name)
+	return providers.Errorf(providers.Unreachable, "%s still holds jobs that it was told to release", rs.queue.Words().Name)
 }
 
 // releaseTries is how often a release is repeated: the server may crash right

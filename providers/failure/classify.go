@@ -95,7 +95,7 @@ func facts(e Evidence) (Verdict, bool) {
 		i := slices.IndexFunc(e.Xid, lethal)
 		return Verdict{Class: GPULost, Rule: "xid", Hint: fmt.Sprintf("Xid %d: %s", e.Xid[i], lethalXid[e.Xid[i]])}, true
 	case e.Forbidden != "":
-		return Verdict{Class: Forbidden, Rule: "watch", Line: cleanLine([]byte(e.Forbidden)), Hint: "it printed what its watch block forbids"}, true
+		return Verdict{Class: Forbidden, Rule: "watch", Line: cleanLine([]byte(e.Forbidden)), Hint: "it printed a line that its watch block forbids"}, true
 	case e.Stalled != "":
 		return Verdict{Class: Stalled, Rule: "watch", Line: e.Stalled, Hint: e.Stalled}, true
 	case e.Preempted:
@@ -180,7 +180,7 @@ func ending(e Evidence) (Verdict, bool) {
 	case code == 127:
 		return Verdict{Class: MissingFile, Rule: "exit 127", Hint: commandHint}, true
 	case e.zero(): // other causes were checked before
-		return Verdict{Class: BadOutput, Rule: "outputs", Hint: "it ended 0 without its outputs as declared; look at what it wrote, and where"}, true
+		return Verdict{Class: BadOutput, Rule: "outputs", Hint: "it exited 0 without its declared outputs; check which files it wrote, and where"}, true
 	case code == 126:
 		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
 	}

@@ -157,7 +157,7 @@ func TestAloneCrashAlike(t *testing.T) {
 			if got := w.read("tries"); got != "x\nx\n" {
 				t.Errorf("tries: %q", got)
 			}
-			if len(w.notes) != 1 || w.notes[0].Kind != "breaker" || !strings.Contains(w.notes[0].Text, "everything crashes alike") {
+			if len(w.notes) != 1 || w.notes[0].Kind != "breaker" || !strings.Contains(w.notes[0].Text, "all jobs crash with the same error") {
 				t.Errorf("notes: %+v", w.notes)
 			}
 			w.kill()

@@ -20,8 +20,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Place is one campaign's backend as the queue of a machine sees it.
-type Place = machine.Place
+// A Tenant is one campaign's backend as the queue of a machine sees it.
+type Tenant = machine.Tenant
 
 // Options say which queue a client speaks to and how it is started.
 type Options struct {
@@ -238,7 +238,7 @@ func (c *Client) greet(ctx context.Context, l *wire.Conn) error {
 }
 
 // Submit submits jobs. When it returns without an error they are on disk.
-func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar, r providers.SubmitRequest) ([]providers.Submitted, error) {
+func (c *Client) Submit(ctx context.Context, p Tenant, environ []providers.EnvVar, r providers.SubmitRequest) ([]providers.Submitted, error) {
 	s := wire.Submission{Place: p, Fence: r.Fence, Holder: r.Holder, Environ: environ}
 	var out []providers.Submitted
 	const batch = 1 << 20 // bytes of specifications in one question
@@ -272,7 +272,7 @@ func (c *Client) Submit(ctx context.Context, p Place, environ []providers.EnvVar
 
 // Find reports for each token whether the queue knows it. For an unknown one it names the
 // queue, because each spool has its own.
-func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offer.Observation, err error) {
+func (c *Client) Find(ctx context.Context, p Tenant, tokens []string) (out []offer.Observation, err error) {
 	if err := c.Call(ctx, "find", wire.Find{Place: p, Tokens: tokens}, &out); err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (c *Client) Find(ctx context.Context, p Place, tokens []string) (out []offe
 
 // Watch calls fn with the events after a cursor, until ctx ends or fn returns an error.
 // Without handles, it acknowledges the events before the cursor.
-func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, fn func(providers.Batch) error) error {
+func (c *Client) Watch(ctx context.Context, p Tenant, r providers.WatchRequest, fn func(providers.Batch) error) error {
 	cursor := r.Cursor
 	for {
 		var b providers.Batch
@@ -318,23 +318,23 @@ func (c *Client) Watch(ctx context.Context, p Place, r providers.WatchRequest, f
 }
 
 // Cancel ends jobs; the events of running ones follow when they have ended.
-func (c *Client) Cancel(ctx context.Context, p Place, r providers.CancelRequest) (out []providers.Outcome, err error) {
+func (c *Client) Cancel(ctx context.Context, p Tenant, r providers.CancelRequest) (out []providers.Outcome, err error) {
 	return out, c.Call(ctx, "cancel_jobs", wire.Cancel{Place: p, Request: r}, &out)
 }
 
 // Control changes what may start by itself.
-func (c *Client) Control(ctx context.Context, p Place, r providers.ControlRequest) error {
+func (c *Client) Control(ctx context.Context, p Tenant, r providers.ControlRequest) error {
 	return c.Call(ctx, "control", wire.Control{Place: p, Request: r}, nil)
 }
 
 // Remove moves files aside or deletes them, under a fence.
-func (c *Client) Remove(ctx context.Context, p Place, r providers.RemoveRequest) error {
+func (c *Client) Remove(ctx context.Context, p Tenant, r providers.RemoveRequest) error {
 	return c.Call(ctx, "remove", wire.Remove{Place: p, Request: r}, nil)
 }
 
 // Clean forgets ended jobs, those of the place even if their end has not been
 // acknowledged.
-func (c *Client) Clean(ctx context.Context, p Place) (removed []string, err error) {
+func (c *Client) Clean(ctx context.Context, p Tenant) (removed []string, err error) {
 	return removed, c.Call(ctx, "clean", wire.Clean{Place: p}, &removed)
 }
 

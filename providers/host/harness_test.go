@@ -18,6 +18,7 @@ import (
 	"github.com/muster-run/muster/internal/kernel"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/hosttest"
+	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
@@ -27,7 +28,7 @@ import (
 type world struct {
 	t      testing.TB
 	dir    string
-	place  Place
+	place  Tenant
 	client *Client
 	cursor string
 	seen   map[string]offer.Observation // the last of each token
@@ -42,7 +43,7 @@ func newWorld(t testing.TB) *world {
 	}
 	w := &world{t: t, dir: dir, seen: map[string]offer.Observation{}}
 	spool := filepath.Join(dir, "s")
-	w.place = Place{Lineage: "lin", Campaign: "c", Backend: "local.local", Workdir: filepath.Join(dir, "w"), CPUs: 4}
+	w.place = Tenant{Lineage: "lin", Campaign: "c", Backend: "local.local", Workdir: filepath.Join(dir, "w"), Settings: machine.Settings{CPUs: 4}}
 	os.MkdirAll(w.place.Workdir, 0o755)
 	w.client = NewClient(Options{Spool: spool, Command: []string{self(t)}, Env: []string{beQueue + "=1"}, Idle: 2 * time.Second})
 	t.Cleanup(func() {

@@ -18,7 +18,7 @@ const followPause = 100 * time.Millisecond
 
 // Logs writes the log of an attempt, by default the last one, and follows it
 // until the attempt has ended if asked. A job that said nothing has no log.
-func (c *Client) Logs(ctx context.Context, p Place, r providers.LogRequest, w io.Writer) error {
+func (c *Client) Logs(ctx context.Context, p Tenant, r providers.LogRequest, w io.Writer) error {
 	number, running, err := c.attempt(ctx, p, r)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (c *Client) mask(token string) wrapper.Mask {
 }
 
 // attempt finds which attempt is meant and whether it still runs.
-func (c *Client) attempt(ctx context.Context, p Place, r providers.LogRequest) (int, bool, error) {
+func (c *Client) attempt(ctx context.Context, p Tenant, r providers.LogRequest) (int, bool, error) {
 	if len(r.Token) < 2 {
 		return 0, false, providers.Errorf(providers.Invalid, "A log is found by its job's token")
 	}

@@ -33,7 +33,7 @@ type Local struct {
 // backend is one configured backend.
 type backend struct {
 	providers.Backend
-	place   machine.Place
+	place   machine.Tenant
 	environ []providers.EnvVar
 	client  *host.Client
 }
@@ -65,15 +65,10 @@ var (
 // Schema describes the backend block.
 func (l *Local) Schema(context.Context) (offer.Schema, error) { return Schema(), nil }
 
-// config is the backend block. Sizes arrive as bytes.
+// config is the backend block.
 type config struct {
-	CPUs       int           `json:"cpus"`
-	Memory     int64         `json:"memory"`
-	Slots      int           `json:"slots"`
-	GPUs       gpu.Selection `json:"gpus"`
-	GPUFreeMax int64         `json:"gpu_free_max"`
-	Spool      string        `json:"spool"`
-	Scratch    string        `json:"scratch"`
+	machine.Settings
+	Spool string `json:"spool"`
 }
 
 // Configure adds a backend.
@@ -84,14 +79,8 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 			return providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
 		}
 	}
-	switch {
-	case c.CPUs < 0 || c.Slots < 0:
-		return providers.Errorf(providers.Invalid, "cpus and slots of %s must be at least 1", b.Name)
-	case c.Memory < 0 || c.GPUFreeMax < 0:
-		return providers.Errorf(providers.Invalid, "memory and gpu_free_max of %s cannot be negative", b.Name)
-	}
-	if why := c.GPUs.Wrong(); why != "" {
-		return providers.Errorf(providers.Invalid, "gpus of %s: %s", b.Name, why)
+	if why := c.Wrong(); why != "" {
+		return providers.Errorf(providers.Invalid, "backend.%s: %s", b.Name, why)
 	}
 	if b.Workdir == "" {
 		b.Workdir = b.Dir
@@ -114,8 +103,7 @@ func (l *Local) Configure(_ context.Context, b providers.Backend) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.backends[b.Name] = &backend{Backend: b, environ: environ, client: l.client(spool),
-		place: machine.Place{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel,
-			CPUs: c.CPUs, Memory: c.Memory, Slots: c.Slots, GPUs: c.GPUs, GPUFreeMax: c.GPUFreeMax, Scratch: c.Scratch}}
+		place: machine.Tenant{Lineage: b.Lineage, Campaign: b.Campaign, Backend: b.Name, Workdir: workdir, MaxParallel: b.MaxParallel, Settings: c.Settings}}
 	return nil
 }
 

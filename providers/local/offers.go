@@ -79,5 +79,5 @@ func (l *Local) Preflight(ctx context.Context, name string, checks []providers.C
 	if slices.ContainsFunc(checks, func(c providers.Check) bool { return c.Shape.GPUs > 0 }) { // asking takes a second
 		list, err = l.devices().Devices(ctx)
 	}
-	return machine.Preflight(ctx, machine.Site{Place: b.place, Spool: b.client.Spool, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
+	return machine.Preflight(ctx, machine.Site{Tenant: b.place, Spool: b.client.Spool, Environ: b.environ, Devices: list, DevicesErr: err}, checks), nil
 }

@@ -21,7 +21,7 @@ func Schema() offer.Schema {
 			Blocks: []offer.NestedBlock{
 				{Name: "pool", Many: true, Doc: "A partition, an offer, a kind of machine. Without one there is one pool that takes everything.", Block: offer.Block{Attrs: pool()}},
 				{Name: "jobs", Many: true, Doc: "How jobs go; of several blocks the first that names a job's phase counts. Without one a job takes about half its walltime, in nine of ten cases no more than all of it, and never fails.", Block: offer.Block{Attrs: jobs()}},
-				{Name: "outage", Many: true, Doc: "A time in which the backend cannot be asked. What runs goes on.", Block: offer.Block{Attrs: []offer.Attr{
+				{Name: "outage", Many: true, Doc: "A time in which the backend cannot be asked. Running jobs continue.", Block: offer.Block{Attrs: []offer.Attr{
 					{Name: "after", Type: offer.Duration, Required: true, Doc: "Time from the first submission to the beginning."},
 					{Name: "lasts", Type: offer.Duration, Required: true, Doc: "How long it lasts, more than 0."},
 				}}},
@@ -59,7 +59,7 @@ func pool() []offer.Attr {
 		{Name: "su_per_gpu_hour", Type: offer.Number, Doc: "Service units for each device-hour. Beside pools that charge service units, what one without a rate charges is unknown; 0 is free."},
 		{Name: "su_per_cpu_hour", Type: offer.Number, Doc: "Service units for each core-hour."},
 		{Name: "su_per_node_hour", Type: offer.Number, Doc: "Service units for each node-hour."},
-		{Name: "granularity", Type: offer.Duration, Doc: "What a bill is rounded up to. Default: nothing."},
+		{Name: "granularity", Type: offer.Duration, Doc: "Bills are rounded up to a multiple of this. Default: none."},
 		{Name: "whole_node", Type: offer.Bool, Default: "false", Doc: "Whether whole nodes are charged."},
 		{Name: "testing", Type: offer.Bool, Default: "false", Doc: "Whether the pool is meant for smokes."},
 	}

@@ -90,7 +90,7 @@ func (s Says) Sized() func(output string) int64 {
 	return func(string) int64 { return s.Size }
 }
 
-// An Outage is a time in which a site cannot be asked. What runs goes on.
+// An Outage is a time in which a site cannot be asked. Running jobs continue.
 type Outage struct{ After, Lasts time.Duration }
 
 // A PriceChange multiplies what launches are billed that start after a time,

@@ -176,7 +176,7 @@ func (b *Site) merged(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 	p.MaxJobs, p.MaxSubmit, p.SubmitBy = b.jobs(s, l, "")
 	programs.Note(&p, l.Archs)
 	if s.Old() {
-		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any that muster is held against (20.11): what it does not tell is unknown")
+		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any version that muster is tested with (20.11): facts that it does not report are unknown")
 	}
 	if n, of := l.Asleep(); n > 0 {
 		note := fmt.Sprintf("%d of its %d nodes are powered down until a job needs them", n, of)

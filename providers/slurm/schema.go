@@ -32,7 +32,7 @@ func backendBlock() offer.Block {
 			{Name: "submissions_per_minute", Type: offer.Number, Default: "120", Doc: "Most sbatch commands in a minute, at least 1; an array counts once. What would start jobs over and over is slowed down by it."},
 			{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
 			{Name: "scratch", Type: offer.String, Doc: "Folder on a node's own disk for `scratch` of jobs, \"/local/scratch\"; it may name variables there, \"$TMPDIR\". By default the profile's, else the node's folder for temporary files."},
-			{Name: "balance", Type: offer.Number, Doc: "Service units that are left of the account, for a site whose profile has no command that says so. A plan that is likely to need more fails."},
+			{Name: "balance", Type: offer.Number, Doc: "Remaining service units of the account, for a site whose profile has no command that reports them. A plan that is likely to need more fails."},
 			{Name: "install_dir", Type: offer.String, Doc: "Folder on the cluster for muster's own binary, seen by login and compute nodes; by default .muster/bin in the workdir."},
 		},
 	}

@@ -8,23 +8,22 @@ import (
 
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers"
-	"github.com/muster-run/muster/providers/host/gpu"
+	"github.com/muster-run/muster/providers/host/machine"
 )
 
 // config is the backend block. Sizes arrive as bytes.
 type config struct {
-	Host         string        `json:"host"`
-	Hosts        []string      `json:"hosts"`
-	User         string        `json:"user"`
-	Port         int           `json:"port"`
-	IdentityFile string        `json:"identity_file"`
-	AcceptNew    bool          `json:"accept_new"`
-	ControlPath  string        `json:"control_path"`
-	GPUs         gpu.Selection `json:"gpus"`
-	GPUFreeMax   int64         `json:"gpu_free_max"`
-	SharedFS     string        `json:"shared_fs"`
-	InstallDir   string        `json:"install_dir"`
-	Spool        string        `json:"spool"` // read by the agent
+	machine.Settings          // read by the agent, too
+	Host             string   `json:"host"`
+	Hosts            []string `json:"hosts"`
+	User             string   `json:"user"`
+	Port             int      `json:"port"`
+	IdentityFile     string   `json:"identity_file"`
+	AcceptNew        bool     `json:"accept_new"`
+	ControlPath      string   `json:"control_path"`
+	SharedFS         string   `json:"shared_fs"`
+	InstallDir       string   `json:"install_dir"`
+	Spool            string   `json:"spool"` // read by the agent
 }
 
 func readConfig(b providers.Backend) (c config, err error) {
@@ -50,10 +49,8 @@ func (c config) check(b providers.Backend) error {
 		return wrong("both host and hosts are set; write one of them")
 	case c.Port < 0 || c.Port > 65535:
 		return wrong("port %d is not between 1 and 65535", c.Port)
-	case c.GPUs.Wrong() != "":
-		return wrong("gpus: %s", c.GPUs.Wrong())
-	case c.GPUFreeMax < 0:
-		return wrong("gpu_free_max cannot be negative")
+	case c.Wrong() != "":
+		return wrong("%s", c.Wrong())
 	case c.InstallDir != "" && !filepath.IsAbs(c.InstallDir) && c.InstallDir != "~" && !strings.HasPrefix(c.InstallDir, "~/"):
 		return wrong("install_dir %q is not absolute and does not begin with ~/", c.InstallDir)
 	case c.Spool != "" && !filepath.IsAbs(c.Spool) && !strings.HasPrefix(c.Spool, "~/"):

@@ -223,7 +223,7 @@ func (h *host) lost(s *session, err error) error {
 	}
 	h.mu.Unlock()
 	out := &providers.Error{Class: providers.Unreachable, Summary: "The connection to " + h.name + " broke", Detail: err.Error(),
-		Hint: "What runs there runs on."}
+		Hint: "Running jobs continue."}
 	ctx, stop := context.WithTimeout(context.Background(), lastWords)
 	defer stop()
 	if exit, why := waitFor(ctx, s.stream); why != nil {

@@ -107,7 +107,7 @@ func (h *host) put(ctx context.Context, a *absent) error {
 	}
 	if errors.Is(err, errDamaged) {
 		return &providers.Error{Class: providers.Unreachable, Summary: "muster's program arrived damaged on " + h.name,
-			Detail: "Its digest is not what it should be, twice.", Hint: "Ask again."}
+			Detail: "Its digest was wrong twice.", Hint: "Ask again."}
 	}
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestCutLink(t *testing.T) {
 	}()
 	<-watching
 	h.Cut()
-	wantFault(t, <-ended, providers.Unreachable, "runs on")
+	wantFault(t, <-ended, providers.Unreachable, "Running jobs continue")
 	if _, err := s.Pools(t.Context(), b.Name); err != nil {
 		t.Error(err)
 	}

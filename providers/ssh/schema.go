@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/muster-run/muster/internal/sshx"
+	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/ssh/profiles"
 )
@@ -39,18 +40,15 @@ func Connection() []offer.Attr {
 }
 
 func place() []offer.Attr {
-	return []offer.Attr{
+	out := []offer.Attr{
 		{Name: "hosts", Type: offer.StringList, Check: named(sshx.CheckHost), Doc: "Several hosts as one backend, instead of `host`; each is a pool of its own."},
-		{Name: "cpus", Type: offer.Number, Doc: "Cores of a host to give out; at least 1. A GPU job that asks for no more than one takes none of them. Default: all of the machine's."},
-		{Name: "memory", Type: offer.Size, Doc: "Memory of a host to give out to jobs that ask for some. Default: all of the machine's."},
-		{Name: "slots", Type: offer.Number, Doc: "Most jobs at once on a host, over all campaigns of this user; at least 1. Default: one a core, one a GPU."},
-		{Name: "gpus", Type: offer.StringList, Doc: "GPUs to use: indexes as nvidia-smi counts, or UUIDs, of devices or MIG slices; all by default."},
-		{Name: "gpu_free_max", Type: offer.Size, Default: `"500MiB"`, Doc: "A GPU with at most this much memory in use counts as free."},
-		{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
-		{Name: "scratch", Type: offer.String, Doc: "Folder on the host's own disk for `scratch` of jobs, \"/local/scratch\"; it may name variables there, \"$TMPDIR\". By default its folder for temporary files."},
-		{Name: "spool", Type: offer.String, Doc: "Directory of the queue on the host, on a local disk there: absolute, or beginning with ~/. Default: one for this user and machine."},
-		{Name: "install_dir", Type: offer.String, Doc: "Folder on the host for muster's own binary, one file for each version; by default muster/bin below $XDG_CACHE_HOME."},
 	}
+	out = append(out, machine.SettingAttrs()...)
+	return append(out, []offer.Attr{
+		{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
+		{Name: "spool", Type: offer.String, Doc: "Directory of the queue on the host, on a local disk there: absolute, or beginning with ~/. Default: one for this user and machine."},
+		{Name: "install_dir", Type: offer.String, Doc: "Folder on the host for muster's own binary, one file for each version. Default: muster/bin below $XDG_CACHE_HOME."},
+	}...)
 }
 
 // named is a check of sshx whose error is one sentence about the value.

@@ -42,7 +42,7 @@ func nothingToSay(r advice.Report) string {
 	if r.Launches == 0 {
 		return "no launch of this campaign has ended yet"
 	}
-	return fmt.Sprintf("%s ended, and they used about what they requested, as far as it was measured", launches(r.Launches))
+	return fmt.Sprintf("%s ended, and they used about as much as they requested, as far as muster measured it", launches(r.Launches))
 }
 
 // historyTable is what jobs of one kind asked for and used, and where their time

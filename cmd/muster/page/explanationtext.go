@@ -117,7 +117,7 @@ func wayOn(x explain.Job, width int) string {
 		return ""
 	case j != nil && (j.Status == state.Failed || j.Status == state.Held):
 		address := shell.Enclose(term.CleanLine(x.Address))
-		return fmt.Sprintf("\n  What it runs, ready to paste: muster explain -command %s\n  When you have fixed the cause: muster resume %s, then muster apply\n", address, address)
+		return fmt.Sprintf("\n  Its command, ready to paste: muster explain -command %s\n  When you have fixed the cause: muster resume %s, then muster apply\n", address, address)
 	case x.Held:
 		phase, _, _ := strings.Cut(strings.TrimPrefix(x.Address, "phase."), "[")
 		return "\n" + wrapped("  ", "  ", fmt.Sprintf("When you have fixed the cause: muster resume, then muster apply. To let it pass without a fix: muster override -reason=TEXT %s", phase), width)

@@ -174,7 +174,7 @@ func (r Report) recommendations(b *strings.Builder, w writing, a advice.Report) 
 		case !slices.ContainsFunc(r.History, func(h historyReport) bool { return h.Work == work }):
 			b.WriteString("No such job ran.\n")
 		default:
-			b.WriteString("None: what was requested was used, as far as it was measured.\n")
+			b.WriteString("None: jobs used about as much as they requested, as far as muster measured it.\n")
 		}
 	}
 }

@@ -15,7 +15,7 @@ phase "b" {
 }
 phase "c" {
   job {
-    name = "phase.b" # ERROR: The label of phase.c is "phase.b", the address of another job; a
+    name = "phase.b" # ERROR: The label of phase.c is "phase.b", the address of another job; muster
     command = "x"
     output "g" { glob = "out/2/*.json" } # ERROR: phase.c would write "out/2/*.json", which is in the dir "out/2" of
     output "h" { path = "out/1/" } # ERROR: phase.a["N=1"] and phase.c would both write "out/1". Put the axes in

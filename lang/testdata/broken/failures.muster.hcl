@@ -1,5 +1,5 @@
 failure "disk quota" { match = "x" } # ERROR: "disk quota" cannot name a failure: use letters, digits, _ and -, and
-failure "oom" { match = "x" } # ERROR: "oom" is a class that muster tells by itself. Give the block another
+failure "oom" { match = "x" } # ERROR: "oom" is a built-in class. Give the block another
 failure "f" {
   match = "y"
   class = "not a class" # ERROR: "not a class" cannot name a failure class: use letters, digits, _ and

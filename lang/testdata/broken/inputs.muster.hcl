@@ -38,7 +38,7 @@ phase "wrong" {
     command = "cat ${input.t} ${cell.n}"
     input "t" { from = phase.tt.output.o } # ERROR: no phase named "tt"
     input "u" { from = phase.t.output.x } # ERROR: phase.t has no output "x"
-    input "v" { from = phase.t.output.s } # ERROR: A shared output feeds nobody
+    input "v" { from = phase.t.output.s } # ERROR: A shared output cannot be an input
     input "w" { from = "t" } # ERROR: Write an output of a phase
     input "p" { from = phase.t[cell.n].output.o } # ERROR: Write phase.t.output.OUTPUT without the index: each job reads the cell that has its own axis values.
     input "q" { from = phase.t["k=a,n=1"].output.o } # ERROR: Write phase.t.output.OUTPUT without the index

@@ -40,7 +40,7 @@ phase "a" {
       column = "x"
     }
     metric "n" { output = "o" } # ERROR: Write exactly one of json, column and regex in metric "n".
-    metric "l" { regex = "loss" } # ERROR: "loss" has no group; put what is to be read in parentheses. # ERROR: A metric block needs output = …: name of the output
+    metric "l" { regex = "loss" } # ERROR: "loss" has no group; put the part to read in parentheses. # ERROR: A metric block needs output = …: name of the output
     secret "S" {} # ERROR: Write exactly one of env, command and file in secret "S".
     secret "T-U" { env = "1X" } # ERROR: "1X" cannot name an environment variable: use letters, digits and _, # ERROR: "T-U" cannot name an environment variable, which a secret becomes in
     secret "V" { # ERROR: Write exactly one of env, command and file in secret "V".

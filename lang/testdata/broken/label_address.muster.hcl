@@ -1,7 +1,7 @@
 phase "a" {
   grid { axes = { N = [1, 2] } }
   job {
-    name = "phase.b" # ERROR: phase.a["N=1"] and phase.a["N=2"] are both called "phase.b". A label
+    name = "phase.b" # ERROR: phase.a["N=1"] and phase.a["N=2"] are both called "phase.b". muster accepts
     command = "x ${cell.N}"
     output "d" { dir = "out" } # ERROR: phase.a["N=1"] and phase.a["N=2"] would both write "out". Put the
   }

@@ -24,7 +24,7 @@ phase "c" {
 phase "d" {
   grid { axes = { N = [1,2] } }
   job {
-    name = "same" # ERROR: phase.d["N=1"] and phase.d["N=2"] are both called "same". A label is
+    name = "same" # ERROR: phase.d["N=1"] and phase.d["N=2"] are both called "same". muster accepts
     command = "x ${cell.N}"
   }
 }

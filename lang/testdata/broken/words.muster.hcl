@@ -126,7 +126,7 @@ phase "words" {
         ${v} \ # ERROR: There is no value named "v" here; did you mean var.v? For the shell's
         ${HOME} \ # ERROR: There is no value named "HOME" here; expressions here begin with
         ${each.key} ${count.index} \ # ERROR: A job's own values are cell.AXIS, its key is cell.key. # ERROR: A job's own values are cell.AXIS, its key is cell.key.
-        ${metric.loss} ${phase.p.metric.loss} \ # ERROR: A metric is known when its job has run: the condition of a smoke's # ERROR: What other phases gave is read by results, as phase.NAME.metric.M and
+        ${metric.loss} ${phase.p.metric.loss} \ # ERROR: A metric is known when its job has run: the condition of a smoke's # ERROR: Only results read phase.NAME.metric.M and
         ${env.HOME} ${param} ${input} ${terraform.workspace} # ERROR: The campaign's folder is path.workdir in a job; other names of # ERROR: Variables of muster's own environment are not read by expressions, so # ERROR: Write input.NAME; there is none here. # ERROR: Write param.NAME; there is param.steps.
     EOT
     output "out" { path = "w${cell.N}" }

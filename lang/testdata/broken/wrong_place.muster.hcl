@@ -31,7 +31,7 @@ module "m" {} # ERROR: There is no block named "module" in a campaign file. A ca
 terraform {} # ERROR: There is no block named "terraform" in a campaign file. Versions, providers
 provider "p" {} # ERROR: There is no block named "provider" in a campaign file. A place to run is
 output "z" { value = 1 } # ERROR: There is no block named "output" in a campaign file; it belongs in job
-data "x" "y" {} # ERROR: There is no block named "data" in a campaign file. Values from outside
+data "x" "y" {} # ERROR: There is no block named "data" in a campaign file. For values from outside
 phase "e" {
   job { # ERROR: A job block needs command = …: a string, which
     cmd = "x" # ERROR: There is no attribute named "cmd" in a job block; it holds command,

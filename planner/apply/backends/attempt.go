@@ -36,7 +36,7 @@ func (k End) Reason(by string) string {
 	case Again:
 		return "resubmitted with another request"
 	case Behind:
-		return "what it comes after was not done"
+		return "a job that it waits for was not done"
 	case Forget:
 		return "not in the campaign any more"
 	}

@@ -53,7 +53,7 @@ func Endings(c *lang.Campaign, done func(phase string) bool, reads func(dir, wha
 		if names := unreadable(Beside(c, p, reads).OfPhase(p)); len(names) > 0 {
 			at := p.Range
 			diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "Line endings of Windows in a script", Subject: &at, Address: "phase." + p.Name,
-				Detail: fmt.Sprintf("A command of phase.%s names %s. What runs it takes the CR for a part of the last word of each line.", p.Name, inWindows(names))})
+				Detail: fmt.Sprintf("A command of phase.%s names %s. Its interpreter reads the CR as part of the last word of each line.", p.Name, inWindows(names))})
 		}
 	}
 	return diags

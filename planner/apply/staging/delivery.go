@@ -181,7 +181,7 @@ func (ou *outputs) transfer(l *route, c *delivery) {
 		ou.enqueueLater(c)
 		return
 	case src.away():
-		ou.Backends.Lost(src.b, errors.New("files that lie there are waited for"))
+		ou.Backends.Lost(src.b, errors.New("jobs wait for files there"))
 		ou.Backends.Ask(src.b)
 		ou.enqueueLater(c)
 		return

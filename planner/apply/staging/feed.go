@@ -275,7 +275,7 @@ func (ou *outputs) askPlace(ed *Edge, k *fed) {
 	}
 	k.asking = true
 	ou.asking++
-	ou.Backends.Lost(k.b, errors.New("where its files lie is not known yet"))
+	ou.Backends.Lost(k.b, errors.New("the place of its files is not known yet"))
 	ou.Backends.Ask(k.b)
 	ou.Later(connection.BackoffMin*5, func() {
 		k.asking = false

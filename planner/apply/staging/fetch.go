@@ -60,7 +60,7 @@ func Fetch(ctx context.Context, from End, o state.Output, to string, far *Progre
 		out = append(out, f)
 	}
 	if got := digestHere(ctx, to, here, kind); !kept && o.Digest != "" && got != o.Digest {
-		return out, fmt.Errorf("%s has digest %s here, recorded was %s: it changed after its job ended, or other files lie here beside it", o.Path, short(got), short(o.Digest))
+		return out, fmt.Errorf("%s has digest %s here, recorded was %s: it changed after its job ended, or other files are beside it here", o.Path, short(got), short(o.Digest))
 	}
 	return out, nil
 }

@@ -237,7 +237,7 @@ func (p Restorer) back(ctx context.Context, w *Restoration, at []string, fence u
 	for k := range now {
 		was := w.Result.Job.Outputs[k]
 		if !now[k].OK || now[k].Digest != was.Digest {
-			return nil, fmt.Errorf("output %s does not hold what was recorded after it was put back", was.Name)
+			return nil, fmt.Errorf("output %s differs from its record after it was restored", was.Name)
 		}
 		was.Path, was.Workdir, was.Copies, was.Missing = targets[k].Path, w.Workdir, nil, false
 		was.Size, was.MTime, was.Inode, was.CTime, was.Files = now[k].Size, now[k].MTime, now[k].Inode, now[k].CTime, now[k].Files

@@ -131,7 +131,7 @@ func (ss *stores) home(st *Store, b *Endpoint, pool string) (from *Endpoint, the
 
 // askAgain has a place say where its files are, and a cell look again.
 func (ss *stores) askAgain(st *Store, cell int32, b *Endpoint, smoke bool) {
-	ss.Backends.Lost(b, errors.New("where its files lie is not known yet"))
+	ss.Backends.Lost(b, errors.New("the place of its files is not known yet"))
 	ss.Backends.Ask(b)
 	ss.asking++
 	if smoke {

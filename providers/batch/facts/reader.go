@@ -80,7 +80,7 @@ func (r *Reader) Found(diags hcl.Diagnostics) {
 		if d.Subject != nil {
 			at = *d.Subject
 		}
-		r.WrongAt(at, "%s: %s TEMPLATE.hcl has all that there is, with what it means.", d.Summary, strings.TrimSpace(d.Detail))
+		r.WrongAt(at, "%s: %s TEMPLATE.hcl lists and explains all attributes.", d.Summary, strings.TrimSpace(d.Detail))
 	}
 }
 

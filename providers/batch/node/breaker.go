@@ -49,7 +49,7 @@ func (s Spool) Count(j *providers.Job, f Failure) (why string) {
 	n := t.row(e, v)
 	why = inRow(n, policy.SameError, v)
 	if why == "" && policy.SameError > 0 && n >= failure.CrashAlike && failure.Deterministic(v.Class, e.Seen.Exit) && !t.anyWell() {
-		why = "everything crashes alike: " + said(v)
+		why = "all jobs crash with the same error: " + said(v)
 	}
 	return s.stop(j, cmp.Or(why, t.share(v.Class, policy)))
 }

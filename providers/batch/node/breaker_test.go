@@ -97,7 +97,7 @@ func TestBreakerCountsCauses(t *testing.T) {
 		"more than a corner":                       {of40, "MMMMMM..............", nil, "6 of 20 finished jobs failed with oom_gpu"},
 		"memory between other errors":              {policy, "aMaMa", nil, "the same error 3 times in a row: no a"},
 		"memory, one and all":                      {of40, "MMMMMMMMMMMMMMMMMMMM", nil, "20 of 20 finished jobs failed with oom_gpu"},
-		"a program that is not there":              {policy, "aa", &missing, "everything crashes alike: no a"},
+		"a program that is not there":              {policy, "aa", &missing, "all jobs crash with the same error: no a"},
 		"a program that is there for some":         {policy, ".aa", &missing, ""},
 		"a program that is not there, and another": {policy, "ab", &missing, ""},
 	} {

@@ -114,7 +114,7 @@ func (c *Count) Failed(p Policy, f Failure) (trip *Trip, warning string) {
 	case p.SameError > 0 && c.Same >= p.SameError:
 		return inRow(c.Same, f), ""
 	case p.SameError > 0 && c.Good == 0 && c.Same >= failure.CrashAlike && failure.Deterministic(f.Class, f.Exit):
-		return &Trip{f.Class, c.Same, "everything crashes alike: " + f.Text}, ""
+		return &Trip{f.Class, c.Same, "all jobs crash with the same error: " + f.Text}, ""
 	}
 	return c.share(p, f.Class)
 }

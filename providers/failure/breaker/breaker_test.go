@@ -26,7 +26,7 @@ func TestTrips(t *testing.T) {
 		"off":                                 {Policy{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", nil, "", false},
 		"preempted, one and all":              {policy, "PPPPPPPPPPPPPPPPPPPPPPPPPP", nil, "", false},
 		"a preemption in between":             {policy, "aaPa", nil, "the same error 3 times in a row", false},
-		"a program that is not there":         {policy, "aa", &missing, "everything crashes alike", false},
+		"a program that is not there":         {policy, "aa", &missing, "all jobs crash with the same error", false},
 		"one in ten warns":                    {policy, "a.........b.........", nil, "", true},
 		"the twentieth is a success":          {policy, "a..b....c....d......", nil, "4 of 20 finished jobs failed", false},
 		"nineteen are too few":                {policy, "a..b....c....d.....", nil, "", false},

@@ -94,7 +94,7 @@ func TestPreflight(t *testing.T) {
 	os.WriteFile(ro, nil, 0o644)
 	os.WriteFile(filepath.Join(dir, "there.sif"), nil, 0o644)
 	const runtime = "apptainer() { :; }" // what a module load leaves
-	site := Site{Place: Place{Workdir: dir}, Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}, Devices: []gpu.Device{
+	site := Site{Tenant: Tenant{Workdir: dir}, Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}, Devices: []gpu.Device{
 		{Index: 0, Name: "NVIDIA A100", Model: "A100", Memory: 40 << 30, Healthy: true}, {Index: 1, Model: "A100", Reason: "fallen off the bus"}}}
 	for _, c := range []struct {
 		name  string
@@ -137,7 +137,7 @@ func TestPreflight(t *testing.T) {
 			}
 		})
 	}
-	site.Place.Backend, site.Spool = "ssh.lab", filepath.Join(ro, "x")
+	site.Tenant.Backend, site.Spool = "ssh.lab", filepath.Join(ro, "x")
 	if found := Preflight(t.Context(), site, []providers.Check{{}}); len(found) != 1 || found[0].Summary != "The queue's spool cannot be used" ||
 		!strings.Contains(found[0].Detail, "name a directory on a local disk as spool in the block of backend.ssh.lab") {
 		t.Errorf("a spool under a file: %+v", found)
@@ -162,7 +162,7 @@ func TestPreflight(t *testing.T) {
 // submitted.
 func TestNoDefaultSpool(t *testing.T) {
 	t.Setenv("MUSTER_SPOOL", "/\xff")
-	found := Preflight(t.Context(), Site{Place: Place{Backend: "local.local", Workdir: t.TempDir()}}, []providers.Check{{}})
+	found := Preflight(t.Context(), Site{Tenant: Tenant{Backend: "local.local", Workdir: t.TempDir()}}, []providers.Check{{}})
 	if len(found) != 1 || found[0].Summary != "The queue's spool cannot be used" || !strings.Contains(found[0].Detail, "is not UTF-8") ||
 		!strings.Contains(found[0].Detail, "export MUSTER_SPOOL=$HOME/.muster-queue") {
 		t.Errorf("%+v", found)
@@ -173,7 +173,7 @@ func TestNoDefaultSpool(t *testing.T) {
 func TestSetupIsTriedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	site := Site{Place: Place{Workdir: dir}, Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}}
+	site := Site{Tenant: Tenant{Workdir: dir}, Environ: []providers.EnvVar{{Name: "PATH", Value: os.Getenv("PATH")}}}
 	var checks []providers.Check
 	for i := range 300 {
 		checks = append(checks, providers.Check{Setup: []string{"echo $KIND >> tries; [ \"$KIND\" = a ]"}, Env: []providers.EnvVar{

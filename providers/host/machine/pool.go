@@ -32,7 +32,7 @@ var memory = sync.OnceValue(func() int64 {
 
 // Pool is this machine as a place sees it now. Busy is the resources of the queue's jobs, zero
 // if no queue runs.
-func Pool(ctx context.Context, p Place, reader gpu.Reader, busy Busy) (offer.Pool, error) {
+func Pool(ctx context.Context, p Tenant, reader gpu.Reader, busy Busy) (offer.Pool, error) {
 	pool := offer.Pool{Backend: p.Backend, Kind: offer.MachinePool, Word: "machine", CPUs: p.Cores(), Memory: p.Bytes(), MaxNodes: 1, MinNodes: 1,
 		Total: p.Cores(), Idle: max(p.Cores()-busy.CPUs, 0), Wait: 0, Source: "live", MaxJobs: slots(p, p.Cores()), Notes: slices.Clone(kernel.Lacks)}
 	list, err := reader.Devices(ctx)
@@ -69,7 +69,7 @@ type Busy struct {
 }
 
 // slots is how many jobs of one core run at once.
-func slots(p Place, cores int) int {
+func slots(p Tenant, cores int) int {
 	return least(p.MaxParallel, least(p.Slots, cores))
 }
 
@@ -81,7 +81,7 @@ func least(a, b int) int {
 	return a
 }
 
-func countGPUs(pool *offer.Pool, p Place, use []gpu.Device, held []string) {
+func countGPUs(pool *offer.Pool, p Tenant, use []gpu.Device, held []string) {
 	pool.Idle = 0
 	models := map[string]int{}
 	for _, d := range use {
@@ -107,7 +107,7 @@ func countGPUs(pool *offer.Pool, p Place, use []gpu.Device, held []string) {
 }
 
 // Fit reports whether a shape can run on a place's pool, and which change would make it fit.
-func (p Place) Fit(s offer.Shape, pool offer.Pool, gpus []gpu.Device) (fits bool, why, would string) {
+func (p Tenant) Fit(s offer.Shape, pool offer.Pool, gpus []gpu.Device) (fits bool, why, would string) {
 	switch {
 	case s.Nodes > 1:
 		return false, fmt.Sprintf("one machine, and the job asks for %d nodes", s.Nodes), "choose a scheduler"

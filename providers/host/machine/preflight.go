@@ -16,7 +16,7 @@ import (
 
 // A Site is the machine and backend that preflight checks.
 type Site struct {
-	Place      Place
+	Tenant     Tenant
 	Spool      string // of the queue; "" = the machine's own choice
 	Environ    []providers.EnvVar
 	Devices    []gpu.Device
@@ -44,7 +44,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 		why = unusable(dir)
 	}
 	if why != "" {
-		tell(-1, false, "The queue's spool cannot be used", "%s. %s", why, spool.Elsewhere(s.Place.Backend))
+		tell(-1, false, "The queue's spool cannot be used", "%s. %s", why, spool.Elsewhere(s.Tenant.Backend))
 	} else if why := room.Full(dir); why != "" {
 		out = append(out, room.Paused(-1, dir, why))
 	}
@@ -83,7 +83,7 @@ func Preflight(ctx context.Context, s Site, checks []providers.Check) []provider
 // workdir is where the jobs of a check work.
 func (s Site) workdir(c providers.Check) string {
 	if c.Workdir == "" {
-		return s.Place.Workdir
+		return s.Tenant.Workdir
 	}
 	return c.Workdir
 }
@@ -108,7 +108,7 @@ func (s Site) gpus(i int, c providers.Check, tell func(int, bool, string, string
 	}
 	good := 0
 	for _, d := range s.Devices {
-		if !s.Place.MayUse(d) || d.Lacks(c.Shape.GPU, c.Shape.GPUs) != "" {
+		if !s.Tenant.MayUse(d) || d.Lacks(c.Shape.GPU, c.Shape.GPUs) != "" {
 			continue
 		}
 		if !d.Healthy {
@@ -116,11 +116,11 @@ func (s Site) gpus(i int, c providers.Check, tell func(int, bool, string, string
 			continue
 		}
 		good++
-		if why := d.Zombie(s.Place.FreeMax()); why != "" {
+		if why := d.Zombie(s.Tenant.FreeMax()); why != "" {
 			tell(i, true, "No running process holds a GPU that is in use", "%s; jobs wait until it is free", why)
 		}
 	}
-	if absent := s.Place.GPUs.Absent(s.Devices); len(absent) > 0 {
+	if absent := s.Tenant.GPUs.Absent(s.Devices); len(absent) > 0 {
 		tell(i, true, "A GPU that gpus names is not there", "this machine has no GPU %s; jobs get the others", strings.Join(absent, ", "))
 	}
 	if good < c.Shape.GPUs {

@@ -40,7 +40,7 @@ func (p *phaseOf) again() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.q, p.place = q, q.at(machine.Place{Lineage: "l", Backend: "local.local"})
+	p.q, p.place = q, q.at(machine.Tenant{Lineage: "l", Backend: "local.local"})
 	for name, old := range p.jobs {
 		p.jobs[name] = &job{spec: old.spec, place: p.place, jobState: old.jobState}
 	}
@@ -102,7 +102,7 @@ func TestBreakerCountsJobs(t *testing.T) {
 		"preempted, one and all":                   {policy, strings.Repeat("P", 30), nil, "", false},
 		"a preemption in between":                  {policy, "aaPa", nil, "stopped: the same error 3 times in a row: no a", false},
 		"smokes":                                   {policy, "SSSS", &missing, "", false},
-		"a program that is not there":              {policy, "aa", &missing, "everything crashes alike: no a", false},
+		"a program that is not there":              {policy, "aa", &missing, "all jobs crash with the same error: no a", false},
 		"a program that is there for some":         {policy, ".aa", &missing, "", false},
 		"a program that is not there, and another": {policy, "ab", &missing, "", false},
 		"a program that is not there, by share":    {providers.Breaker{Share: 0.15}, "aa", &missing, "", false},

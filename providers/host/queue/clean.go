@@ -17,7 +17,7 @@ import (
 // and returns what it removes. With no event left for anybody, the queue ends when the last
 // client disconnects, and its spool goes with it. While a job of any campaign runs or waits
 // here, clean touches nothing.
-func (an *requests) clean(ctx context.Context, p machine.Place) ([]string, error) {
+func (an *requests) clean(ctx context.Context, p machine.Tenant) ([]string, error) {
 	type answer struct {
 		removed []string
 		err     error

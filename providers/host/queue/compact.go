@@ -86,7 +86,7 @@ func (cn *compaction) forget() {
 func (cn *compaction) snapshot(put func(*entry)) {
 	put(&entry{Meta: &metaEntry{Version: logVersion, Spool: cn.id, Boot: monotonic.ID(), Seq: cn.seq}})
 	for _, p := range cn.byN {
-		put(&entry{Place: &placeEntry{N: p.n, Place: p.Place}})
+		put(&entry{Place: &placeEntry{N: p.n, Place: p.Tenant}})
 		put(&entry{Rule: &ruleEntry{Place: p.n, Rules: p.rules}})
 		put(&entry{Ack: &ackEntry{Place: p.n, Seq: p.acked}})
 		for phase, b := range p.breakers {

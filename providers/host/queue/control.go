@@ -26,7 +26,7 @@ type requests struct {
 
 // find reports the state of each token. An unknown token was never accepted here: the log
 // keeps every token.
-func (an *requests) find(ctx context.Context, p machine.Place, tokens []string) ([]offer.Observation, error) {
+func (an *requests) find(ctx context.Context, p machine.Tenant, tokens []string) ([]offer.Observation, error) {
 	return ask(ctx, an.core, func() []offer.Observation {
 		out := make([]offer.Observation, len(tokens))
 		for i, t := range tokens {
@@ -67,7 +67,7 @@ func (an *requests) lookUp(token string) offer.Observation {
 }
 
 // cancel ends jobs. A running one is asked to end; the event follows when it has ended.
-func (an *requests) cancel(ctx context.Context, p machine.Place, r providers.CancelRequest) ([]providers.Outcome, error) {
+func (an *requests) cancel(ctx context.Context, p machine.Tenant, r providers.CancelRequest) ([]providers.Outcome, error) {
 	out := make([]providers.Outcome, len(r.Tokens))
 	refused, err := ask(ctx, an.core, func() error {
 		if err := an.submissions.fence(p.Lineage, r.Fence, r.Holder); err != nil {
@@ -85,7 +85,7 @@ func (an *requests) cancel(ctx context.Context, p machine.Place, r providers.Can
 }
 
 // control changes what may start by itself.
-func (an *requests) control(ctx context.Context, p machine.Place, r providers.ControlRequest) error {
+func (an *requests) control(ctx context.Context, p machine.Tenant, r providers.ControlRequest) error {
 	refused, err := ask(ctx, an.core, func() error {
 		if err := an.submissions.fence(p.Lineage, r.Fence, r.Holder); err != nil {
 			return err

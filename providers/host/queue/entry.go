@@ -40,8 +40,8 @@ type metaEntry struct {
 
 // placeEntry sets a place; the numbers are this log's own.
 type placeEntry struct {
-	N     int           `json:"n"`
-	Place machine.Place `json:"place"`
+	N     int            `json:"n"`
+	Place machine.Tenant `json:"place"`
 }
 
 // environEntry is an environment that jobs start from, named by its digest.

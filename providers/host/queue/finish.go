@@ -292,7 +292,7 @@ func (as *attempts) again(j *job) {
 
 // bound is the most that the machine can give a job.
 func (as *attempts) bound(j *job) retry.Bound {
-	return retry.Bound{CPUs: j.place.Cores(), Memory: j.place.Bytes(), GPUs: as.allocator.devices.Usable(j.place.Place, j.shape().GPU)}
+	return retry.Bound{CPUs: j.place.Cores(), Memory: j.place.Bytes(), GPUs: as.allocator.devices.Usable(j.place.Tenant, j.shape().GPU)}
 }
 
 // trimSIG is a signal's name without its prefix.
@@ -393,7 +393,7 @@ func (as *attempts) book(j *job, n int) {
 	j.place.running += n
 	j.place.phases[j.spec.Phase] += n
 	if n > 0 {
-		as.allocator.devices.Hold(j.Launch.GPUs, j.place.Place)
+		as.allocator.devices.Hold(j.Launch.GPUs, j.place.Tenant)
 	}
 }
 

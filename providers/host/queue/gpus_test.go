@@ -48,13 +48,13 @@ func (b *bench) set(fn func([]gpu.Device)) {
 }
 
 // inside runs a queue in this process, so that its GPUs can be stood in for.
-func inside(t *testing.T, r gpu.Reader) (*queue, machine.Place) {
+func inside(t *testing.T, r gpu.Reader) (*queue, machine.Tenant) {
 	q, p, _ := served(t, t.TempDir(), r)
 	return q, p
 }
 
 // served runs the queue of a folder in this process, until it is stopped.
-func served(t *testing.T, dir string, r gpu.Reader) (*queue, machine.Place, func()) {
+func served(t *testing.T, dir string, r gpu.Reader) (*queue, machine.Tenant, func()) {
 	q, err := load(filepath.Join(dir, "s"), r)
 	if errors.Is(err, os.ErrNotExist) {
 		os.MkdirAll(filepath.Join(dir, "s"), 0o700)
@@ -68,7 +68,7 @@ func served(t *testing.T, dir string, r gpu.Reader) (*queue, machine.Place, func
 	go func() { q.run(ctx); close(ended) }()
 	stop := func() { cancel(); <-ended }
 	t.Cleanup(stop)
-	return q, machine.Place{Lineage: "l", Backend: "local.local", Workdir: filepath.Join(dir), CPUs: 8}, stop
+	return q, machine.Tenant{Lineage: "l", Backend: "local.local", Workdir: filepath.Join(dir), Settings: machine.Settings{CPUs: 8}}, stop
 }
 
 func twoGPUs(id string) *bench {
@@ -78,7 +78,7 @@ func twoGPUs(id string) *bench {
 	}}
 }
 
-func submitInside(t *testing.T, q *queue, p machine.Place, jobs ...providers.Job) {
+func submitInside(t *testing.T, q *queue, p machine.Tenant, jobs ...providers.Job) {
 	t.Helper()
 	s := wire.Submission{Place: p, Fence: 1, Environ: testEnviron}
 	for _, j := range jobs {
@@ -118,7 +118,7 @@ func is(s offer.Status) func(offer.Observation) bool {
 	return func(o offer.Observation) bool { return o.Status == s }
 }
 
-func gpuJob(p machine.Place, command string) providers.Job {
+func gpuJob(p machine.Tenant, command string) providers.Job {
 	return providers.Job{Token: token(), Phase: "p", Shell: command, Workdir: p.Workdir, Dir: p.Workdir, Grace: time.Second,
 		Shape: offer.Shape{CPUs: 1, GPUs: 1}}
 }
@@ -293,7 +293,7 @@ func TestStrangersAreWaitedFor(t *testing.T) {
 }
 
 // reasons are those of the events that watchers have been told.
-func reasons(q *queue, p machine.Place) (list []string) {
+func reasons(q *queue, p machine.Tenant) (list []string) {
 	q.do(context.Background(), func() {
 		for _, e := range q.places[key(p)].events {
 			if e.note == nil && e.obs.Reason != "" {

@@ -98,13 +98,13 @@ func (ld *loader) fold(e entry) error {
 
 func (ld *loader) foldPlace(e placeEntry) error {
 	if e.N < len(ld.byN) {
-		ld.byN[e.N].Place, ld.byN[e.N].digest = e.Place, digest(e.Place)
+		ld.byN[e.N].Tenant, ld.byN[e.N].digest = e.Place, digest(e.Place)
 		return nil
 	}
 	if e.N != len(ld.byN) {
 		return fmt.Errorf("place %d after %d", e.N, len(ld.byN))
 	}
-	pl := &place{Place: e.Place, digest: digest(e.Place), n: e.N, checks: make(chan struct{}, maxChecks), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
+	pl := &place{Tenant: e.Place, digest: digest(e.Place), n: e.N, checks: make(chan struct{}, maxChecks), phases: map[string]int{}, breakers: map[string]*breaker.Count{}}
 	ld.byN = append(ld.byN, pl)
 	ld.places[key(e.Place)] = pl
 	return nil

@@ -16,7 +16,7 @@ import (
 
 // place is a Place with its jobs.
 type place struct {
-	machine.Place
+	machine.Tenant
 	n        int
 	digest   uint64
 	queues   []*readyQueue
@@ -39,9 +39,9 @@ type event struct {
 	note *providers.Note
 }
 
-func key(p machine.Place) string { return p.Lineage + "/" + p.Backend }
+func key(p machine.Tenant) string { return p.Lineage + "/" + p.Backend }
 
-func digest(p machine.Place) uint64 {
+func digest(p machine.Tenant) uint64 {
 	b, _ := json.Marshal(p)
 	h := fnv.New64a()
 	h.Write(b)
@@ -49,7 +49,7 @@ func digest(p machine.Place) uint64 {
 }
 
 // at finds a place, or adds it; the settings of a newer client replace the old ones.
-func (c *core) at(p machine.Place) *place {
+func (c *core) at(p machine.Tenant) *place {
 	d := digest(p)
 	pl := c.places[key(p)]
 	if pl == nil {
@@ -59,7 +59,7 @@ func (c *core) at(p machine.Place) *place {
 	} else if pl.digest == d {
 		return pl
 	}
-	pl.Place, pl.digest = p, d
+	pl.Tenant, pl.digest = p, d
 	c.put(entry{Place: &placeEntry{N: pl.n, Place: p}})
 	return pl
 }

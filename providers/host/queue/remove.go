@@ -12,7 +12,7 @@ import (
 )
 
 // remove moves files aside or deletes them, if the fence is not stale.
-func (an *requests) remove(ctx context.Context, p machine.Place, r providers.RemoveRequest) error {
+func (an *requests) remove(ctx context.Context, p machine.Tenant, r providers.RemoveRequest) error {
 	refused, err := ask(ctx, an.core, func() error { return an.submissions.fence(p.Lineage, r.Fence, r.Holder) })
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 )
 
 // on starts a job that says the pid of its program, and waits for it.
-func on(t *testing.T, q *queue, p machine.Place, gpus int) (j providers.Job, pid string) {
+func on(t *testing.T, q *queue, p machine.Tenant, gpus int) (j providers.Job, pid string) {
 	t.Helper()
 	q.do(t.Context(), func() { q.allocator.devices.Rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
 	j = gpuJob(p, "echo $$ > pid.new; mv pid.new $MUSTER_TOKEN.pid; while [ ! -e $MUSTER_TOKEN.go ]; do sleep 0.02; done")
@@ -46,7 +46,7 @@ func looked(t *testing.T, q *queue, token string, times int) {
 }
 
 // end ends a job of on, and gives what it used.
-func end(t *testing.T, q *queue, p machine.Place, j providers.Job) *offer.Usage {
+func end(t *testing.T, q *queue, p machine.Tenant, j providers.Job) *offer.Usage {
 	t.Helper()
 	// However long its end takes here, it is soon after the last look.
 	q.do(t.Context(), func() { q.jobs[j.Token].Launch.Up -= int64(time.Hour) })

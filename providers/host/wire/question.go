@@ -12,7 +12,7 @@ import (
 type (
 	// Submission is jobs on their way to the queue.
 	Submission struct {
-		Place   machine.Place      `json:"place"`
+		Place   machine.Tenant     `json:"place"`
 		Fence   uint64             `json:"fence"`
 		Holder  string             `json:"holder,omitempty"`
 		Environ []providers.EnvVar `json:"environ,omitempty"`
@@ -22,35 +22,35 @@ type (
 	}
 	// Find asks for the state of tokens.
 	Find struct {
-		Place  machine.Place `json:"place"`
-		Tokens []string      `json:"tokens"`
+		Place  machine.Tenant `json:"place"`
+		Tokens []string       `json:"tokens"`
 	}
 	// Watch asks for events after a cursor.
 	Watch struct {
-		Place   machine.Place `json:"place"`
-		Handles []string      `json:"handles,omitempty"`
-		Cursor  string        `json:"cursor"`
-		Ack     *string       `json:"ack,omitempty"` // nil: an older client, whose cursor acknowledges
-		Wait    time.Duration `json:"wait"`
+		Place   machine.Tenant `json:"place"`
+		Handles []string       `json:"handles,omitempty"`
+		Cursor  string         `json:"cursor"`
+		Ack     *string        `json:"ack,omitempty"` // nil: an older client, whose cursor acknowledges
+		Wait    time.Duration  `json:"wait"`
 	}
 	// Cancel ends jobs.
 	Cancel struct {
-		Place   machine.Place           `json:"place"`
+		Place   machine.Tenant          `json:"place"`
 		Request providers.CancelRequest `json:"request"`
 	}
 	// Control changes what may start.
 	Control struct {
-		Place   machine.Place            `json:"place"`
+		Place   machine.Tenant           `json:"place"`
 		Request providers.ControlRequest `json:"request"`
 	}
 	// Remove moves files aside or deletes them.
 	Remove struct {
-		Place   machine.Place           `json:"place"`
+		Place   machine.Tenant          `json:"place"`
 		Request providers.RemoveRequest `json:"request"`
 	}
 	// Clean forgets ended jobs; the place's own count as acknowledged.
 	Clean struct {
-		Place machine.Place `json:"place"`
+		Place machine.Tenant `json:"place"`
 	}
 	// Nothing has nothing to say.
 	Nothing struct{}

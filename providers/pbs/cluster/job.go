@@ -139,7 +139,7 @@ func reason(holds, depend, comment string) string {
 	case strings.Contains(holds, "u"):
 		return "held; `muster resume` lets it go"
 	case strings.Contains(holds, "s") && depend != "":
-		return "waits for what it comes after"
+		return "waits for its dependencies"
 	case never:
 		return "it will never start: " + why
 	case strings.Contains(lower, "insufficient amount of resource"):

@@ -228,7 +228,7 @@ func TestReasons(t *testing.T) {
 		by     offer.Holder
 	}{
 		"qstat-held-json":          {"held; `muster resume` lets it go", offer.HeldByUser},
-		"qstat-dependent-json":     {"waits for what it comes after", ""},
+		"qstat-dependent-json":     {"waits for its dependencies", ""},
 		"qstat-never-fits-json":    {"it will never start: Insufficient amount of resource: ncpus (R: 256 A: 64 T: 64)", ""},
 		"qstat-queue-limit-json":   {"User has reached queue debug running job limit", ""},
 		"qstat-estimated-json":     {"waits for free nodes (Insufficient amount of resource: ncpus (R: 64 A: 48 T: 64))", ""},

@@ -10,8 +10,8 @@ import (
 // reasons are squeue's, in words. squeue(1), JOB REASON CODES. Those of limits
 // are put together; see limit.
 var reasons = map[string]string{
-	"None": "", "Priority": "others come first", "Resources": "waits for free nodes", "Dependency": "waits for what it comes after",
-	"DependencyNeverSatisfied": "what it comes after has failed; the next muster apply ends it, or lets it wait for the launch that follows", "BeginTime": "waits for its time", "JobHeldUser": "held; `muster resume` lets it go",
+	"None": "", "Priority": "others come first", "Resources": "waits for free nodes", "Dependency": "waits for its dependencies",
+	"DependencyNeverSatisfied": "one of its dependencies has failed; the next muster apply ends it, or lets it wait for the retry", "BeginTime": "waits for its time", "JobHeldUser": "held; `muster resume` lets it go",
 	"JobHeldAdmin": "held by an administrator", "JobArrayTaskLimit": "as many of its phase run as may",
 	"QOSUsageThreshold": "the qos is used up", "AssociationJobLimit": "as many jobs of the account run as may",
 	"AssociationResourceLimit": "the account holds all that it may", "AssociationTimeLimit": "the account's time is used up",

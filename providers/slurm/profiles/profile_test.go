@@ -115,7 +115,7 @@ func TestBroken(t *testing.T) {
 		head + "partition \"a\" {\n  max_time = \"0s\"\n}":                          `x.hcl:4: partition "a": max_time is no time at all`,
 		head + "partition \"a\" {\n  nodes = 3\n}":                                  `partition "a": max_time is missing: add max_time = "24h"`,
 		head + "partition \"a\" {":                                                  "x.hcl:3: ",
-		in("colour = 1"):                                                            `x.hcl:5: Unsupported argument: An argument named "colour" is not expected here. TEMPLATE.hcl has all that there is`,
+		in("colour = 1"):                                                            `x.hcl:5: Unsupported argument: An argument named "colour" is not expected here. TEMPLATE.hcl lists and explains`,
 		in("nodes = -1"):                                                            `x.hcl:5: partition "a": nodes is -1: write a whole number, 1 or more`,
 		in("cpus = 1.5"):                                                            `x.hcl:5: partition "a": cpus is 1.5: write a whole number, 1 or more`,
 		in(`memory = "256"`):                                                        `x.hcl:5: partition "a": memory: "256" has no unit`,

@@ -120,7 +120,7 @@ func (ls *leases) readLease(path string) (*found, error) {
 		}
 		if try == 5 {
 			return nil, &store.CorruptError{Path: path, Offset: 0, Why: why, Way: fmt.Sprintf(
-				"If no muster writes to this state, on any host, run \"muster force-unlock %s\". It sets the damaged lease aside; what was recorded stays.", damagedID(data))}
+				"If no muster writes to this state, on any host, run \"muster force-unlock %s\". It sets the damaged lease aside; the records stay.", damagedID(data))}
 		}
 		time.Sleep(time.Duration(try) * ls.opt.patience)
 	}

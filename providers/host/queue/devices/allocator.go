@@ -31,11 +31,11 @@ type Allocator struct {
 	err     error
 	at      time.Duration // uptime of the reading; 0 = none that still counts
 	reading bool
-	read    time.Duration            // uptime when the last reading came
-	took    time.Duration            // and how long it took
-	freed   int                      // how many jobs have given theirs back
-	held    map[string]machine.Place // by device name, the place whose job has it
-	holders map[string]holder        // of locks that we could not get, by UUID
+	read    time.Duration             // uptime when the last reading came
+	took    time.Duration             // and how long it took
+	freed   int                       // how many jobs have given theirs back
+	held    map[string]machine.Tenant // by device name, the place whose job has it
+	holders map[string]holder         // of locks that we could not get, by UUID
 }
 
 // Fresh reports whether the last reading is young enough to give devices out.
@@ -43,7 +43,7 @@ func (r *Allocator) Fresh() bool { return r.at != 0 && monotonic.Uptime()-r.at <
 
 // Usable is how many devices a place may give one job that asks for such; 0 where
 // none were read.
-func (r *Allocator) Usable(p machine.Place, asked offer.GPU) (n int) {
+func (r *Allocator) Usable(p machine.Tenant, asked offer.GPU) (n int) {
 	for _, d := range r.list {
 		if p.MayUse(d) && d.Lacks(asked, 1) == "" {
 			n++
@@ -96,9 +96,9 @@ func (r *Allocator) Update(s Reading) {
 }
 
 // Hold notes that a job of a place has devices.
-func (r *Allocator) Hold(names []string, p machine.Place) {
+func (r *Allocator) Hold(names []string, p machine.Tenant) {
 	if r.held == nil {
-		r.held = map[string]machine.Place{}
+		r.held = map[string]machine.Tenant{}
 	}
 	for _, n := range names {
 		r.held[n] = p

@@ -15,7 +15,7 @@ import (
 
 // A Request is the devices that a job asks for.
 type Request struct {
-	Place machine.Place
+	Place machine.Tenant
 	Shape offer.Shape
 	Avoid []string // devices that failed it
 }

@@ -36,8 +36,8 @@ func allocatorOf(n int) (*Allocator, *fixedDevices) {
 }
 
 var (
-	mine  = machine.Place{Lineage: "1", Campaign: "mine"}
-	other = machine.Place{Lineage: "2", Campaign: "other"}
+	mine  = machine.Tenant{Lineage: "1", Campaign: "mine"}
+	other = machine.Tenant{Lineage: "2", Campaign: "other"}
 )
 
 func ask(n int, avoid ...string) Request {

@@ -10,26 +10,18 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Place is one campaign's backend as the queue of a machine sees it.
-type Place struct {
+// A Tenant is one campaign's backend as the queue of a machine sees it.
+type Tenant struct {
 	Lineage     string `json:"lineage"`
 	Campaign    string `json:"campaign,omitempty"`
 	Backend     string `json:"backend"`
 	Workdir     string `json:"workdir"`
 	MaxParallel int    `json:"max_parallel,omitempty"` // most jobs of this campaign here; 0 = no cap
-
-	CPUs       int   `json:"cpus,omitempty"`         // cores to give out; 0 = the machine's
-	Memory     int64 `json:"memory,omitempty"`       // bytes to give out; 0 = the machine's
-	Slots      int   `json:"slots,omitempty"`        // most jobs at once on the machine; 0 = no cap
-	GPUFreeMax int64 `json:"gpu_free_max,omitempty"` // bytes in use below which a GPU is free; 0 = 500 MiB
-
-	Scratch string `json:"scratch,omitempty"` // folder on the machine's own disk for jobs' scratch; "" = that for temporary files
-
-	GPUs gpu.Selection `json:"gpus,omitempty"` // those to use; nil = all
+	Settings
 }
 
-// Cores is how many cores the place may give out.
-func (p Place) Cores() int {
+// Cores is how many cores the tenant may use out.
+func (p Tenant) Cores() int {
 	if p.CPUs > 0 {
 		return p.CPUs
 	}
@@ -45,8 +37,8 @@ func CoresOf(s offer.Shape) int {
 	return s.CPUs
 }
 
-// Bytes is how much memory the place may give out.
-func (p Place) Bytes() int64 {
+// Bytes is how much memory the tenant may use out.
+func (p Tenant) Bytes() int64 {
 	if p.Memory > 0 {
 		return p.Memory
 	}
@@ -57,12 +49,12 @@ func (p Place) Bytes() int64 {
 const defaultFreeMax = 500 << 20
 
 // FreeMax is the memory in use up to which a GPU counts as free here.
-func (p Place) FreeMax() int64 {
+func (p Tenant) FreeMax() int64 {
 	if p.GPUFreeMax > 0 {
 		return p.GPUFreeMax
 	}
 	return defaultFreeMax
 }
 
-// MayUse reports whether the place may give out a device.
-func (p Place) MayUse(d gpu.Device) bool { return p.GPUs.Has(d) }
+// MayUse reports whether the tenant may use out a device.
+func (p Tenant) MayUse(d gpu.Device) bool { return p.GPUs.Has(d) }
