@@ -132,6 +132,44 @@ func TestPreemption(t *testing.T) {
 	}
 }
 
+// This machine's clock is off by an hour: the time of a rental and its bill are right.
+func TestAClockThatIsOff(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		w := newWorld(t)
+		w.off = off
+		w.open()
+		token := w.wants()
+		w.turns(3 * time.Minute)
+		w.are("ready")
+		w.clock.Advance(3 * time.Hour)
+		w.release(token)
+		w.turns(5 * time.Minute)
+		w.settled(1)
+		if r := w.Rentals()[0]; r.Ended.Sub(r.Since) < 3*time.Hour || r.Ended.Sub(r.Since) > 3*time.Hour+10*time.Minute {
+			t.Errorf("off by %s: from %s to %s", off, r.Since, r.Ended)
+		}
+	}
+}
+
+// Two machines with one label: one is the rental's, the other an orphan, and neither is
+// released by itself.
+func TestTwoMachinesWithOneLabel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.wants()
+	w.turns(2 * time.Minute)
+	w.are("ready")
+	r := w.Rentals()[0]
+	w.clock.Advance(20 * time.Second)
+	w.api("PUT", "/api/v0/asks/30100013/", `{"client_id":"me","image":"i","disk":20,"label":"`+r.Machine.Label+`","runtype":"ssh_direct"}`)
+	turned := w.turns(2 * time.Minute)
+	if len(turned.Orphans) != 1 || turned.Orphans[0].ID == r.ID || w.cloud.calls["release"] != 0 {
+		t.Errorf("%+v, %v", turned, w.cloud.calls)
+	}
+	w.are("ready")
+}
+
 // killGroup kills the group of the process that a file names, as the end of its machine does.
 func killGroup(t *testing.T, file string) {
 	t.Helper()

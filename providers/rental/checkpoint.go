@@ -83,5 +83,9 @@ func (b *backend) lostWork(j *job) string {
 		return "no checkpoint of it was copied here, and it begins again"
 	}
 	last := time.Unix(0, found[len(found)-1].MTime)
-	return "it goes on from its checkpoint of " + units.FormatTime(last.UTC())
+	text := "it goes on from its checkpoint of " + units.FormatTime(last.UTC())
+	if r := b.rental(j.Box); r != nil && r.Lost.After(last) {
+		text += ", and up to " + units.FormatDuration(r.Lost.Sub(last)) + " of work are lost"
+	}
+	return text
 }

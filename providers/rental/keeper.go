@@ -317,7 +317,7 @@ func (k *Keeper) unanswered(r *Rental) error {
 // boots waits until a machine runs.
 func (k *Keeper) boots(r *Rental, m Machine) error {
 	if r.Since.IsZero() {
-		r.Since = m.Since
+		r.Since = k.since(r, m)
 	}
 	late := k.now().Sub(r.Asked) > k.cloud.Terms().Boot
 	switch {
@@ -335,6 +335,17 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 		return k.bad(r, fmt.Sprintf("it did not boot in %s", k.cloud.Terms().Boot))
 	}
 	return nil
+}
+
+// skewed is by how much two clocks may differ that are right. Where the cloud's differs by
+// more from the one here, a machine counts from its order, by the one here, as its end does.
+const skewed = 10 * time.Minute
+
+func (k *Keeper) since(r *Rental, m Machine) time.Time {
+	if d := m.Since.Sub(r.Asked); !m.Since.IsZero() && (d < -skewed || d > skewed+k.now().Sub(r.Asked)) {
+		return r.Asked
+	}
+	return m.Since
 }
 
 // checks looks at a machine before any work goes there.

@@ -40,6 +40,7 @@ type town struct {
 	cut      map[string]bool // machines that do not answer
 	folders  map[string]string
 	says     func(id string) string         // what the check of a machine prints; nil = all is well
+	hostOf   func(*folder) rental.Host      // a machine as a test wants it; nil = as it is
 	cloudOf  func(platform) rental.Platform // the cloud as a test wants it; nil = as it is
 }
 
@@ -111,7 +112,11 @@ func (n *town) Dial(b providers.Backend, m rental.Machine, _ string) (rental.Hos
 	if err := l.Configure(n.Context(), b); err != nil {
 		return nil, err
 	}
-	return &folder{Local: l, town: n, id: m.ID}, nil
+	f := &folder{Local: l, town: n, id: m.ID}
+	if n.hostOf != nil {
+		return n.hostOf(f), nil
+	}
+	return f, nil
 }
 
 // A folder is a machine that is a folder.

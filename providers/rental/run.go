@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -136,7 +137,7 @@ func (b *backend) shown(j *job) offer.Observation {
 		}
 	}
 	if r := b.rental(j.Box); r != nil && r.Step == Preempted && !ended(o.Status) {
-		o.Reason = "its machine was taken away: " + r.Why
+		o.Reason = fmt.Sprintf("its machine was taken away: %s; another machine is rented after %s; its disk costs $%s/h until it is released", r.Why, units.FormatDuration(patient), r.Offer.StoppedUSDPerHour.StringFixed(4))
 	}
 	return o
 }

@@ -30,6 +30,7 @@ type world struct {
 	url   string
 	cloud *watched
 	check rental.Check
+	off   time.Duration // by how much the clock of the keeper differs from the cloud's
 	dir   string
 	*rental.Keeper
 }
@@ -62,7 +63,7 @@ func (w *world) now() (now time.Time) {
 // open begins again from what is on the disk.
 func (w *world) open() {
 	w.Helper()
-	k, err := rental.Open(rental.Config{Cloud: w.cloud, Dir: w.dir, Lineage: "abc", Now: w.now,
+	k, err := rental.Open(rental.Config{Cloud: w.cloud, Dir: w.dir, Lineage: "abc", Now: func() time.Time { return w.now().Add(w.off) },
 		Check: func(ctx context.Context, m rental.Machine, o rental.Offer) (rental.Found, error) {
 			return w.check(ctx, m, o)
 		}})

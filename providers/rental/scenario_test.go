@@ -1,0 +1,248 @@
+package rental_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/hosttest"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/rental"
+)
+
+// kept is a file of the workdir as it is kept here.
+func (n *town) kept(name string) string {
+	return filepath.Join(n.backend.Dir, ".muster/rentals/abc/vastai.cloud/files", n.backend.Workdir, name)
+}
+
+// steps is a job that counts to 40 steps and saves each one, going on from the last that
+// it finds.
+func (n *town) counts(attempt int) providers.Job {
+	j := n.job("a", fmt.Sprintf(`echo $$ > pid
+i=$(cat ck 2>/dev/null || echo 0)
+echo $i > began.%d
+while [ $i -lt 40 ]; do i=$((i + 1)); echo $i > ck.new; mv ck.new ck; sleep 0.1; done
+echo "{\"steps\": $i}" > a.json`, attempt))
+	j.Attempt = attempt
+	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(n.backend.Workdir, "ck"), Interval: time.Second}
+	return j
+}
+
+// Scenario D3: a spot machine is paused without a signal. Its job is preempted and not
+// failed, its disk's rate is shown, and after ten minutes another machine goes on from
+// the last whole checkpoint. Then everything is released and the bills agree.
+func TestSpotPreemption(t *testing.T) {
+	// Requirement: SPT-07
+	t.Parallel()
+	n := newTown(t, map[string]any{"spot": true, "bid": 0.2})
+	n.backend.OnHold = "release"
+	n.begin()
+	j := n.counts(1)
+	n.submit(j)
+	seen := n.until("it to run", all(offer.Running, j))
+	id := seen[j.Token].Rental.ID
+	waitFor(t, "a checkpoint to be here", func() bool { return number(n.kept("ck")) >= 3 })
+	n.happen(`{"instance": ` + id + `, "what": "outbid"}`)
+	n.mu.Lock()
+	n.cut[id] = true
+	spool := filepath.Join(n.folders[id], "s")
+	n.mu.Unlock()
+	hosttest.Kill(t, spool)
+	killGroup(t, filepath.Join(n.backend.Workdir, "pid"))
+	lost, saved := number(filepath.Join(n.backend.Workdir, "ck")), number(n.kept("ck"))
+	if err := os.Remove(filepath.Join(n.backend.Workdir, "ck")); err != nil { // another machine has nothing
+		t.Fatal(err)
+	}
+	before := n.now().Add(-5 * time.Minute) // the cloud's clock is not that of files
+	if err := os.Chtimes(n.kept("ck"), before, before); err != nil {
+		t.Fatal(err)
+	}
+	seen = n.until("it to be preempted", func(seen map[string]offer.Observation) bool {
+		o := seen[j.Token]
+		if o.Status == offer.Running && strings.Contains(o.Reason, "taken away") {
+			if !strings.Contains(o.Reason, "another machine is rented after 10m") || !strings.Contains(o.Reason, "its disk costs $0.0041/h") {
+				t.Errorf("reason %q", o.Reason)
+			}
+			n.clock.Advance(11 * time.Minute)
+		}
+		return o.Status == offer.Failed
+	})
+	if o := seen[j.Token]; o.Class != "preempted" || !strings.Contains(o.Reason, "goes on from its checkpoint") || !strings.Contains(o.Reason, "of work are lost") {
+		t.Errorf("%s: %s", o.Class, o.Reason)
+	}
+	again := n.counts(2)
+	n.submit(again)
+	n.until("the next launch", all(offer.Completed, again))
+	if began := number(filepath.Join(n.backend.Workdir, "began.2")); began < saved || began == 0 || began > lost {
+		t.Errorf("it began at step %d; %d was here and %d was reached", began, saved, lost)
+	}
+	waitFor(t, "all to be released", func() bool { n.clock.Advance(time.Minute); return len(n.alive()) == 0 })
+	n.billed()
+}
+
+// number is what a file holds, 0 where there is none.
+func number(path string) int {
+	text, _ := os.ReadFile(path)
+	v, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return v
+}
+
+// billed waits until no machine is orphaned or alive and each is on record with what the
+// cloud billed.
+func (n *town) billed() {
+	n.Helper()
+	waitFor(n.T, "the bills", func() bool {
+		n.clock.Advance(30 * time.Second)
+		bills := map[string]string{}
+		for _, a := range n.truth() {
+			if a.Gone {
+				bills[strconv.Itoa(a.ID)] = a.USD.Round(3).String()
+			}
+		}
+		got, err := n.provider.Rentals(n.Context(), n.backend.Name)
+		if err != nil {
+			return false
+		}
+		for _, r := range got {
+			if r.Orphan {
+				n.Fatalf("orphan %+v", r)
+			}
+			if r.Status != offer.RentalReleased || r.Billed != bills[r.ID] {
+				return false
+			}
+		}
+		return len(got) > 0
+	})
+}
+
+// garbled spoils the first copy of a file: as many bytes, and others.
+type garbled struct {
+	*folder
+	name string
+	done *bool
+}
+
+func (g garbled) Pull(ctx context.Context, name, path string, offset int64, w io.Writer) error {
+	g.mu.Lock()
+	spoil := !*g.done && filepath.Base(path) == g.name
+	*g.done = *g.done || spoil
+	g.mu.Unlock()
+	if !spoil {
+		return g.folder.Pull(ctx, name, path, offset, w)
+	}
+	fi, err := os.Stat(path)
+	if err == nil {
+		_, err = w.Write(make([]byte, fi.Size()))
+	}
+	return err
+}
+
+// Scenario D7: 24 jobs on three machines. One machine dies under job 19, job 7 leaves an
+// empty file, and the copy of job 11 is spoiled. Nothing is released before all 24 are
+// here; then a release that hangs and one that lingers are waited for, and a stranger's
+// machine is left alone.
+func TestTeardown(t *testing.T) {
+	// Requirement: TDN-03
+	// Requirement: TDN-04
+	// Requirement: TDN-12
+	t.Parallel()
+	n := newTown(t, map[string]any{"max_boxes": 3})
+	spoiled := false
+	n.hostOf = func(f *folder) rental.Host { return garbled{f, "c11.json", &spoiled} }
+	n.begin()
+	n.api("PUT", "/api/v0/asks/30100026/", `{"client_id":"me","image":"i","disk":20,"label":"mine","runtype":"ssh_direct"}`)
+	n.clock.Advance(10 * time.Second)
+	var jobs []providers.Job
+	for i := range 24 {
+		command := fmt.Sprintf(`echo '{"cell": %d}' > c%d.json`, i+1, i+1)
+		switch i + 1 {
+		case 7:
+			command = "[ -e tried ] || { touch tried; : > c7.json; exit 0; }; " + command
+		case 19:
+			command = "echo $$ > pid19; [ -e died ] || while :; do sleep 0.05; done; " + command
+		}
+		j := n.job(fmt.Sprintf("c%d", i+1), command)
+		j.Outputs[0].MinSize = 1
+		jobs = append(jobs, j)
+	}
+	n.submit(jobs...)
+	seen := n.until("all but two to be done", func(seen map[string]offer.Observation) bool {
+		done := 0
+		for _, o := range seen {
+			if o.Status == offer.Completed {
+				done++
+			}
+		}
+		return done == 22 && seen[jobs[18].Token].Status == offer.Running && seen[jobs[6].Token].Status == offer.Failed
+	})
+	box := seen[jobs[18].Token].Rental.ID
+	out, err := n.provider.Release(t.Context(), n.backend.Name, []string{box})
+	if err != nil || out[0].Err == nil || !strings.Contains(out[0].Err.Summary, "phase.c19 has no result here yet") {
+		t.Errorf("the machine of job 19 is released: %+v, %v", out, err)
+	}
+	n.mu.Lock()
+	n.cut[box] = true
+	n.mu.Unlock()
+	n.clock.Advance(10 * time.Second)
+	n.api("DELETE", "/api/v0/instances/"+box+"/", "{}") // its host ends it
+	killGroup(t, filepath.Join(n.backend.Workdir, "pid19"))
+	n.until("job 19 to be lost", func(seen map[string]offer.Observation) bool {
+		n.clock.Advance(10 * time.Second)
+		return seen[jobs[18].Token].Status == offer.Failed && seen[jobs[18].Token].Class == "node_failure"
+	})
+	if err := os.WriteFile(filepath.Join(n.backend.Workdir, "died"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{6, 18} {
+		jobs[i].Token, jobs[i].Attempt = token(), 2
+		n.submit(jobs[i])
+	}
+	n.until("all to be done", all(offer.Completed, jobs...))
+	for i := range 24 {
+		text, err := os.ReadFile(n.kept(fmt.Sprintf("c%d.json", i+1)))
+		if want := fmt.Sprintf("{\"cell\": %d}\n", i+1); err != nil || string(text) != want {
+			t.Errorf("cell %d is %q here, %v", i+1, text, err)
+		}
+	}
+	if !spoiled {
+		t.Error("no copy was spoiled")
+	}
+	n.fault(`{"on":"destroy","do":"lost"}`)
+	n.fault(`{"on":"destroy","do":"linger","for":"90s"}`)
+	var ids []string
+	for _, a := range n.truth() {
+		if !a.Gone {
+			ids = append(ids, strconv.Itoa(a.ID))
+		}
+	}
+	out, err = n.provider.Release(t.Context(), n.backend.Name, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range out {
+		stranger := strings.Contains(n.labelOf(o.ID), "mine")
+		if o.Err != nil || stranger != (o.What == "not found") {
+			t.Errorf("%+v", o)
+		}
+	}
+	if got := n.alive(); len(got) != 1 || n.labelOf(strconv.Itoa(got[0])) != "mine" {
+		t.Errorf("machines %v are there", got)
+	}
+	n.billed()
+}
+
+func (n *town) labelOf(id string) string {
+	for _, a := range n.truth() {
+		if strconv.Itoa(a.ID) == id {
+			return a.Label
+		}
+	}
+	return ""
+}
