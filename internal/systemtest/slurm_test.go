@@ -42,6 +42,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"forecast", slurmForecast},
 		{"ends told apart", slurmEnds},
 		{"child killed for memory", slurmChildKilled},
+		{"several nodes", slurmNodes},
 		{"over ssh", slurmOverSSH},
 		{"inputs over ssh", slurmInputs},
 		{"line to the login node cut", slurmLinkCut},

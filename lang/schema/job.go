@@ -45,6 +45,8 @@ var Resources = []Field[offer.Shape]{
 		At: func(s *offer.Shape) any { return &s.Disk }, Key: "Disk"},
 	{Attr: Attr{Name: "nodes", Hash: InRequest, Type: "number", Default: "1", Doc: "Number of nodes. Every node gives the same number of cores and GPUs, and the job is charged for them: 3 GPUs on 2 nodes cost as much as 4."},
 		At: func(s *offer.Shape) any { return &s.Nodes }, Least: 1, Key: "Nodes"},
+	{Attr: Attr{Name: "min_nodes", Hash: InRequest, Type: "number", Default: "all", Doc: "Least nodes with which the job starts where its check finds others unfit, for programs that run on any number."},
+		At: func(s *offer.Shape) any { return &s.MinNodes }, Least: 1},
 	{Attr: Attr{Name: "walltime", Hash: InRequest, Type: "duration", Doc: "Hard time limit of one launch. It also limits what the launch can cost."},
 		At: func(s *offer.Shape) any { return &s.Walltime }, Check: someTime, Key: "Walltime"},
 }

@@ -50,6 +50,8 @@ type Shape struct {
 	GPU    GPU   // constraints on each device
 	Disk   int64 // bytes of scratch needed; 0 = not stated
 	Nodes  int   // at least 1
+	// MinNodes is with how many of them the job may start; 0 = with all.
+	MinNodes int `json:",omitempty"`
 	// Pack is how many like jobs, this one among them, share the nodes of one job of
 	// a scheduler, and their charge; 0 or 1 = none do.
 	Pack     int           `json:",omitempty"`

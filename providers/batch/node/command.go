@@ -100,6 +100,9 @@ func (c *command) exec() error {
 	if err := c.findHosts(); err != nil {
 		return err
 	}
+	if err := c.preflight(); err != nil {
+		return err
+	}
 	return c.prepare(wrapper.OnHosts(run, c.hosts))
 }
 

@@ -31,13 +31,19 @@ func Main(args []string, schedulers ...scheduler.Node) int {
 	cell := flags.Int("cell", -1, "the element of a pack that this process runs")
 	of := flags.Int("of", 1, "how many elements the pack has")
 	gpus := flags.String("gpus", "", "devices of the element")
-	if err := flags.Parse(args); err != nil || *batch == "" || *of < 1 {
+	check := flags.String("check", "", "folder in which the nodes of a job meet")
+	nodes := flags.Int("nodes", 1, "how many meet")
+	image := flags.String("image", "", "image file of the job")
+	if err := flags.Parse(args); err != nil || *batch == "" && *check == "" || *of < 1 {
 		return exitBroken
 	}
 	p := here(schedulers)
+	p.program = append([]string{os.Args[0]}, os.Args[1:len(os.Args)-len(args)]...)
 	var code int
 	var err error
 	switch {
+	case *check != "":
+		err = nodeCheck(*check, shortName(p.node), *image, *nodes)
 	case *pack != "":
 		code, err = runPack(Batch(*batch), p, *pack, os.Args[1:len(os.Args)-len(args)])
 	case *cell >= 0:
@@ -63,8 +69,9 @@ type allocation struct {
 	node, pool       string
 	nodes            string // all of the job's, as the scheduler lists them
 	gpus             []string
-	cores            int // of all its nodes; 0 = not known
-	sharers          int // jobs of the pack that share it; 0 = it runs one
+	cores            int      // of all its nodes; 0 = not known
+	program          []string // words that begin this program on any of its nodes
+	sharers          int      // jobs of the pack that share it; 0 = it runs one
 }
 
 // here is the job of the first scheduler whose variables are set.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,6 +33,9 @@ func (c *command) notStarted(err error) (End, failure.Verdict) {
 	e := End{Begin: c.begin, Final: true}
 	e.Seen = c.observed(offer.Failed)
 	e.Seen.Class, e.Seen.Reason, e.Seen.Tail = attempt.StartClass(err), err.Error(), []string{err.Error()}
+	if errors.As(err, new(*unfit)) {
+		e.Seen.Class = failure.NodeFailure
+	}
 	e.Seen.NotRun, e.Outside = true, c.told
 	if e.Seen.Class == failure.NotItsOwn {
 		e.Seen.Tail = nil // it has a reason, and no log

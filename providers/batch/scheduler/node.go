@@ -67,6 +67,8 @@ type Environment struct {
 type Spanner interface {
 	// Hosts are the names of the calling script's nodes, its own first.
 	Hosts(ctx context.Context) ([]string, error)
+	// Each is the command that runs another once on each of these nodes.
+	Each(hosts, argv []string) []string
 }
 
 // A Counter is a Node whose scheduler has no variable for how often a job was put

@@ -48,6 +48,9 @@ func (Node) Hosts(context.Context) (hosts []string, err error) {
 	return hosts, err
 }
 
+// Each is pbsdsh(1B), which runs a program on each chunk of the job.
+func (Node) Each(_, argv []string) []string { return append([]string{"pbsdsh", "--"}, argv...) }
+
 // Requeue is for operators alone. Seen on 23.06.
 func (Node) Requeue(context.Context, string) error { return errors.ErrUnsupported }
 

@@ -1664,7 +1664,8 @@ type Shape struct {
 	Walltime      int64                  `protobuf:"varint,8,opt,name=walltime,proto3" json:"walltime,omitempty"`
 	Options       string                 `protobuf:"bytes,9,opt,name=options,proto3" json:"options,omitempty"` // JSON
 	Smoke         bool                   `protobuf:"varint,10,opt,name=smoke,proto3" json:"smoke,omitempty"`
-	Pack          int64                  `protobuf:"varint,11,opt,name=pack,proto3" json:"pack,omitempty"` // like jobs that share its nodes; 0 or 1: none do
+	MinNodes      int64                  `protobuf:"varint,12,opt,name=min_nodes,json=minNodes,proto3" json:"min_nodes,omitempty"` // with which it may start; 0: all
+	Pack          int64                  `protobuf:"varint,11,opt,name=pack,proto3" json:"pack,omitempty"`                         // like jobs that share its nodes; 0 or 1: none do
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1767,6 +1768,13 @@ func (x *Shape) GetSmoke() bool {
 		return x.Smoke
 	}
 	return false
+}
+
+func (x *Shape) GetMinNodes() int64 {
+	if x != nil {
+		return x.MinNodes
+	}
+	return 0
 }
 
 func (x *Shape) GetPack() int64 {
@@ -6743,7 +6751,7 @@ const file_provider_proto_rawDesc = "" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
 	"PoolsReply\x12.\n" +
-	"\x05pools\x18\x01 \x03(\v2\x18.muster.provider.v1.PoolR\x05pools\"\x8f\x02\n" +
+	"\x05pools\x18\x01 \x03(\v2\x18.muster.provider.v1.PoolR\x05pools\"\xac\x02\n" +
 	"\x05Shape\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x16\n" +
 	"\x06memory\x18\x02 \x01(\x03R\x06memory\x12\x12\n" +
@@ -6757,7 +6765,8 @@ const file_provider_proto_rawDesc = "" +
 	"\bwalltime\x18\b \x01(\x03R\bwalltime\x12\x18\n" +
 	"\aoptions\x18\t \x01(\tR\aoptions\x12\x14\n" +
 	"\x05smoke\x18\n" +
-	" \x01(\bR\x05smoke\x12\x12\n" +
+	" \x01(\bR\x05smoke\x12\x1b\n" +
+	"\tmin_nodes\x18\f \x01(\x03R\bminNodes\x12\x12\n" +
 	"\x04pack\x18\v \x01(\x03R\x04pack\"\x9a\x03\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +

@@ -52,6 +52,12 @@ func (n Node) Hosts(ctx context.Context) ([]string, error) {
 	return strings.Fields(text), err
 }
 
+// Each is srun(1) with one task on each node.
+func (Node) Each(hosts, argv []string) []string {
+	n := strconv.Itoa(len(hosts))
+	return append([]string{"srun", "--nodes=" + n, "--ntasks=" + n, "--ntasks-per-node=1", "--nodelist=" + strings.Join(hosts, ","), "--mpi=none", "--export=ALL"}, argv...)
+}
+
 // Requeue puts the script's own job back: Slurm sends TERM, and KILL after
 // KillWait. slurm.conf(5).
 func (Node) Requeue(ctx context.Context, id string) error { return scontrol(ctx, "requeue", id) }
