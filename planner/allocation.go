@@ -5,13 +5,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // An allocation is an account whose balance is known, and the backends that charge it.
@@ -31,7 +34,7 @@ func overdrawn(fs *facts, ps phases, f forecast.Forecast) (out diag.List) {
 	accounts := map[string]*allocation{}
 	for _, address := range slices.Sorted(maps.Keys(f.ByBackend)) {
 		l := forecast.LineOf(f.ByBackend[address], place.ServiceUnits)
-		account, left := fs.balance(address)
+		account, left := fs.left(address, false)
 		if l.Unit == "" || left == "" {
 			continue
 		}
@@ -61,11 +64,37 @@ func overdrawn(fs *facts, ps phases, f forecast.Forecast) (out diag.List) {
 	return out
 }
 
-// balance is that of a backend's account, and the account's name; "" where it is not
-// known.
-func (fs *facts) balance(address string) (account, left string) {
+// runsOut warns of an account whose credit does not last until the p90 end: its provider
+// stops or deletes machines then, whatever runs on them.
+func runsOut(fs *facts, ps phases, f forecast.Forecast) (out diag.List) {
+	if !ps.anythingRuns() {
+		return nil
+	}
+	for _, address := range slices.Sorted(maps.Keys(f.ByBackend)) {
+		_, left := fs.left(address, true)
+		l := forecast.LineOf(f.ByBackend[address], place.USD)
+		credit, p90 := amount.Of(left), amount.Of(l.P90.Text)
+		if left == "" || l.Unit == "" || !amount.Exceeds(p90, credit) {
+			continue
+		}
+		share := decimal.Max(credit, decimal.Zero).Div(p90).InexactFloat64()
+		ends := fs.in.Now.Add(time.Duration(share * float64(f.Walltime.P90)))
+		d := diag.Diagnostic{Severity: diag.Warning, Summary: "The account's credit does not last until the end",
+			Detail: fmt.Sprintf("The account of backend.%s has %s left, and this plan is likely to need up to %s there (p90). At that rate it runs out about %s, and the provider stops the machines then. Add credit, or give the plan less to do.",
+				address, amount.Words(place.USD, left), amount.Words(place.USD, l.P90.Text), units.FormatTime(ends.UTC()))}
+		if b := fs.backend(address); b != nil {
+			d.Subject, d.In = b.Range.Ptr(), "backend."+address
+		}
+		out.Append(d)
+	}
+	return out
+}
+
+// left is the balance of a backend's account, and the account's name: of one that rents
+// machines, in US dollars, or of another, in service units. "" = not known.
+func (fs *facts) left(address string, rents bool) (account, left string) {
 	for _, p := range fs.in.Pools {
-		if p.Backend == address && p.Balance != "" {
+		if p.Backend == address && p.Balance != "" && (p.Kind == offer.RentalPool) == rents {
 			return p.Account, p.Balance
 		}
 	}

@@ -49,7 +49,7 @@ func Make(in Input) (*Plan, diag.List) {
 	money := checkBudgets(fs, ps, ar.forecast, unknowns{ps, in.Campaign.Backends, p.Unbounded, ar.moves, ar.unpriced})
 	p.Forecast, p.Budgets, p.Ceiling = money.forecast, money.checks, money.ceiling
 	tell(p, money.report)
-	tell(p, report{diags: overdrawn(fs, ps, p.Forecast)})
+	tell(p, report{diags: append(overdrawn(fs, ps, p.Forecast), runsOut(fs, ps, p.Forecast)...)})
 	look, told := secondLook(fs, ps, p.Forecast)
 	p.Second = look
 	tell(p, told)

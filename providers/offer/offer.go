@@ -140,8 +140,8 @@ type Pool struct {
 	Notes    []string // for people; every command that asks prints those that begin with Repaired
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
-	// Balance is how many service units are left of the account that jobs are charged
-	// to, and Account its name; "" = not known.
+	// Balance is the balance of the account that jobs are charged to, and Account its
+	// name; "" = not known. It is in service units, and in US dollars where machines are rented.
 	Balance string
 	Account string
 	// Scratch is a folder on the nodes' own disks, which is wiped after a job; "" =

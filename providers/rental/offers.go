@@ -53,8 +53,13 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	for _, host := range sortedKeys(avoided) {
 		out[0].Notes = append(out[0].Notes, fmt.Sprintf("avoided: host %s, since %s", host, avoided[host]))
 	}
-	if note := b.balance(ctx); note != "" {
-		out[0].Notes = append(out[0].Notes, note)
+	if credit, known := b.credit(ctx); known {
+		for i := range out {
+			out[i].Balance = credit.StringFixed(2)
+		}
+		if note := b.lasts(credit); note != "" {
+			out[0].Notes = append(out[0].Notes, note)
+		}
 	}
 	return out, nil
 }
@@ -194,16 +199,18 @@ func (o Offer) MaxTime(now time.Time) time.Duration {
 	return o.Until.Sub(now)
 }
 
-// balance says what the account has left, "" where that is not known or enough.
-func (b *market) balance(ctx context.Context) string {
+// credit is what the account has left, in US dollars; false where that is not known.
+func (b *market) credit(ctx context.Context) (decimal.Decimal, bool) {
 	creditor, ok := b.account.(Creditor)
 	if !ok {
-		return ""
+		return decimal.Zero, false
 	}
 	credit, err := creditor.Credit(ctx)
-	if err != nil {
-		return ""
-	}
+	return credit, err == nil
+}
+
+// lasts says when a credit runs out with all machines rented, "" where no price is known.
+func (b *market) lasts(credit decimal.Decimal) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var rate decimal.Decimal

@@ -326,7 +326,7 @@ func TestPoolsAndQuotes(t *testing.T) {
 	var names []string
 	for _, p := range pools {
 		names = append(names, p.Name+" "+p.Price.USDPerHour)
-		if p.Kind != offer.RentalPool || len(p.Notes) == 0 || !strings.HasPrefix(p.Notes[0], "offer 1: $") {
+		if p.Kind != offer.RentalPool || p.Balance != "25.00" || len(p.Notes) == 0 || !strings.HasPrefix(p.Notes[0], "offer 1: $") {
 			t.Errorf("pool %+v", p)
 		}
 	}

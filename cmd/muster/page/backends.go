@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -47,6 +48,9 @@ func BackendsText(views []Backend, width, row int) string {
 // balanceLines say the balance of the account that the pools charge.
 func balanceLines(pools []offer.Pool) []string {
 	for _, p := range pools {
+		if p.Balance != "" && p.Kind == offer.RentalPool {
+			return []string{"account: " + amount.Words("usd", p.Balance) + " left"}
+		}
 		if p.Balance != "" {
 			return []string{strings.TrimSpace("account "+term.CleanLine(p.Account)) + ": " + p.Balance + " service units left"}
 		}
