@@ -22,6 +22,7 @@ import (
 	"github.com/muster-run/muster/internal/cloudsim"
 	"github.com/muster-run/muster/internal/cloudsim/box"
 	"github.com/muster-run/muster/internal/cloudsim/lambda"
+	"github.com/muster-run/muster/internal/cloudsim/paperspace"
 	"github.com/muster-run/muster/internal/cloudsim/runpod"
 	"github.com/muster-run/muster/internal/cloudsim/vastai"
 )
@@ -33,18 +34,20 @@ type cloud struct {
 }
 
 var clouds = map[string]cloud{
-	"lambda": {"Lambda", func(w *cloudsim.World) cloudsim.Cloud { return lambda.New(w) }},
-	"runpod": {"RunPod", func(w *cloudsim.World) cloudsim.Cloud { return runpod.New(w) }},
-	"vastai": {"Vast.ai", func(w *cloudsim.World) cloudsim.Cloud { return vastai.New(w) }},
+	"lambda":     {"Lambda", func(w *cloudsim.World) cloudsim.Cloud { return lambda.New(w) }},
+	"paperspace": {"Paperspace", func(w *cloudsim.World) cloudsim.Cloud { return paperspace.New(w) }},
+	"runpod":     {"RunPod", func(w *cloudsim.World) cloudsim.Cloud { return runpod.New(w) }},
+	"vastai":     {"Vast.ai", func(w *cloudsim.World) cloudsim.Cloud { return vastai.New(w) }},
 }
 
 const usage = `Usage: muster-cloudsim [flags] CLOUD
 
 Serves a simulated GPU cloud, by its published documentation: lambda is Lambda
-Cloud of April 2025, runpod is RunPod and vastai is Vast.ai of August 2026. None
-of them has met its live service. Behind each rented instance is a real sshd in
-Linux namespaces where muster-cloudsim runs as root; elsewhere instances boot and
-no ssh server answers. It says which.
+Cloud of April 2025, paperspace is Paperspace of February 2026, runpod is RunPod
+and vastai is Vast.ai of August 2026. None of them has met its live service.
+Behind each rented instance is a real sshd in Linux namespaces where
+muster-cloudsim runs as root; elsewhere instances boot and no ssh server answers.
+It says which.
 
   muster-cloudsim -keys=keys.txt vastai
   export VAST_URL=http://127.0.0.1:8900

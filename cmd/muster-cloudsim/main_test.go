@@ -28,9 +28,9 @@ func TestArguments(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"-help"}, 0, "None\nof them has met its live service"},
-		{nil, 2, "name the cloud to simulate: lambda, runpod, vastai"},
-		{[]string{"paperclips"}, 2, "name the cloud to simulate: lambda, runpod, vastai"},
+		{[]string{"-help"}, 0, "None of them has met its live service"},
+		{nil, 2, "name the cloud to simulate: lambda, paperspace, runpod, vastai"},
+		{[]string{"paperclips"}, 2, "name the cloud to simulate: lambda, paperspace, runpod, vastai"},
 		{[]string{"-clock=-1", "vastai"}, 2, "-clock is at least 0"},
 		{[]string{"-colour", "vastai"}, 2, "-colour"},
 		{[]string{"-keys=" + file("keys", "a b"), "vastai"}, 1, "line 1: b: the settings are account"},

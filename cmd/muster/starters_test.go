@@ -9,7 +9,7 @@ import (
 func TestStartersAreWhole(t *testing.T) {
 	t.Parallel()
 	names := starterNames()
-	if want := []string{"autodl", "gpu", "lambda", "pbs", "quickstart", "runpod", "slurm", "ssh", "vastai"}; !slices.Equal(names, want) {
+	if want := []string{"autodl", "gpu", "lambda", "paperspace", "pbs", "quickstart", "runpod", "slurm", "ssh", "vastai"}; !slices.Equal(names, want) {
 		t.Errorf("the starters are %q, not %q", names, want)
 	}
 	for _, name := range names {

@@ -73,7 +73,7 @@ var walls = []struct {
 	// What every batch scheduler needs knows none of them.
 	{"providers/batch", []string{"providers/slurm", "providers/pbs"}},
 	// What every cloud needs knows none of them.
-	{"providers/rental", []string{"providers/lambda", "providers/runpod", "providers/vastai"}},
+	{"providers/rental", []string{"providers/lambda", "providers/paperspace", "providers/runpod", "providers/vastai"}},
 	// What Slurm's commands answer, the script and what a site offers are known
 	// without what is done with them.
 	{"providers/slurm/cluster", []string{"providers/batch/node", "providers/host", "providers/ssh"}},

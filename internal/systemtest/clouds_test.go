@@ -16,6 +16,7 @@ import (
 	sim "github.com/muster-run/muster/internal/cloudsim"
 	"github.com/muster-run/muster/internal/cloudsim/box"
 	simlambda "github.com/muster-run/muster/internal/cloudsim/lambda"
+	simpaperspace "github.com/muster-run/muster/internal/cloudsim/paperspace"
 	simrunpod "github.com/muster-run/muster/internal/cloudsim/runpod"
 	"github.com/muster-run/muster/internal/needs"
 )
@@ -32,8 +33,9 @@ var clouds = map[string]struct {
 	lingers          string // what a machine does that is not gone yet
 	saysNothingStops bool
 }{
-	"lambda": {func(w *sim.World) sim.Cloud { return simlambda.New(w) }, "LAMBDA_CLOUD_API_URL", "/api/v1", "LAMBDA_API_KEY", "launch", "terminate", "linger", true},
-	"runpod": {func(w *sim.World) sim.Cloud { return simrunpod.New(w) }, "RUNPOD_API_URL", "", "RUNPOD_API_KEY", "create", "terminate", "linger", false},
+	"lambda":     {func(w *sim.World) sim.Cloud { return simlambda.New(w) }, "LAMBDA_CLOUD_API_URL", "/api/v1", "LAMBDA_API_KEY", "launch", "terminate", "linger", true},
+	"runpod":     {func(w *sim.World) sim.Cloud { return simrunpod.New(w) }, "RUNPOD_API_URL", "", "RUNPOD_API_KEY", "create", "terminate", "linger", false},
+	"paperspace": {func(w *sim.World) sim.Cloud { return simpaperspace.New(w) }, "PAPERSPACE_API_URL", "/v1", "PAPERSPACE_API_KEY", "create", "delete", "linger", false},
 }
 
 // TestSystemClouds runs the campaign that init writes for a cloud, on machines with

@@ -45,6 +45,7 @@ type Backend struct {
 	Rented        []Machine
 	Rents         bool // its provider creates and releases machines
 	DeadMan       bool // those end, or stop, when muster has been off for long
+	Timer         bool // of DeadMan: only by a timer of the platform
 	Implied       bool // local.local without a block
 	Range         hcl.Range
 }
@@ -117,7 +118,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	if offered.Opaque {
 		return out
 	}
-	out.DeadMan = offered.Can.DeadMan
+	out.DeadMan, out.Timer = offered.Can.DeadMan, offered.Can.Timer
 	if out.Rents = offered.Can.Rents; out.Rents && (b.Expr("hold") == nil || b.Expr("on_hold") == nil) {
 		s.Sure.Errorat(b.Syntax.LabelRanges[0], "A backend that rents does not say what becomes of its machines",
 			"An idle machine is billed. Write hold = \"10m\", how long a machine is kept after its last job, and on_hold = \"release\", \"stop\" or \"keep\", what happens then.")

@@ -17,9 +17,10 @@ var passed = []string{"HOME", "USER", "PATH", "LANG", "TZ", "TMPDIR", "SSH_AUTH_
 
 // typeOwn are variables for providers of one type alone: keys, and where a service is.
 var typeOwn = map[string][]string{
-	"lambda": {"LAMBDA_API_KEY", "LAMBDA_CLOUD_API_URL"},
-	"runpod": {"RUNPOD_API_KEY", "RUNPOD_API_URL"},
-	"vastai": {"VAST_API_KEY", "VAST_URL"},
+	"lambda":     {"LAMBDA_API_KEY", "LAMBDA_CLOUD_API_URL"},
+	"paperspace": {"PAPERSPACE_API_KEY", "PAPERSPACE_API_URL"},
+	"runpod":     {"RUNPOD_API_KEY", "RUNPOD_API_URL"},
+	"vastai":     {"VAST_API_KEY", "VAST_URL"},
 }
 
 func passes(name, typ string) bool {

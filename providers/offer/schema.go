@@ -77,6 +77,7 @@ type Capabilities struct {
 	KeepsFiles   bool // of Rents: the files of its jobs outlive the machines
 	Stops        bool // of Rents: stops a machine and keeps its disk, which `on_hold = "stop"` needs
 	DeadMan      bool // of Rents: machines end, or at least stop, when muster has been off for long
+	Timer        bool // of DeadMan: only by a timer of the platform, which runs from a machine's start
 	Events       bool // pushes events rather than being polled
 	Transfer     bool // moves files with Push and Pull
 	Accounting   bool // reports usage after the fact

@@ -61,6 +61,9 @@ func afterHold(b *lang.Backend) string {
 	if b.Rents && !b.DeadMan && b.OnHold != "keep" {
 		return ", billed on while muster is off: nothing else ends it"
 	}
+	if b.Timer && b.OnHold != "keep" {
+		return ", stopped by its timer while muster is off, and its disk is billed then"
+	}
 	switch b.OnHold {
 	case "release":
 		return ", released " + after

@@ -86,6 +86,10 @@ func TestStillRented(t *testing.T) {
 	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{far}), "running, $0.3441/h, billed on while muster is off: nothing else ends it.\n"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	far.DeadMan, far.Timer = true, true
+	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{far}), "stopped by its timer while muster is off, and its disk is billed then.\n"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 	box.Status = state.RentalDeleting
 	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{cloud}), "Still rented: 9 on vastai.cloud, deleting, $0.3441/h.\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)

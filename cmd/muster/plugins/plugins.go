@@ -26,6 +26,7 @@ import (
 	"github.com/muster-run/muster/providers/launch"
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/paperspace"
 	"github.com/muster-run/muster/providers/runpod"
 	"github.com/muster-run/muster/providers/schedulers"
 	"github.com/muster-run/muster/providers/sdk"
@@ -47,9 +48,10 @@ var Builtins = map[string]Builtin{
 	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
 
-	"lambda": {lambda.Schema, func() providers.Provider { return lambda.NewProvider() }},
-	"runpod": {runpod.Schema, func() providers.Provider { return runpod.NewProvider() }},
-	"vastai": {vastai.Schema, func() providers.Provider { return vastai.NewProvider() }},
+	"lambda":     {lambda.Schema, func() providers.Provider { return lambda.NewProvider() }},
+	"paperspace": {paperspace.Schema, func() providers.Provider { return paperspace.NewProvider() }},
+	"runpod":     {runpod.Schema, func() providers.Provider { return runpod.NewProvider() }},
+	"vastai":     {vastai.Schema, func() providers.Provider { return vastai.NewProvider() }},
 }
 
 // init adds the types of batch schedulers.

@@ -32,7 +32,7 @@ func TestBuiltinProviders(t *testing.T) {
 		}
 	}
 	schemas, absent := set.Schemas()
-	if want := []string{"lambda", "local", "pbs", "runpod", "sim", "slurm", "ssh", "vastai"}; !slices.Equal(names, want) || !slices.Equal(served(), want) || len(schemas) != len(want) || len(absent) != 0 {
+	if want := []string{"lambda", "local", "paperspace", "pbs", "runpod", "sim", "slurm", "ssh", "vastai"}; !slices.Equal(names, want) || !slices.Equal(served(), want) || len(schemas) != len(want) || len(absent) != 0 {
 		t.Errorf("%v, %v, %d schemas, %v", names, served(), len(schemas), absent)
 	}
 }

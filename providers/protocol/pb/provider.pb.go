@@ -525,6 +525,7 @@ type Capabilities struct {
 	KeepsFiles    bool                   `protobuf:"varint,302,opt,name=keeps_files,json=keepsFiles,proto3" json:"keeps_files,omitempty"` // of rents: the files of its jobs outlive the machines
 	Stops         bool                   `protobuf:"varint,303,opt,name=stops,proto3" json:"stops,omitempty"`                             // of rents: on_hold = "stop" is possible
 	DeadMan       bool                   `protobuf:"varint,304,opt,name=dead_man,json=deadMan,proto3" json:"dead_man,omitempty"`          // of rents: machines end, or at least stop, when muster has been off for long
+	Timer         bool                   `protobuf:"varint,305,opt,name=timer,proto3" json:"timer,omitempty"`                             // of dead_man: only by a timer of the platform, which runs from a machine's start
 	Guard         bool                   `protobuf:"varint,301,opt,name=guard,proto3" json:"guard,omitempty"`                             // Job.guard and Job.move_aside are applied before a job starts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -668,6 +669,13 @@ func (x *Capabilities) GetStops() bool {
 func (x *Capabilities) GetDeadMan() bool {
 	if x != nil {
 		return x.DeadMan
+	}
+	return false
+}
+
+func (x *Capabilities) GetTimer() bool {
+	if x != nil {
+		return x.Timer
 	}
 	return false
 }
@@ -6623,7 +6631,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04many\x18\x02 \x01(\bR\x04many\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12/\n" +
-	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xd6\x03\n" +
+	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xed\x03\n" +
 	"\fCapabilities\x12\x16\n" +
 	"\x06arrays\x18\x01 \x01(\bR\x06arrays\x12\"\n" +
 	"\fdependencies\x18\x02 \x01(\bR\fdependencies\x12\x18\n" +
@@ -6647,6 +6655,7 @@ const file_provider_proto_rawDesc = "" +
 	"keepsFiles\x12\x15\n" +
 	"\x05stops\x18\xaf\x02 \x01(\bR\x05stops\x12\x1a\n" +
 	"\bdead_man\x18\xb0\x02 \x01(\bR\adeadMan\x12\x15\n" +
+	"\x05timer\x18\xb1\x02 \x01(\bR\x05timer\x12\x15\n" +
 	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xa9\x04\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +

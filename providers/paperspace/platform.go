@@ -1,0 +1,86 @@
+package paperspace
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/rental"
+)
+
+// Platform is Paperspace as a type of backend.
+type Platform struct{}
+
+var _ rental.Platform = Platform{}
+
+// Schema describes `backend "paperspace"`.
+func Schema() offer.Schema { return rental.Schema(Platform{}) }
+
+// NewProvider makes the provider of type paperspace.
+func NewProvider() *rental.Provider { return rental.New(Platform{}) }
+
+// Type is "paperspace".
+func (Platform) Type() string { return "paperspace" }
+
+// Facts are from the service's documentation.
+func (Platform) Facts() rental.Facts {
+	return rental.Facts{
+		Name: "Paperspace", Whole: true, Verified: "2026-08", Granularity: time.Hour, Boot: 4 * time.Minute, Home: "/home/paperspace", Stops: true, Timer: true,
+		Tiers: []rental.Tier{
+			{Name: "disk", Path: "/", Stop: true, Billed: "by its size and hour while the machine exists, also when it is stopped"},
+		},
+		Notes: []string{
+			"prices are those of the public page of 2026-09: the API tells none before a machine is rented, and one that is dearer then is given back",
+			"compute is counted by the hour that began; a stopped machine's disk is billed until it is released",
+			"tested on a simulator of Paperspace; it has not met the live service",
+		},
+	}
+}
+
+// The variables that the service's own command line tool reads.
+const (
+	EnvKey = "PAPERSPACE_API_KEY"
+	EnvURL = "PAPERSPACE_API_URL" // with /v1 at its end
+)
+
+var keys = rental.KeySource{Cloud: "Paperspace", Env: EnvKey}
+
+// Attrs are where the key is found, and what a machine is made with.
+func (Platform) Attrs() []offer.Attr {
+	return []offer.Attr{
+		{Name: "auto_shutdown", Type: offer.Duration, Default: `"1d"`, Doc: "Paperspace's own timer, which stops a machine so long after its start, whatever becomes of muster: whole hours, 1 to 168. No longer job is run. Not set with `on_hold = \"keep\"`."},
+		{Name: "template", Type: offer.String, Doc: "Id of the operating system template. Default: one with Ubuntu that is for the machine's type, ML-in-a-Box before others."},
+		keys.Attr(),
+	}
+}
+
+// longestTimer is a week.
+const longestTimer = 168 * time.Hour
+
+// Open makes a client. It reads the key and asks nothing.
+func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
+	s := struct {
+		AutoShutdown int64  `json:"auto_shutdown"` // seconds
+		Template     string `json:"template"`
+	}{AutoShutdown: 24 * 3600}
+	if len(b.Config) > 0 {
+		if err := json.Unmarshal(b.Config, &s); err != nil {
+			return nil, providers.Errorf(providers.Invalid, "Settings of backend.%s cannot be read: %v", b.Name, err)
+		}
+	}
+	timer := time.Duration(s.AutoShutdown) * time.Second
+	if timer < time.Hour || timer > longestTimer || timer%time.Hour != 0 {
+		return nil, providers.Errorf(providers.Invalid, "backend.%s: auto_shutdown is %s: whole hours, 1 to 168", b.Name, timer)
+	}
+	if b.OnHold == "keep" {
+		timer = 0
+	}
+	key, err := keys.Find(b)
+	if err != nil {
+		return nil, err
+	}
+	return New(Config{URL: cmp.Or(os.Getenv(EnvURL), Server), Key: key, Timer: timer, Template: s.Template, Now: time.Now, Sleep: rental.Sleep}), nil
+}
