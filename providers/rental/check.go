@@ -296,13 +296,16 @@ func named(device, model string) bool {
 }
 
 // Allows reports whether a model of GPU is one of those wanted. "A100" allows
-// "A100 80GB SXM4" and not "A100X", "A100 40GB" no "A100 80GB".
+// "A100 80GB SXM4" and not "A100X", "A100 40GB" no "A100 80GB"; the maker's name may be
+// there or not.
 func (w Want) Allows(model string) bool {
 	return len(w.Models) == 0 || slices.ContainsFunc(w.Models, func(wanted string) bool {
 		has := words(model)
-		return named(wanted, model) && !slices.ContainsFunc(words(wanted), func(word string) bool { return !slices.Contains(has, word) })
+		return named(wanted, model) && !slices.ContainsFunc(words(wanted), func(word string) bool { return !slices.Contains(has, word) && !slices.Contains(makers, word) })
 	})
 }
+
+var makers = []string{"nvidia", "geforce", "tesla"}
 
 func words(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' || r == '_' })

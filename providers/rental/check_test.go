@@ -17,6 +17,8 @@ func TestAllows(t *testing.T) {
 		{"A10", "A10 24GB PCIe", true},
 		{"a100 sxm4", "A100 80GB SXM4", true},
 		{"A100", "A100 80GB SXM4", true},
+		{"NVIDIA GeForce RTX 4090", "RTX 4090", true},
+		{"NVIDIA H100 80GB HBM3", "H100 PCIe", false},
 	} {
 		if got := (Want{Models: []string{"T4", c.wanted}}).Allows(c.model); got != c.allows {
 			t.Errorf("%q allows %q: %t", c.wanted, c.model, got)

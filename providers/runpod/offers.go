@@ -72,7 +72,7 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 	}
 	var out []rental.Offer
 	for _, t := range *a.GPUs {
-		if len(w.Models) > 0 && !slices.Contains(w.Models, model(t.ID)) {
+		if !w.Allows(model(t.ID)) {
 			continue
 		}
 		out = append(out, c.candidates(t, w, centers)...)
