@@ -10,14 +10,9 @@ import (
 
 // Stuck tells by address, from the state alone, which jobs wait for something
 // that will not come by itself, and what that is: a job that failed, is held
-// or was cancelled, or the smoke of their phase.
-func Stuck(c *lang.Campaign, st *state.State) map[string]string {
-	return StuckAs(c, st, func(j *state.Job) *state.Job { return j })
-}
-
-// StuckAs is Jobs for records that are taken as something else: as their backends
-// say now.
-func StuckAs(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) map[string]string {
+// or was cancelled, or the smoke of their phase. as may replace a record, such as
+// by what its backend says now.
+func Stuck(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) map[string]string {
 	s := stuckJobs{st: st, as: as, why: map[string]string{}, roots: map[string][]string{}}
 	for _, p := range c.Phases {
 		s.phase(p)

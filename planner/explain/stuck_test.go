@@ -26,6 +26,9 @@ func load(t *testing.T, text string) *lang.Campaign {
 	return c
 }
 
+// recorded takes a record as it is.
+func recorded(j *state.Job) *state.Job { return j }
+
 // phase is a phase over seeds 1 and 2 with an output of its own; more is beside its job, and
 // input in it.
 func phase(name, more, input string) string {
@@ -80,7 +83,7 @@ func TestStuckNamesWhatItWaitsFor(t *testing.T) {
 	c := load(t, phase("a", "", "")+phase("b", "", from("a"))+last+phase("d", "depends_on = [phase.a]", ""))
 	failed := &state.Job{Address: `phase.a["seed=2"]`, Phase: "a", Status: state.Failed}
 	st := &state.State{Jobs: map[string]*state.Job{failed.Address: failed}}
-	got := Stuck(c, st)
+	got := Stuck(c, st, recorded)
 	want := map[string]string{`phase.b["seed=2"]`: failed.Address, `phase.c`: failed.Address, `phase.d["seed=1"]`: failed.Address, `phase.d["seed=2"]`: failed.Address}
 	if len(got) != len(want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -93,11 +96,11 @@ func TestStuckNamesWhatItWaitsFor(t *testing.T) {
 	// What its queue gave up for that reason waits as before.
 	given := &state.Job{Address: `phase.c`, Phase: "c", Status: state.Cancelled, Class: offer.Blocked}
 	st.Jobs[given.Address] = given
-	if got := Stuck(c, st); got[given.Address] != failed.Address {
+	if got := Stuck(c, st, recorded); got[given.Address] != failed.Address {
 		t.Errorf("%s was given up, and waits for %q", given.Address, got[given.Address])
 	}
 	failed.Status = state.Running
-	if got := Stuck(c, st); len(got) != 0 {
+	if got := Stuck(c, st, recorded); len(got) != 0 {
 		t.Errorf("nothing failed, and these are stuck: %v", got)
 	}
 }
@@ -110,15 +113,15 @@ func TestStuckKnowsTheSmoke(t *testing.T) {
 	st := &state.State{Jobs: map[string]*state.Job{}, Validations: map[string]state.Validation{
 		"f": {Fingerprint: "f", Address: `phase.a["seed=1"]`, At: checkedAt, Message: "the loss diverged"},
 	}}
-	if got := Stuck(c, st); len(got) != 4 || got[`phase.b["seed=2"]`] != "the smoke of phase.a" {
+	if got := Stuck(c, st, recorded); len(got) != 4 || got[`phase.b["seed=2"]`] != "the smoke of phase.a" {
 		t.Errorf("got %v", got)
 	}
 	st.Overrides = []state.Override{{Address: "phase.a", Fingerprint: "f", At: checkedAt.Add(-time.Hour)}}
-	if got := Stuck(c, st); len(got) != 0 {
+	if got := Stuck(c, st, recorded); len(got) != 0 {
 		t.Errorf("after a word for just this smoke, by a clock that is behind: %v", got)
 	}
 	st.Overrides = []state.Override{{Address: "phase.a", At: checkedAt.Add(1)}}
-	if got := Stuck(c, st); len(got) != 0 {
+	if got := Stuck(c, st, recorded); len(got) != 0 {
 		t.Errorf("after an override: %v", got)
 	}
 }

@@ -69,7 +69,7 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// decode is Read of what Encode gave.
+// decode reads the bytes of a plan file.
 func decode(data []byte) (*File, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {

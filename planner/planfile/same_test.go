@@ -72,11 +72,10 @@ phase "p%d" {
 		if diags.HasErrors() {
 			return "", fmt.Errorf("%v", diags)
 		}
-		data, err := Encode(p, Meta{Muster: "test", Input: in})
-		if err != nil {
+		b := &bytes.Buffer{}
+		if err := encode(b, p, Meta{Muster: "test", Input: in}); err != nil {
 			return "", err
 		}
-		b := bytes.NewBuffer(data)
 		if err := WriteJSON(b, p, "test", nil); err != nil {
 			return "", err
 		}

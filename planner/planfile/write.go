@@ -2,7 +2,6 @@ package planfile
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -32,13 +31,6 @@ func Write(path string, p *planner.Plan, m Meta) error {
 		return fmt.Errorf("save plan %s: %w", path, err)
 	}
 	return nil
-}
-
-// Encode gives what Write would write.
-func Encode(p *planner.Plan, m Meta) ([]byte, error) {
-	var b bytes.Buffer
-	err := encode(&b, p, m)
-	return b.Bytes(), err
 }
 
 func encode(w io.Writer, p *planner.Plan, m Meta) error {

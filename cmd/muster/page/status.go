@@ -98,7 +98,7 @@ type statusMaker struct {
 // StatusOf is how the chosen jobs stand, with what the backends say where they
 // were asked.
 func StatusOf(c *lang.Campaign, st *state.State, jobs selection.Jobs, seen Seen, now time.Time) Status {
-	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: explain.StuckAs(c, st, seen.as), old: st.Old()}
+	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: explain.Stuck(c, st, seen.as), old: st.Old()}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
 		Unreachable: seen.Unreachable, Empty: emptyOutputs(c, jobs, st)}
 	for _, f := range seen.Findings {

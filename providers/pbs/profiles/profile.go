@@ -92,9 +92,6 @@ type queue struct {
 // shipped are the profiles that come with muster.
 var shipped = facts.Shipped{Files: files, Of: "PBS"}
 
-// Names lists the names of the profiles shipped with muster, sorted.
-func Names() []string { return shipped.Names() }
-
 // Sources are the profiles as HCL, by name.
 func Sources() map[string][]byte { return shipped.Sources() }
 

@@ -43,7 +43,7 @@ func TestPolaris(t *testing.T) {
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	entries, err := files.ReadDir(".")
-	if err != nil || len(entries) != len(Names())+1 || !slices.Equal(Names(), []string{"alcf-crux", "alcf-polaris"}) {
+	if err != nil || len(entries) != len(shipped.Names())+1 || !slices.Equal(shipped.Names(), []string{"alcf-crux", "alcf-polaris"}) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, e := range entries {

@@ -41,9 +41,6 @@ type QoS struct {
 // shipped are the profiles that come with muster.
 var shipped = facts.Shipped{Files: files, Of: "Slurm"}
 
-// Names lists the names of the profiles shipped with muster, sorted.
-func Names() []string { return shipped.Names() }
-
 // Sources are the profiles as HCL, by name.
 func Sources() map[string][]byte { return shipped.Sources() }
 

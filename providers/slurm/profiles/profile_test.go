@@ -53,8 +53,8 @@ func TestAlpine(t *testing.T) {
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	entries, _ := files.ReadDir(".")
-	if len(entries) != len(Names())+1 || len(Sources()) != len(Names()) {
-		t.Errorf("%d files, %d profiles, %d in the schema", len(entries), len(Names()), len(Sources()))
+	if len(entries) != len(shipped.Names())+1 || len(Sources()) != len(shipped.Names()) {
+		t.Errorf("%d files, %d profiles, %d in the schema", len(entries), len(shipped.Names()), len(Sources()))
 	}
 	for _, e := range entries {
 		src, _ := files.ReadFile(e.Name())
