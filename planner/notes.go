@@ -51,6 +51,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 		}
 	}
 	say(ps.noted(fs.st)...)
+	say(preempted(fs, ps)...)
 	runs := ps.anythingRuns()
 	for _, s := range d.spills {
 		say(s.Note())

@@ -1,0 +1,63 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/failure"
+)
+
+// oftenPreempted is after how many preemptions of a phase's jobs on a pool its plan proposes
+// another.
+const oftenPreempted = 3
+
+// preempted proposes other pools of the same backend for jobs whose phase was often preempted
+// where they go.
+func preempted(fs *facts, ps phases) (notes []string) {
+	for _, w := range ps.drafts {
+		count := map[place.PoolAt]int{}
+		for i := range w.pp.Kind {
+			if job := w.record(i); job != nil {
+				for _, a := range job.Attempts {
+					if a.Class == failure.Preempted {
+						count[place.PoolAt{Backend: a.Backend, Pool: a.Pool}]++
+					}
+				}
+			}
+		}
+		for at, n := range w.groupJobs() {
+			if at == 0 || n == 0 {
+				continue
+			}
+			d := w.pp.Placements[at]
+			if times := count[place.PoolAt{Backend: d.Backend, Pool: d.Pool}]; times >= oftenPreempted {
+				notes = append(notes, fs.otherPools(w, d, times))
+			}
+		}
+	}
+	return notes
+}
+
+// otherPools names the pools of a decision's backend that would take its jobs, too.
+func (fs *facts) otherPools(w *draft, d place.Decision, times int) string {
+	text := fmt.Sprintf("jobs of phase.%s were preempted %d times on backend.%s, %s", w.p.Name, times, d.Backend, d.Pool)
+	var others []string
+	for _, q := range fs.in.Quotes {
+		if q.Quote.Fits && q.Quote.Backend == d.Backend && q.Quote.Pool != d.Pool && q.Shape.Key() == d.Shape.Key() && !slices.Contains(others, q.Quote.Pool) {
+			others = append(others, q.Quote.Pool)
+		}
+	}
+	if len(others) == 0 {
+		return text + ", and no other pool there takes them"
+	}
+	kind, _, _ := strings.Cut(d.Backend, ".")
+	word := "pool"
+	for _, p := range fs.in.Pools {
+		if p.Backend == d.Backend && p.Name == others[0] {
+			word = p.Word
+		}
+	}
+	return fmt.Sprintf("%s; they also fit on %s: write options %q { %s = %q } in the job", text, strings.Join(others, ", "), kind, word, others[0])
+}
