@@ -27,6 +27,7 @@ type accounts struct {
 	shorted int                             // jobs that a limit holds in their queues
 	billed  func(address, token string) int // the last launch in the ledger
 	tariff  *ledger.Tariff                  // of the attempt before
+	packs   map[string][]*attempt           // in flight, by pack
 	waits   time.Time                       // when waits that are billed are looked at again; zero = never
 }
 
@@ -224,6 +225,12 @@ func (ac *accounts) adopt(f *attempt) {
 		f.p.inflight++
 	}
 	ac.budgets.Open(&f.tab)
+	if f.pack != "" {
+		if ac.packs == nil {
+			ac.packs = map[string][]*attempt{}
+		}
+		ac.packs[f.pack] = append(ac.packs[f.pack], f)
+	}
 	if f.tab.Queued() {
 		ac.waits = ac.Clock()
 	}
@@ -263,6 +270,7 @@ func (ac *accounts) land(f *attempt) {
 		f.short = ""
 		ac.shorted--
 	}
+	ac.leave(f)
 }
 
 // learnPrice takes in what a launch was billed. When two in a row, as they

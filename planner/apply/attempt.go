@@ -23,6 +23,7 @@ type attempt struct {
 	smoke bool
 	max   int // launches that it may come to, all in all
 
+	pack   string    // by which it knows those that share its node; "" = none do
 	fresh  bool      // its record begins with this launch
 	record state.Job // until its intent is minted
 
@@ -140,6 +141,9 @@ func (e *engine) loadAttempts() {
 				}
 			}
 		}
+		if f.shares() {
+			f.pack = b.Name + " " + a.Handle // one job of the scheduler
+		}
 		f.charged = ledger.Recorded(a, f.where)
 		f.tab.Paid = e.accounts.billed(f.Key, f.Token)
 		e.accounts.setAside(f, a.Ceiling)
@@ -147,6 +151,9 @@ func (e *engine) loadAttempts() {
 		if j.Short != "" {
 			e.accounts.park(f, j.Short)
 		}
+	}
+	for _, list := range e.accounts.packs {
+		e.accounts.reshare(list)
 	}
 }
 

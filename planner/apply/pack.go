@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -15,7 +16,7 @@ func (f *attempt) packs() bool {
 }
 
 // shares reports whether a job was submitted to share a node with others.
-func (f *attempt) shares() bool { return f.asked != nil && f.asked.Pack > 1 }
+func (f *attempt) shares() bool { return f.pack != "" || f.asked != nil && f.asked.Pack > 1 }
 
 // join keeps a job for a pack, and starts the pack when it is full: what each of its
 // jobs is charged depends on how many there are.
@@ -64,7 +65,7 @@ func (s *starter) back(list []*attempt) {
 func (s *starter) startPack(list []*attempt) (wait []*attempt) {
 	if len(list) > 1 {
 		for _, f := range list {
-			f.asked.Pack = len(list)
+			f.asked.Pack, f.pack = len(list), list[0].Token
 			f.Job.Pack, f.Job.Shape.Pack, f.Job.Retry = list[0].Token, len(list), providers.Retry{Max: 1}
 		}
 	}
@@ -115,4 +116,33 @@ func upstreamRuns(p *phase) bool {
 		}
 	}
 	return false
+}
+
+// leave takes a job that ended out of its pack: the node is that of the others.
+func (ac *accounts) leave(f *attempt) {
+	list := ac.packs[f.pack]
+	if i := slices.Index(list, f); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+		ac.packs[f.pack] = list
+		ac.reshare(list)
+	}
+	if len(list) == 0 {
+		delete(ac.packs, f.pack)
+	}
+}
+
+// reshare sets aside for the jobs of a pack what they may be charged where they are
+// fewer than began: until the last one ends, they have the node in equal parts.
+func (ac *accounts) reshare(list []*attempt) {
+	for _, f := range list {
+		if f.asked.Pack <= len(list) || f.short != "" {
+			continue
+		}
+		ac.budgets.Close(&f.tab)
+		now := *f.asked
+		now.Pack = len(list)
+		f.asked = &now
+		ac.setAside(f, nil)
+		ac.budgets.Open(&f.tab)
+	}
 }

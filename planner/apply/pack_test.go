@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -67,6 +68,14 @@ func TestPacks(t *testing.T) {
 func TestPacksWait(t *testing.T) {
 	t.Parallel()
 	s := packing(t, chain, 4)
+	s.world.result = func(j providers.Job, _ int) (r jobResult) {
+		for n, address := range []string{`phase.a["n=1"]`, `phase.a["n=2"]`, `phase.a["n=3"]`} {
+			if j.Address == address {
+				r.takes = time.Duration(n) * 100 * time.Millisecond // one after another
+			}
+		}
+		return r
+	}
 	s.must(t.Context())
 	if got := s.packs(); !slices.Equal(got, []int{1, 2, 3, 4}) { // c; b; a; b
 		t.Errorf("packs of %v", got)
@@ -114,5 +123,40 @@ func TestPacksKeepCaps(t *testing.T) {
 	s.must(t.Context())
 	if got := s.packs(); !slices.Equal(got, []int{2, 2, 2}) {
 		t.Errorf("packs of %v", got)
+	}
+}
+
+// TestPackHasItsNode: until the last job of a pack has ended, its whole node is set
+// aside: no budget covers another in place of those that ended early.
+func TestPackHasItsNode(t *testing.T) {
+	t.Parallel()
+	const slow = 300 * time.Millisecond
+	s := packing(t, "budget \"b\" { limits = { node_hours = 2 } }\n"+grid+`
+phase "z" {
+  job {
+    command = "true > ${output.o}"
+    output "o" { path = "z.txt" }
+  }
+}`, 4)
+	s.world.result = func(j providers.Job, _ int) (r jobResult) {
+		if j.Address == `phase.a["n=1"]` || j.Address == `phase.a["n=5"]` { // one of each pack
+			r.takes = slow
+		}
+		return r
+	}
+	s.must(t.Context())
+	began := map[string]time.Time{}
+	for _, j := range s.world.jobs {
+		began[j.Address] = j.began
+	}
+	if got := s.packs(); !slices.Equal(got, []int{1, 2, 4}) {
+		t.Errorf("packs of %v", got)
+	}
+	first := began[`phase.a["n=1"]`]
+	if other := began[`phase.a["n=5"]`]; other.Before(first) {
+		first = other
+	}
+	if first.IsZero() || began["phase.z"].Before(first.Add(slow)) {
+		t.Errorf("phase.z began %s after a job of %s", began["phase.z"].Sub(first), slow)
 	}
 }

@@ -289,7 +289,7 @@ func (ls *launches) got(j *job, restart, cores int) *offer.Shape {
 	}
 	g := node.Grant{Restart: restart, Cores: cores}
 	if j.batch.Packed {
-		g.Pack, g.Cores = len(j.batch.Indexes), 0
+		g.Pack, g.Cores = max(j.batch.live(), 1), 0 // what the others used, they recorded
 	}
 	return ls.jobs.spool().Got(spec, g)
 }

@@ -442,4 +442,8 @@ type Usage struct {
 	// Billed is what the backend says that it charged, as an amount and its
 	// unit: "0.35 usd", "12 service_units"; without one it is usd. Text in other units is kept for people.
 	Billed string `json:"billed,omitempty"`
+	// NodeTime is for how long its nodes count as its own, where it shared them: at
+	// any time they were those of all jobs that ran on them in equal parts. 0 = it
+	// shared none, or that is unknown.
+	NodeTime time.Duration `json:"node_time,omitempty"`
 }

@@ -47,6 +47,17 @@ func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, k
 	return a, all.All()
 }
 
+// share has what nodes are charged be that of the time for which they count as a
+// launch's own.
+func (t Tariff) share(spent *Amounts, s offer.Shape, nodes time.Duration) {
+	s.Pack = 0
+	whole, _ := t.Took(s, nodes, 0)
+	for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
+		u := slices.Index(units[:], unit)
+		spent[u] = whole[u]
+	}
+}
+
 // Cost is the cost of a launch, from its runtime, and in which units
 // that is known.
 func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known place.Known) {

@@ -223,6 +223,9 @@ func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 			spent.Charge(most)
 		}
 	}
+	if l.Seen.Usage != nil && l.Seen.Usage.NodeTime > 0 && t.Tariff != nil && known {
+		t.Tariff.share(&spent, l.Shape, l.Seen.Usage.NodeTime)
+	}
 	if l.Seen.Usage != nil {
 		if unit, billed, ok := Billed(l.Seen.Usage.Billed); ok {
 			spent[unit] = billed

@@ -281,3 +281,20 @@ func TestTabsOfRenamedJobsCountForTheirPhase(t *testing.T) {
 		t.Errorf("nothing flies: %s", b.Why)
 	}
 }
+
+// TestPackedLaunch: a launch that shared its node is charged for the node as long as that
+// counts as its own, and for its cores as long as it ran.
+func TestPackedLaunch(t *testing.T) {
+	t.Parallel()
+	var bs Books
+	tab := Tab{Dues: Dues{Each: Amounts{}, Left: 1}, Address: "phase.a", Token: "0123456789abcdef", First: 1, Tariff: &Tariff{Price: offer.Price{Known: true, SUPerNodeHour: "2", CPUs: 64}, WholeNode: true}}
+	bs.Open(&tab)
+	l := hourly(1, 30*time.Minute)
+	l.Shape.CPUs, l.Shape.Pack, l.Seen.Usage.NodeTime = 8, 4, 15*time.Minute
+	en := bs.Bill(&tab, l, time.Time{})[0]
+	for unit, want := range map[string]string{"node_hours": "0.25", "service_units": "0.5", "cpu_hours": "4"} {
+		if got := en.Spent.Get(unit); got != want {
+			t.Errorf("%s %s, not %s", got, unit, want)
+		}
+	}
+}

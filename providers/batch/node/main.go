@@ -48,6 +48,7 @@ func Main(args []string, schedulers ...scheduler.Node) int {
 		code, err = runPack(Batch(*batch), p, *pack, os.Args[1:len(os.Args)-len(args)])
 	case *cell >= 0:
 		p = p.share(*of, nil)
+		p.times = times{os.NewFile(timesFile, "times"), *of}
 		if *gpus != "" {
 			p.gpus = strings.Split(*gpus, ",")
 		}
@@ -72,6 +73,7 @@ type allocation struct {
 	cores            int      // of all its nodes; 0 = not known
 	program          []string // words that begin this program on any of its nodes
 	sharers          int      // jobs of the pack that share it; 0 = it runs one
+	times            times
 }
 
 // here is the job of the first scheduler whose variables are set.

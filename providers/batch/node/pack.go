@@ -1,6 +1,8 @@
 package node
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -37,6 +39,7 @@ type pack struct {
 	cells      []*cell
 	program    []string // the command line of this process, without the options of the pack
 	ended      chan *cell
+	times      times
 }
 
 // A cell is one job of a pack.
@@ -69,6 +72,9 @@ func (k *pack) run() (code int, err error) {
 	if why, class := first.noRoom(); why != "" {
 		return first.postpone(why, class)
 	}
+	if k.times, err = newTimes(len(k.cells)); err != nil {
+		return exitBroken, fmt.Errorf("pack: %w", err)
+	}
 	runtime.LockOSThread() // whose end is that of the processes that it starts
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn...)
@@ -78,6 +84,7 @@ func (k *pack) run() (code int, err error) {
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "muster: %s could not be started: %v\n", c.job.Address, err)
 			code = exitBroken
+			k.times.over()
 			continue
 		}
 		left++
@@ -89,6 +96,7 @@ func (k *pack) run() (code int, err error) {
 		case c := <-k.ended:
 			left--
 			c.over = true
+			k.times.over()
 			if n := k.end(c); code == 0 {
 				code = n
 			}
@@ -122,7 +130,7 @@ func (k *pack) start(n int, c *cell) error {
 		return err
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, dependent()
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr, cmd.ExtraFiles = os.Stdout, os.Stderr, dependent(), []*os.File{k.times.file}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -191,10 +199,62 @@ func (k *pack) killed(c *cell, by syscall.Signal) {
 	e := End{Begin: begin, Final: true, Signature: failure.Killed}
 	e.Seen = s.seen(offer.Failed)
 	e.Seen.Class, e.Seen.Reason = failure.Killed, fmt.Sprintf("the program that ran it on %s was ended by %s; the others of its pack went on", begin.Node, unix.SignalName(by))
-	e.Seen.Usage = &offer.Usage{Elapsed: time.Since(begin.At), CPU: -1, MaxRSS: -1}
+	e.Seen.Usage = &offer.Usage{Elapsed: time.Since(begin.At), CPU: -1, MaxRSS: -1, NodeTime: k.times.share(time.Now())}
 	if err := s.record(e); err != nil {
 		fmt.Fprintf(os.Stderr, "muster: %v\n", err)
 	}
+}
+
+// times are when a pack began and when each of its jobs ended, in a file without a
+// name that its processes share.
+type times struct {
+	file *os.File // nil = there is no pack
+	jobs int
+}
+
+// timesFile is the descriptor of that file in the process of a job. os/exec, ExtraFiles.
+const timesFile = 3
+
+func newTimes(jobs int) (times, error) {
+	f, err := os.CreateTemp("", "muster-pack-")
+	if err != nil {
+		return times{}, err
+	}
+	t := times{f, jobs}
+	return t, errors.Join(os.Remove(f.Name()), t.over())
+}
+
+// over notes the time; first the beginning of the pack.
+func (t times) over() error { return binary.Write(t.file, binary.LittleEndian, time.Now().UnixNano()) }
+
+// share is for how long the node counts as one job's that ends now.
+func (t times) share(now time.Time) time.Duration {
+	if t.file == nil {
+		return 0
+	}
+	var list []int64
+	for at := int64(0); ; at += 8 {
+		var b [8]byte
+		if _, err := t.file.ReadAt(b[:], at); err != nil {
+			break
+		}
+		list = append(list, int64(binary.LittleEndian.Uint64(b[:])))
+	}
+	return shareOf(list, t.jobs, now.UnixNano())
+}
+
+// shareOf is the part of a pack's time until now that counts as one job's: at any time
+// the node is that of all jobs that run, in equal parts, so that the shares of all add
+// up to how long the pack lasts. times are when it began, and when jobs ended.
+func shareOf(times []int64, jobs int, now int64) (own time.Duration) {
+	for i, since := range times {
+		until := now
+		if i+1 < len(times) {
+			until = min(until, times[i+1])
+		}
+		own += time.Duration(max(until-since, 0) / int64(max(jobs-i, 1)))
+	}
+	return own
 }
 
 // share is the part of an allocation that one of n jobs of a pack has: the cores that

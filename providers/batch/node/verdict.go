@@ -124,7 +124,7 @@ func killedWithin(n int64) failure.Verdict {
 }
 
 func (c *command) used() *offer.Usage {
-	u := &offer.Usage{Elapsed: time.Since(c.begin.At), CPU: -1, MaxRSS: -1}
+	u := &offer.Usage{Elapsed: time.Since(c.begin.At), CPU: -1, MaxRSS: -1, NodeTime: c.allocation.times.share(time.Now())}
 	if r := c.usage; r != nil {
 		u.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano())
 		u.MaxRSS = c.peak.Bytes(r.Maxrss)

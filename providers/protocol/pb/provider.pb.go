@@ -4365,6 +4365,7 @@ type Usage struct {
 	GpuSeconds    float64                `protobuf:"fixed64,4,opt,name=gpu_seconds,json=gpuSeconds,proto3" json:"gpu_seconds,omitempty"`
 	GpuMaxMem     *int64                 `protobuf:"varint,5,opt,name=gpu_max_mem,json=gpuMaxMem,proto3,oneof" json:"gpu_max_mem,omitempty"` // absent or -1: unknown; 0: nothing was on it
 	Billed        string                 `protobuf:"bytes,6,opt,name=billed,proto3" json:"billed,omitempty"`
+	NodeTime      int64                  `protobuf:"varint,7,opt,name=node_time,json=nodeTime,proto3" json:"node_time,omitempty"` // for how long shared nodes count as its own; 0: it shared none, or that is unknown
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4439,6 +4440,13 @@ func (x *Usage) GetBilled() string {
 		return x.Billed
 	}
 	return ""
+}
+
+func (x *Usage) GetNodeTime() int64 {
+	if x != nil {
+		return x.NodeTime
+	}
+	return 0
 }
 
 type Observation struct {
@@ -7011,7 +7019,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x1f.muster.provider.v1.MetricFoundR\x05value:\x028\x01\"7\n" +
 	"\vMetricFound\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\xba\x01\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"\xd7\x01\n" +
 	"\x05Usage\x12\x18\n" +
 	"\aelapsed\x18\x01 \x01(\x03R\aelapsed\x12\x10\n" +
 	"\x03cpu\x18\x02 \x01(\x03R\x03cpu\x12\x17\n" +
@@ -7019,7 +7027,8 @@ const file_provider_proto_rawDesc = "" +
 	"\vgpu_seconds\x18\x04 \x01(\x01R\n" +
 	"gpuSeconds\x12#\n" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
-	"\x06billed\x18\x06 \x01(\tR\x06billedB\x0e\n" +
+	"\x06billed\x18\x06 \x01(\tR\x06billed\x12\x1b\n" +
+	"\tnode_time\x18\a \x01(\x03R\bnodeTimeB\x0e\n" +
 	"\f_gpu_max_mem\"\xd0\b\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
