@@ -32,6 +32,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"volume that fills", slurmFull},
 		{"one element of an array", slurmElement},
 		{"from a smoke to an array", slurmPipeline},
+		{"packed", slurmPacked},
 		{"back under a new id", slurmReturns},
 		{"room for a few", slurmRoom},
 		{"runaway chain", slurmRunaway},
