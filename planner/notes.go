@@ -84,6 +84,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 		say(warnings.Unguarded(starting, in.Can)...)
 		say(warnings.Risen(fs.rises(), ps.risenPools())...)
 		say(warnings.Held(ps.short())...)
+		say(warnings.Idling(c.Backends, ps.usedPools(), in.Pools, in.Can)...)
 		say(warnings.NoCeiling(c.Backends, ps.usedPools(), in.Pools, in.Can)...)
 	}
 	return out

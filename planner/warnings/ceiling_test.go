@@ -3,6 +3,7 @@ package warnings
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
@@ -35,6 +36,34 @@ func TestNoCeiling(t *testing.T) {
 		b := &lang.Backend{Type: c.typ, Name: "x", OnHold: c.hold}
 		if got := strings.Join(NoCeiling([]*lang.Backend{b}, c.used, pools, can), "\n"); got != c.want {
 			t.Errorf("%s, %s, %v: %q, not %q", c.typ, c.hold, c.used, got, c.want)
+		}
+	}
+}
+
+// TestIdling: a plan says how long a machine is kept after its last job, what that costs,
+// and what ends it.
+func TestIdling(t *testing.T) {
+	t.Parallel()
+	can := map[string]offer.Capabilities{"cloud": {Rents: true}, "ssh": {}}
+	pools := []offer.Pool{
+		{Backend: "cloud.x", Name: "a", GPUs: 8, Total: 16, Price: offer.Price{Known: true, USDPerHour: "3"}},
+		{Backend: "cloud.x", Name: "b", GPUs: 1, Total: 2, Price: offer.Price{Known: true, USDPerHour: "0.45"}},
+		{Backend: "cloud.x", Name: "c", GPUs: 1, Total: 2},
+		{Backend: "ssh.x", Name: "a", GPUs: 1, Total: 1, Price: offer.Price{Known: true, USDPerHour: "0.30"}},
+	}
+	for _, c := range []struct {
+		typ, hold, pool, want string
+	}{
+		{"cloud", "release", "b", "backend.cloud.x keeps an idle machine for 10m, at up to $0.45/h ($0.08 each, counted above), then releases it if every output is here."},
+		{"cloud", "stop", "a", "backend.cloud.x keeps an idle machine for 10m, at up to $3/h ($0.50 each, counted above), then stops it, and its disk is billed on."},
+		{"cloud", "keep", "a", "backend.cloud.x keeps an idle machine for 10m, at up to $3/h ($0.50 each, counted above), and longer, until `muster destroy`."},
+		{"cloud", "release", "c", ""},
+		{"cloud", "", "a", ""},
+		{"ssh", "", "a", ""},
+	} {
+		b := &lang.Backend{Type: c.typ, Name: "x", OnHold: c.hold, Hold: 10 * time.Minute}
+		if got := strings.Join(Idling([]*lang.Backend{b}, [][2]string{{c.typ + ".x", c.pool}}, pools, can), "\n"); got != c.want {
+			t.Errorf("%s, %s, %s: %q, not %q", c.typ, c.hold, c.pool, got, c.want)
 		}
 	}
 }

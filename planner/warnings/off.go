@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -378,21 +379,52 @@ func NoCeiling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, c
 		if ends || !can[b.Type].Rents || !slices.ContainsFunc(used, func(at [2]string) bool { return at[0] == b.Address() }) {
 			continue
 		}
-		rate := ""
-		for _, p := range pools {
-			if p.Backend != b.Address() || !p.Price.Known || !slices.Contains(used, [2]string{p.Backend, p.Name}) {
-				continue
-			}
-			machines := decimal.NewFromInt(int64(max(1, p.Total/max(1, p.GPUs))))
-			if all := amount.Of(p.Price.USDPerHour).Mul(machines); rate == "" || all.GreaterThan(amount.Of(rate)) {
-				rate = all.String()
-			}
-		}
+		rate, _ := dearest(b, used, pools)
 		note := fmt.Sprintf("backend.%s: no ceiling while muster is off: %s.", b.Address(), amount.Hourly(rate))
 		if b.OnHold != "keep" {
 			note += " Only muster and the provider's console end a machine there."
 		}
 		notes = append(notes, note)
+	}
+	return notes
+}
+
+// dearest are the highest rates an hour of the pools of a backend that are used: of as many
+// machines as may be rented, and of one machine. "" = not known.
+func dearest(b *lang.Backend, used [][2]string, pools []offer.Pool) (all, one string) {
+	for _, p := range pools {
+		if p.Backend != b.Address() || !p.Price.Known || !slices.Contains(used, [2]string{p.Backend, p.Name}) {
+			continue
+		}
+		rate, machines := amount.Of(p.Price.USDPerHour), decimal.NewFromInt(int64(max(1, p.Total/max(1, p.GPUs))))
+		if sum := rate.Mul(machines); all == "" || sum.GreaterThan(amount.Of(all)) {
+			all = sum.String()
+		}
+		if one == "" || rate.GreaterThan(amount.Of(one)) {
+			one = rate.String()
+		}
+	}
+	return all, one
+}
+
+// ends is what becomes of an idle machine, by on_hold.
+var ends = map[string]string{
+	"release": "then releases it if every output is here",
+	"stop":    "then stops it, and its disk is billed on",
+	"keep":    "and longer, until `muster destroy`",
+}
+
+// Idling says how long machines are kept after their last job, and what that costs. The
+// figures of a plan have it.
+func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can map[string]offer.Capabilities) (notes []string) {
+	for _, b := range backends {
+		_, rate := dearest(b, used, pools)
+		if !can[b.Type].Rents || rate == "" || ends[b.OnHold] == "" {
+			continue
+		}
+		cost := amount.Of(rate).Mul(decimal.NewFromInt(int64(b.Hold / time.Second))).Div(decimal.NewFromInt(3600))
+		notes = append(notes, fmt.Sprintf("backend.%s keeps an idle machine for %s, at up to %s (%s each, counted above), %s.",
+			b.Address(), units.FormatDuration(b.Hold), amount.Hourly(rate), amount.Words("usd", cost.String()), ends[b.OnHold]))
 	}
 	return notes
 }
