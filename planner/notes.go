@@ -56,6 +56,9 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	for _, s := range d.spills {
 		say(s.Note())
 	}
+	for _, w := range ps.drafts {
+		say(noteCopies(fs, w)...)
+	}
 	say(warnings.Elsewhere(d.queues.Phases)...)
 	say(noteMissing(ps)...)
 	dated := warnings.Dated(in.Pools, c.Backends)

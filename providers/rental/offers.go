@@ -151,6 +151,9 @@ func (b *market) pool(name string, offers []Offer) offer.Pool {
 	for i, o := range offers[:min(3, len(offers))] {
 		pool.Notes = append(pool.Notes, fmt.Sprintf("offer %d: %s", i+1, o.describe(i == 0)))
 	}
+	for _, t := range f.Tiers {
+		pool.Notes = append(pool.Notes, f.survives(t))
+	}
 	pool.Notes = append(pool.Notes, f.Notes...)
 	return pool
 }

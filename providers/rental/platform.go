@@ -50,6 +50,38 @@ type Tier struct {
 	Verified string // month; "" = Facts.Verified
 }
 
+// Survival is the survival matrix as a table of Markdown, for the pages of platforms.
+func (f Facts) Survival() string {
+	text := "| | a stop | a release | billed |\n|---|---|---|---|\n"
+	word := map[bool]string{true: "yes", false: "no"}
+	for _, t := range f.Tiers {
+		stop := word[t.Stop]
+		if !f.Stops {
+			stop = "there is none"
+		}
+		text += fmt.Sprintf("| %s, `%s` | %s | %s | %s |\n", t.Name, t.Path, stop, word[t.Release], t.Billed)
+	}
+	return text
+}
+
+// survives says what becomes of a tier's files, for the pools.
+func (f Facts) survives(t Tier) string {
+	text := t.Name + " (" + t.Path + ")"
+	switch {
+	case t.Stop && t.Release:
+		text += " survives a stop and a release"
+	case t.Stop:
+		text += " survives a stop, and no release"
+	case t.Release:
+		text += " survives a release"
+	case f.Stops:
+		text += " survives neither a stop nor a release"
+	default:
+		text += " does not survive a release"
+	}
+	return text + "; billed " + t.Billed
+}
+
 // tier is where a path of a machine is.
 func (f Facts) tier(path string) (best Tier) {
 	for _, t := range f.Tiers {
