@@ -295,3 +295,39 @@ func TestSimAnotherUser(t *testing.T) {
 		t.Errorf("released another user's job: %v", err)
 	}
 }
+
+// TestRestarts: how often a job ran before has no variable, and qstat says it.
+func TestRestarts(t *testing.T) {
+	s := newSite(t)
+	t.Setenv("PBS_O_PATH", s.Bin)
+	t.Setenv("PBSSIM_USER", "alice")
+	id := s.submit("again", "sleep 1000", false)
+	ran := func() int { // -1: it does not run
+		rows, err := s.Queue(t.Context())
+		if err != nil || len(rows) != 1 || rows[0].State != scheduler.Running {
+			return -1
+		}
+		n, err := Node{}.Restarts(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for n := range 2 {
+		for end := time.Now().Add(time.Minute); ran() != n; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("run %d: it ran %d times before", n, ran())
+			}
+		}
+		if n == 0 {
+			cmd := exec.Command(filepath.Join(s.Bin, "qrerun"), id)
+			cmd.Env = append(os.Environ(), "PBSSIM_USER=root")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("qrerun: %v: %s", err, out)
+			}
+		}
+	}
+	if _, err := (Node{}).Restarts(t.Context(), "99999.pbs1"); err == nil {
+		t.Error("a job that is not known has a count")
+	}
+}
