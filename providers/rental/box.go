@@ -61,7 +61,17 @@ func (b *backend) check(ctx context.Context, m Machine, o Offer) (f Found, err e
 	if err != nil {
 		return f, err
 	}
-	return f, b.fuse(ctx, h)
+	if err := b.fuse(ctx, h); err != nil {
+		return f, err
+	}
+	if p, ok := b.platform.(SelfProver); ok && b.OnHold != "keep" {
+		if _, exit, err := h.Run(ctx, p.ProveItself()); err != nil {
+			return f, err
+		} else if exit != 0 {
+			f.Warnings = append(f.Warnings, fmt.Sprintf("its own key does not work, so it cannot end itself: no ceiling while muster is off: $%s/h", o.USDPerHour.StringFixed(4)))
+		}
+	}
+	return f, nil
 }
 
 // holds reports whether a machine has results that are nowhere else.

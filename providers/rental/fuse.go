@@ -25,6 +25,10 @@ type SelfEnder interface {
 // leastHold keeps a fuse from ending a machine that has just been heard from.
 const leastHold = 2 * listening
 
+// A SelfProver is a platform of which it is not certain that a machine's own key works:
+// a shell command on the machine that uses it and changes nothing fails if it does not.
+type SelfProver interface{ ProveItself() string }
+
 // SelfCall is a shell command that makes a call of a cloud's API, by curl or Python:
 // images have one of them. URL and authorization may hold variables of the shell. The
 // authorization is in no process list.

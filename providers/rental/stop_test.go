@@ -135,6 +135,7 @@ func stoppedWithResult(t *testing.T, says string) (n *town, id string) {
 			return report("gpu NVIDIA GeForce RTX 4090, 24564, 570.124.06")
 		}
 	}
+	waitFor(t, "the workdir", func() bool { _, err := os.Stat(n.backend.Workdir); return err == nil }) // a launch makes it
 	if err := os.WriteFile(end, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 type Platform struct{}
 
 var (
-	_ rental.Platform  = Platform{}
-	_ rental.SelfEnder = Platform{}
+	_ rental.Platform   = Platform{}
+	_ rental.SelfEnder  = Platform{}
+	_ rental.SelfProver = Platform{}
 )
 
 // Schema describes `backend "runpod"`.

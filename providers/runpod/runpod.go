@@ -234,16 +234,21 @@ const begin = `mkdir -p ~/.muster-fuse ~/.ssh; (umask 077; env | grep -E "^RUNPO
 [ -x /usr/sbin/sshd ] || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y openssh-server; }
 mkdir -p /run/sshd; ssh-keygen -A; /usr/sbin/sshd; exec sleep infinity`
 
-// itself is a shell command by which a pod acts on itself.
-func itself(action string) string {
-	return ". ~/.muster-fuse/own; " + rental.SelfCall(http.MethodPost, "${RUNPOD_API_URL:-"+Server+"}/v2/pods/$RUNPOD_POD_ID/action", "Bearer $RUNPOD_API_KEY", `{"action":"`+action+`"}`)
+// itself is a shell command by which a pod makes a call about itself.
+func itself(method, path, body string) string {
+	return ". ~/.muster-fuse/own; " + rental.SelfCall(method, "${RUNPOD_API_URL:-"+Server+"}/v2/pods/$RUNPOD_POD_ID"+path, "Bearer $RUNPOD_API_KEY", body)
 }
 
+// ProveItself shows the pod that runs it.
+func (Platform) ProveItself() string { return itself(http.MethodGet, "", "") }
+
 // StopItself stops the pod that runs it.
-func (Platform) StopItself() string { return itself("stop") }
+func (Platform) StopItself() string { return itself(http.MethodPost, "/action", `{"action":"stop"}`) }
 
 // ReleaseItself terminates the pod that runs it.
-func (Platform) ReleaseItself() string { return itself("terminate") }
+func (Platform) ReleaseItself() string {
+	return itself(http.MethodPost, "/action", `{"action":"terminate"}`)
+}
 
 // Start starts a stopped pod. It may come back without its GPUs.
 func (c *Client) Start(ctx context.Context, id string) error { return c.act(ctx, id, "start") }
