@@ -50,7 +50,7 @@ func TestExamplePolaris(t *testing.T) {
 	e.muster(0, "validate")
 	e.muster(0, "fmt", "-check")
 	text := e.muster(1, "plan") // the cluster cannot be asked, which it says last
-	for _, want := range []string{"pbs.polaris, queue preemptable", "4×A100", "p90 is 15 of 100 service units", "PBS cannot be asked"} {
+	for _, want := range []string{"pbs.polaris, queue preemptable", "1×A100, 4 share a node", "p90 is 15 of 100 service units", "PBS cannot be asked"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the plan does not say %q:\n%s", want, text)
 		}
@@ -58,7 +58,7 @@ func TestExamplePolaris(t *testing.T) {
 	if text := e.muster(1, "plan", "-var=account="); !strings.Contains(text, "requires the project of every job (qsub -A)") {
 		t.Errorf("a plan without the project of its jobs:\n%s", text)
 	}
-	if text := e.muster(0, "explain", `phase.md["node=1"]`); !strings.Contains(text, "queue prod takes jobs of 10 nodes or more") {
+	if text := e.muster(0, "explain", `phase.md["replica=1"]`); !strings.Contains(text, "queue prod takes jobs of 10 nodes or more") {
 		t.Errorf("why not prod:\n%s", text)
 	}
 }
