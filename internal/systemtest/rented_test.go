@@ -91,7 +91,7 @@ func TestSystemRentedMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := rental.Inspect(func(ctx context.Context, m rental.Machine, command string) (string, int, error) {
-		cmd := exec.CommandContext(ctx, "ssh", "-F", "none", "-i", key, "-p", strconv.Itoa(m.Port), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", m.User+"@"+m.Host, command)
+		cmd := exec.CommandContext(ctx, "ssh", "-F", "none", "-i", key, "-p", strconv.Itoa(m.Port), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", m.User+"@"+m.Host, command)
 		out, err := cmd.Output()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() != 255 {
