@@ -36,7 +36,7 @@ func capped(list []*batch) {
 		for i, k := range like {
 			sizes[i] = len(k.Indexes)
 		}
-		shares, behind := arrays.Spread(like[0].Limit, sizes)
+		shares, behind := spread(like[0].Limit, like, sizes)
 		for i, k := range like {
 			k.Cap = shares[i]
 			if behind[i] >= 0 {
@@ -44,6 +44,26 @@ func capped(list []*batch) {
 			}
 		}
 	}
+}
+
+// spread is arrays.Spread for batches some of which may be packs. The jobs of a pack run
+// all at once, so there are only as many lanes as the largest of them fit in the limit.
+func spread(limit int, list []*batch, sizes []int) (shares, behind []int) {
+	most := 0
+	for i, k := range list {
+		if k.Packed {
+			most = max(most, sizes[i])
+		}
+	}
+	if most == 0 {
+		return arrays.Spread(limit, sizes)
+	}
+	whole := slices.Repeat([]int{1}, len(list))
+	_, behind = arrays.Spread(max(1, limit/most), whole)
+	for _, n := range sizes {
+		shares = append(shares, min(n, most))
+	}
+	return shares, behind
 }
 
 // live counts the jobs of a batch that have not ended.
@@ -130,7 +150,7 @@ func (ls *limits) share(ctx context.Context, phase string, limit int) ([]*batch,
 	}
 	shares, behind := make([]int, len(list)), make([]int, len(list))
 	if limit > 0 {
-		shares, behind = arrays.Spread(limit, sizes)
+		shares, behind = spread(limit, list, sizes)
 	}
 	for _, k := range rest {
 		list, shares, behind = append(list, k), append(shares, min(limit, k.live())), append(behind, -1)

@@ -112,3 +112,31 @@ func TestPackEnds(t *testing.T) {
 		t.Errorf("another muster found %+v", o)
 	}
 }
+
+// TestPacksKeepTheLimit: the jobs of a pack run all at once, so only as many packs run
+// beside one another as fit in the limit of their phase.
+func TestPacksKeepTheLimit(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int][]string{
+		10: {"", "", "afterany:1", "afterany:2", "afterany:3"},
+		4:  {"", "afterany:1", "afterany:2", "afterany:3", "afterany:4"},
+		20: {"", "", "", "", ""},
+	} {
+		k := newBench(t)
+		var all []providers.Job
+		for p := range 5 {
+			all = append(all, k.pack(string(rune('a'+p)), k.jobs(string(rune('a'+p)), 4, nil))...)
+		}
+		for i := range all {
+			all[i].Phase, all[i].Cap = "train", limit
+		}
+		k.submit("batch0123456789", all...)
+		var got []string
+		for _, s := range k.f.scripts {
+			got = append(got, directive(s, "dependency"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("limit %d: dependencies are %q, want %q", limit, got, want)
+		}
+	}
+}
