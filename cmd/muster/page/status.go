@@ -36,7 +36,10 @@ type Status struct {
 	Empty []EmptyOutput `json:"empty,omitempty"`
 	// Replaced is what was moved aside on this machine.
 	Replaced []Replaced `json:"replaced,omitempty"`
+	// Rentals are the machines that are billed now, by id.
+	Rentals  []state.Rental `json:"rentals,omitempty"`
 	selected string
+	backends []*lang.Backend
 }
 
 type PhaseStatus struct {
@@ -107,6 +110,12 @@ func StatusOf(c *lang.Campaign, st *state.State, jobs selection.Jobs, seen Seen,
 	for _, name := range slices.Sorted(maps.Keys(st.Pauses)) {
 		m.report.Pauses = append(m.report.Pauses, st.Pauses[name])
 	}
+	for _, id := range slices.Sorted(maps.Keys(st.Rentals)) {
+		if r := st.Rentals[id]; r.Rented() {
+			m.report.Rentals = append(m.report.Rentals, r)
+		}
+	}
+	m.report.backends = c.Backends
 	if !jobs.All() {
 		m.report.selected = jobs.Text()
 	}

@@ -1,10 +1,13 @@
 package page
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/internal/term"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -69,5 +72,20 @@ campaign "c"
 `
 	if got := r.Text(term.Style{UTF8: true, Width: term.MaxWidth}, now, false); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestStatusNamesRentals: machines that are billed are in the status, with what they cost
+// and what ends them; those that are gone are not.
+func TestStatusNamesRentals(t *testing.T) {
+	t.Parallel()
+	st := &state.State{Jobs: map[string]*state.Job{}, Rentals: map[string]state.Rental{
+		"9": {ID: "9", Backend: "vastai.cloud", Status: state.RentalRunning, PerHour: "0.35"},
+		"8": {ID: "8", Backend: "vastai.cloud", Status: state.RentalReleased, PerHour: "0.35"},
+	}}
+	c := &lang.Campaign{Name: "c", Backends: []*lang.Backend{{Type: "vastai", Name: "cloud", Hold: 2 * time.Minute, OnHold: "release", Rents: true, DeadMan: true}}}
+	text := StatusOf(c, st, selection.Jobs{}, Seen{}, time.Now()).Text(term.Style{Width: 100}, time.Now(), false)
+	if want := "\nStill rented: 9 on vastai.cloud, running, $0.35/h, released 2m after its last job.\n"; !strings.Contains(text, want) || strings.Contains(text, "rented: 8") {
+		t.Errorf("%s\nwant %q", text, want)
 	}
 }

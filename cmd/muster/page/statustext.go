@@ -43,6 +43,9 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	for _, h := range r.Holds {
 		fmt.Fprintf(&b, "\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))
 	}
+	if text := stillRented(r.Rentals, r.backends); text != "" {
+		b.WriteString("\n" + term.Fold(text, style.Width))
+	}
 	for _, r := range r.Replaced {
 		b.WriteString(r.text())
 	}
