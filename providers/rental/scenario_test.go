@@ -189,7 +189,9 @@ func TestTeardown(t *testing.T) {
 	}
 	n.mu.Lock()
 	n.cut[box] = true
+	spool := filepath.Join(n.folders[box], "s")
 	n.mu.Unlock()
+	hosttest.Kill(t, spool) // with the machine; else it may still tell of the kill below
 	n.clock.Advance(10 * time.Second)
 	n.api("DELETE", "/api/v0/instances/"+box+"/", "{}") // its host ends it
 	killGroup(t, filepath.Join(n.backend.Workdir, "pid19"))
