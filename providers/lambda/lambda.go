@@ -114,7 +114,7 @@ func (c *Client) meaning(r rental.Reply) error {
 	switch {
 	case r.Status == http.StatusTooManyRequests:
 		c.pace.Refused("", r, apart)
-		return errors.Join(rental.ErrLater, p)
+		return fmt.Errorf("%w: %w", rental.ErrLater, p)
 	case r.Status >= http.StatusInternalServerError:
 		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
 	case p.Code == "global/invalid-api-key":
@@ -263,7 +263,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	}
 	key, err := c.key(ctx, r.Key)
 	if err != nil {
-		return "", errors.Join(rental.ErrLater, fmt.Errorf("add muster's ssh key to the account: %w", err))
+		return "", fmt.Errorf("%w: %w", rental.ErrLater, fmt.Errorf("add muster's ssh key to the account: %w", err))
 	}
 	var a struct {
 		IDs []string `json:"instance_ids"`
@@ -281,7 +281,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	case errors.Is(err, rental.ErrLater):
 		return "", err
 	case code(err) == "instance-operations/launch/insufficient-capacity":
-		return "", errors.Join(rental.ErrTaken, err)
+		return "", fmt.Errorf("%w: %w", rental.ErrTaken, err)
 	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
 		return "", &rental.Refused{Err: err}
 	}

@@ -109,7 +109,7 @@ func (c *Client) call(ctx context.Context, method, path string, q url.Values, bo
 	switch {
 	case r.Status == http.StatusTooManyRequests || p.Code == "TOO_MANY_REQUESTS":
 		c.pace.Refused("", r, after)
-		return errors.Join(rental.ErrLater, p)
+		return fmt.Errorf("%w: %w", rental.ErrLater, p)
 	case r.Status >= http.StatusInternalServerError || p.Code == "" || p.Code == "TIMEOUT":
 		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
 	case p.Code == "UNAUTHORIZED":
@@ -290,7 +290,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		script, err = c.script(ctx, r.Key)
 	}
 	if err != nil {
-		return "", errors.Join(rental.ErrLater, fmt.Errorf("prepare a machine: %w", err)) // nothing was ordered
+		return "", fmt.Errorf("%w: %w", rental.ErrLater, fmt.Errorf("prepare a machine: %w", err)) // nothing was ordered
 	}
 	body := map[string]any{
 		"name": r.Label, "machineType": label, "templateId": template, "region": region, "diskSize": disk(r.Disk), "publicIpType": "dynamic", "startOnCreate": true,
@@ -317,7 +317,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		return "", err
 	case errors.As(err, &p):
 		if there, asked := c.available(ctx, label, region); asked == nil && !there {
-			return "", errors.Join(rental.ErrTaken, p)
+			return "", fmt.Errorf("%w: %w", rental.ErrTaken, p)
 		}
 		return "", &rental.Refused{Err: p}
 	case errors.As(err, &known) && known.Class == providers.Auth:

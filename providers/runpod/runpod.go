@@ -115,7 +115,7 @@ func meaning(p *problem) error {
 		e.Hint = "Make a key in the console's settings, and put it where this one is."
 		return e
 	case p.status == http.StatusTooManyRequests:
-		return errors.Join(rental.ErrLater, p)
+		return fmt.Errorf("%w: %w", rental.ErrLater, p)
 	case p.status >= http.StatusInternalServerError:
 		return providers.Errorf(providers.Unreachable, "RunPod cannot be asked: %s (HTTP %d)", http.StatusText(p.status), p.status)
 	}
@@ -215,7 +215,7 @@ func notRented(err error) error {
 	case errors.Is(err, rental.ErrLater):
 		return err
 	case is(err, http.StatusBadRequest):
-		return errors.Join(rental.ErrTaken, err)
+		return fmt.Errorf("%w: %w", rental.ErrTaken, err)
 	case is(err, http.StatusForbidden):
 		return fmt.Errorf("%w: the API key may not create pods, or the account may not use this GPU: %w", rental.ErrTaken, err)
 	case is(err, http.StatusPaymentRequired):

@@ -115,7 +115,7 @@ func (c *Client) meaning(p *problem) error {
 	case p.Code == "not_authorized":
 		return providers.Errorf(providers.Auth, "The API key for Vast.ai lacks a scope: it needs instance_read, instance_write, misc, user_read, user_write and billing_read")
 	case p.status == http.StatusTooManyRequests:
-		return errors.Join(rental.ErrLater, p)
+		return fmt.Errorf("%w: %w", rental.ErrLater, p)
 	case p.status >= http.StatusInternalServerError:
 		return providers.Errorf(providers.Unreachable, "Vast.ai cannot be asked: %s (HTTP %d)", http.StatusText(p.status), p.status)
 	}
@@ -301,7 +301,7 @@ func (c *Client) manage(ctx context.Context, id, state string) error {
 func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
 	if r.Key != "" {
 		if err := c.AddKey(ctx, r.Key); err != nil {
-			return "", errors.Join(rental.ErrLater, fmt.Errorf("add muster's ssh key to the account: %w", err))
+			return "", fmt.Errorf("%w: %w", rental.ErrLater, fmt.Errorf("add muster's ssh key to the account: %w", err))
 		}
 	}
 	body := map[string]any{
@@ -328,7 +328,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	case errors.As(err, &p) && p.NewContract != 0:
 		return "", &rental.Leftover{ID: strconv.Itoa(p.NewContract), Err: p}
 	case errors.As(err, &p) && (p.status == http.StatusNotFound || p.status == http.StatusGone):
-		return "", errors.Join(rental.ErrTaken, p)
+		return "", fmt.Errorf("%w: %w", rental.ErrTaken, p)
 	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
 		return "", &rental.Refused{Err: err}
 	}
