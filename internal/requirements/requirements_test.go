@@ -162,7 +162,7 @@ type mark struct {
 }
 
 var (
-	marked   = regexp.MustCompile(`^\s*(?://|#) Requirement: ([A-Z]+-\d\d(?:, [A-Z]+-\d\d)*)$`)
+	marked   = regexp.MustCompile(`^\s*(?://|#) Requirement: ((?:[A-Z]+-\d\d|E\d{1,2})(?:, (?:[A-Z]+-\d\d|E\d{1,2}))*)$`)
 	function = regexp.MustCompile(`^func (Test\w+)\(`)
 )
 

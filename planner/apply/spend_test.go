@@ -32,6 +32,7 @@ import (
 // limit. And the world: the ledger has everything that it charged, and where no bill was
 // higher than its quote it kept the budget.
 func TestNothingPassesBudgetOrCeiling(t *testing.T) {
+	// Requirement: E13
 	rapid.Check(t, func(rt *rapid.T) {
 		w := wager{
 			limit: rapid.SampledFrom([]string{"2", "3.5", "5", "7", "9", "20"}).Draw(rt, "budget"), jobs: rapid.IntRange(1, 6).Draw(rt, "jobs"),

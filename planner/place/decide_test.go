@@ -119,7 +119,7 @@ func policy(p lang.Policy) func(*Input) { return func(in *Input) { in.Policy = p
 // TestTable has a case, or several, for each row of the default table
 // (planner.md, Placement).
 func TestTable(t *testing.T) {
-	// Requirement: DT-02, DT-03, DT-04, DT-05, DT-09, DT-19
+	// Requirement: DT-02, DT-03, DT-04, DT-05, DT-09, DT-19, E4
 	t.Parallel()
 	h, m := time.Hour, time.Minute
 	alpine, both := []string{"slurm.alpine"}, []string{"slurm.alpine", "vastai.cloud"}

@@ -32,6 +32,7 @@ func (f *fakeSlurm) told() (out []string) {
 // TestRepoint: a job that comes back under a new id takes with it what came
 // after it, before it may start; what came after others stays as it is.
 func TestRepoint(t *testing.T) {
+	// Requirement: E8
 	t.Parallel()
 	retry := providers.Retry{On: []string{failure.Walltime}, Max: 3, Scale: map[string]providers.Scale{"walltime": {GPUs: 2}}}
 	start := func(k *bench) []providers.Job {

@@ -89,7 +89,7 @@ func (f *busySlurm) each(do func(k *batch, i, n int)) {
 // TestWatchHour counts the commands of an hour in which 5,000 jobs wait, run
 // and end, with the real cadence on a clock that does not wait.
 func TestWatchHour(t *testing.T) {
-	// Requirement: WCH-02, WCH-03, WCH-05
+	// Requirement: WCH-02, WCH-03, WCH-05, E1
 	if testing.Short() {
 		t.Skip("an hour of 5,000 jobs takes half a minute")
 	}

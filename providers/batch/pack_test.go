@@ -26,6 +26,7 @@ func rowOf(id, name, state string) values {
 // TestPack: the jobs of a pack are one job of the scheduler, as large as all of them.
 // What comes after some of them waits for its end, and looks then.
 func TestPack(t *testing.T) {
+	// Requirement: E16
 	t.Parallel()
 	k := newBench(t)
 	jobs := k.pack("p", k.jobs("a", 4, nil))

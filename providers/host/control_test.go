@@ -145,6 +145,7 @@ func TestCampaignsTakeTurns(t *testing.T) {
 }
 
 func TestBreaker(t *testing.T) {
+	// Requirement: E3
 	t.Parallel()
 	w := newWorld(t)
 	w.place.CPUs = 1

@@ -151,7 +151,7 @@ func (g garbled) Pull(ctx context.Context, name, path string, offset int64, w io
 func TestTeardown(t *testing.T) {
 	// Requirement: TDN-03
 	// Requirement: TDN-04
-	// Requirement: TDN-12
+	// Requirement: TDN-12, E5
 	t.Parallel()
 	n := newTown(t, map[string]any{"max_boxes": 3})
 	spoiled := false

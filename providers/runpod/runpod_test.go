@@ -192,6 +192,7 @@ func TestOffers(t *testing.T) {
 }
 
 func TestLife(t *testing.T) {
+	// Requirement: E18
 	t.Parallel()
 	l := newLab(t)
 	id := l.rent()

@@ -26,6 +26,7 @@ func TestIndexes(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	// Requirement: E14
 	t.Parallel()
 	for in, want := range map[string]time.Duration{"7-00:00:00": 168 * time.Hour, "01:00:00": time.Hour, "30": 30 * time.Minute, "5:30": 5*time.Minute + 30*time.Second,
 		"UNLIMITED": 0, "1-12": 36 * time.Hour, "2-01:30": 49*time.Hour + 30*time.Minute, "": 0, "NONE": 0} {
