@@ -361,13 +361,17 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 	x.mu.Lock()
 	j := x.jobs.all[o.Token]
 	known := j != nil && j.Box == x.token && !j.ended()
+	handle := ""
+	if known {
+		handle = j.Seen.Handle
+	}
 	x.mu.Unlock()
 	if !known {
 		return nil
 	}
 	o.Node = x.machineID()
 	if ended(o.Status) {
-		x.keepLog(ctx, j)
+		x.keepLog(ctx, o.Token, handle)
 	}
 	safe := false
 	if o.Status == offer.Completed {
@@ -503,9 +507,9 @@ func (b *backend) logFile(token string, stderr bool) string {
 }
 
 // keepLog copies a job's log here. One that cannot be copied is not waited for.
-func (x *box) keepLog(ctx context.Context, j *job) {
+func (x *box) keepLog(ctx context.Context, token, handle string) {
 	for _, stderr := range []bool{false, true} {
-		path := x.logFile(j.Spec.Token, stderr)
+		path := x.logFile(token, stderr)
 		if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 			return
 		}
@@ -513,7 +517,7 @@ func (x *box) keepLog(ctx context.Context, j *job) {
 		if err != nil {
 			return
 		}
-		_ = x.host.Logs(ctx, providers.LogRequest{Backend: x.Name, Token: j.Spec.Token, Handle: j.Seen.Handle, Stderr: stderr}, f)
+		_ = x.host.Logs(ctx, providers.LogRequest{Backend: x.Name, Token: token, Handle: handle, Stderr: stderr}, f)
 		f.Close()
 	}
 }

@@ -39,31 +39,51 @@ e = os.environ
 print(r.urlopen(r.Request(e["U"], e["B"].encode(), {"Authorization": e["A"][15:], "Content-Type": "application/json"}, method=e["M"])).status)'`
 }
 
+// bootLimit is how long a machine waits for muster after its start before it ends itself:
+// twice what muster waits for a machine to boot.
+const bootLimit = 30 * time.Minute
+
+// BootFuse is a shell command for the start of a machine. It runs stop where muster did
+// not reach the machine within bootLimit: a muster that died meanwhile rented it, and the
+// fuse is not there yet.
+func BootFuse(stop string) string {
+	wait := fmt.Sprintf(`cd ~/.muster-fuse && rm -f met && sleep %d && until [ -e met ]; do { %s
+} >>log 2>&1; sleep 60; done`, int(bootLimit.Seconds()), stop)
+	return "mkdir -p ~/.muster-fuse; setsid sh -c " + shell.Quote(wait) + " </dev/null >/dev/null 2>&1 &"
+}
+
+// met tells a machine that muster reached it.
+const met = "mkdir -p ~/.muster-fuse && cd ~/.muster-fuse && touch met"
+
 // fuse starts the switch on a machine that ends it when its jobs are done and muster
 // is off. It releases only what muster marked as safe, and only by on_hold.
 func (b *backend) fuse(ctx context.Context, h Host) error {
 	ends, ok := b.platform.(SelfEnder)
-	if !ok || b.OnHold == "keep" {
+	switch {
+	case !ok:
 		return nil
+	case b.OnHold == "keep":
+		return run(ctx, h, met)
 	}
 	release := ""
 	if b.OnHold == "release" {
 		release = ends.ReleaseItself()
 	}
 	hold := max(b.Hold, leastHold)
-	command := fmt.Sprintf(`mkdir -p ~/.muster-fuse && cd ~/.muster-fuse && cut -d. -f1 /proc/uptime > heard && { [ -e pid ] && kill -0 "$(cat pid)" 2>/dev/null || {
+	command := fmt.Sprintf(met+` && cut -d. -f1 /proc/uptime > heard && { [ -e pid ] && kill -0 "$(cat pid)" 2>/dev/null || {
 printf '%%s' %s > fuse.sh && { setsid sh fuse.sh %d %s %s </dev/null >/dev/null 2>&1 & echo $! > pid; }; }; }`,
 		shell.Quote(fuseScript), int(hold.Seconds()), shell.Quote(ends.StopItself()), shell.Quote(release))
 	return run(ctx, h, command)
 }
 
-// heard tells a machine that muster is there, and whether all its results are safe.
+// heard tells a machine that muster is there, also one that was started again unseen, and
+// whether all its results are safe.
 func (x *box) heard(ctx context.Context, safe bool) error {
 	mark := "rm -f safe"
 	if safe {
 		mark = "touch safe"
 	}
-	return run(ctx, x.host, "cd ~/.muster-fuse 2>/dev/null || exit 0; "+mark+" && cut -d. -f1 /proc/uptime > heard")
+	return run(ctx, x.host, "cd ~/.muster-fuse 2>/dev/null || exit 0; "+mark+"; touch met && cut -d. -f1 /proc/uptime > heard")
 }
 
 func run(ctx context.Context, h Host, command string) error {

@@ -229,7 +229,8 @@ func notRented(err error) error {
 // begin is the command of a container. It keeps the pod's own key, which is for that
 // pod alone, for what stops it when muster is off: variables of the container are not
 // in ssh sessions. Images of RunPod start their ssh server; in others it is begun here.
-const begin = `mkdir -p ~/.muster-fuse ~/.ssh; (umask 077; env | grep -E "^RUNPOD_(POD_ID|API_KEY|API_URL)=" | sed "s/^/export /" > ~/.muster-fuse/own; printf "%s\n" "$PUBLIC_KEY" > ~/.ssh/authorized_keys)
+var begin = `mkdir -p ~/.muster-fuse ~/.ssh; (umask 077; env | grep -E "^RUNPOD_(POD_ID|API_KEY|API_URL)=" | sed "s/^/export /" > ~/.muster-fuse/own; printf "%s\n" "$PUBLIC_KEY" > ~/.ssh/authorized_keys)
+` + rental.BootFuse(Platform{}.StopItself()) + `
 [ -x /start.sh ] && exec /start.sh
 [ -x /usr/sbin/sshd ] || { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y openssh-server; }
 mkdir -p /run/sshd; ssh-keygen -A; /usr/sbin/sshd; exec sleep infinity`

@@ -266,8 +266,9 @@ func when(seconds float64) time.Time {
 
 // onstart runs at each start of a container. It keeps the instance's own key, which
 // can stop and destroy that instance and nothing else, for what stops it when muster
-// is off: variables of the container are not in ssh sessions.
-const onstart = "touch ~/.no_auto_tmux; mkdir -p ~/.muster-fuse; umask 077; env | grep -E '^(CONTAINER_ID|CONTAINER_API_KEY|VAST_URL)=' | sed 's/^/export /' > ~/.muster-fuse/own"
+// is off, also before muster reached it: variables of the container are not in ssh sessions.
+var onstart = "touch ~/.no_auto_tmux; mkdir -p ~/.muster-fuse; umask 077; env | grep -E '^(CONTAINER_ID|CONTAINER_API_KEY|VAST_URL)=' | sed 's/^/export /' > ~/.muster-fuse/own; " +
+	rental.BootFuse(Platform{}.StopItself())
 
 // itself is a shell command by which an instance calls the service about itself.
 func itself(method, body string) string {

@@ -32,6 +32,7 @@ type flaky struct {
 	plain
 	most int64
 	look func()
+	over chan struct{} // each pull, when it ended: a move need not wait for that
 }
 
 func (f *flaky) Pull(ctx context.Context, backend, path string, offset int64, w io.Writer) error {
@@ -41,6 +42,7 @@ func (f *flaky) Pull(ctx context.Context, backend, path string, offset int64, w 
 	}
 	err := f.plain.Pull(ctx, backend, path, offset, &limited{w, most})
 	f.look()
+	f.over <- struct{}{}
 	return err
 }
 
@@ -89,7 +91,7 @@ func TestProgress(t *testing.T) {
 			}
 		}
 		at := func(dir string) func(string) (string, error) { return func(string) (string, error) { return dir, nil } }
-		src := &flaky{plain: plain{machine.Files{Workdir: at(a)}}, most: 1 << 20}
+		src := &flaky{plain: plain{machine.Files{Workdir: at(a)}}, most: 1 << 20, over: make(chan struct{}, 8)}
 		src.look = func() {
 			now = now.Add(time.Second)
 			said = append(said, Text(now, far))
@@ -102,6 +104,7 @@ func TestProgress(t *testing.T) {
 		if err := move(from, to, far); !errors.Is(err, errBroken) && (err == nil || !strings.Contains(err.Error(), errBroken.Error())) {
 			t.Errorf("%s: %v", name, err)
 		}
+		<-src.over
 		if want := "25% of 4MiB, 1MiB/s, 3s left"; len(said) != 1 || said[0] != want {
 			t.Errorf("%s: %q, want %q", name, said, want)
 		}
@@ -113,6 +116,7 @@ func TestProgress(t *testing.T) {
 		if err := move(from, to, far); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		<-src.over
 		if want := "a resumes at 1MiB of 4MiB"; len(resumed) != 1 || resumed[0] != want {
 			t.Errorf("%s: %q, want %q", name, resumed, want)
 		}
