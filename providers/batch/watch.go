@@ -3,6 +3,7 @@ package batch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,6 +35,15 @@ func (s *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 		return err
 	}
 	w := &watch{s: s, b: b, c: b.campaign, began: time.Now(), handles: r.Handles}
+	err = w.run(ctx, r, fn)
+	var away *providers.Error
+	if ctx.Err() != nil && errors.As(err, &away) {
+		return ctx.Err() // a command that the end of the watch stopped says nothing of the scheduler
+	}
+	return err
+}
+
+func (w *watch) run(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
 	if err := w.start(ctx, r); err != nil {
 		return err
 	}
