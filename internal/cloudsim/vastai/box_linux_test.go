@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,14 @@ func TestSystemInstance(t *testing.T) {
 	}
 	public := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(signer.PublicKey())))
 	s.call("POST", "/api/v0/ssh/", `{"ssh_key":"`+public+`"}`)
+	disks := func(id string) []string {
+		dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "muster-boxes-*", "C."+id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dirs
+	}
+	others := disks("*") // of simulators beside this one, or of one that was killed
 	id := s.rent(41004, `,"env":{"GREETING":"hello world"},"onstart":"env > /root/env; touch /root/ready"`)
 	s.pass(time.Minute)
 	s.is(id, running)
@@ -105,6 +115,10 @@ func TestSystemInstance(t *testing.T) {
 		t.Error("a stranger gets in")
 	}
 	boot := root("echo kept > result; setsid sleep 1000 >/dev/null 2>&1 & cat /proc/sys/kernel/random/boot_id")
+	own := slices.DeleteFunc(disks(strconv.Itoa(id)), func(dir string) bool { return slices.Contains(others, dir) })
+	if len(own) == 0 {
+		t.Fatal("it has no disk")
+	}
 	s.call("PUT", instancePath(id), `{"state":"stopped"}`)
 	s.pass(time.Minute)
 	s.is(id, off)
@@ -124,12 +138,12 @@ printf 'DELETE /api/v0/instances/%s/ HTTP/1.1\r\nHost: vast\r\nAuthorization: Be
 	}
 	s.pass(time.Minute)
 	s.is(id, "gone")
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), "muster-boxes-*", fmt.Sprintf("C.%d", id)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for limit := time.Now().Add(time.Minute); len(dirs) > 0 && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
-		dirs, _ = filepath.Glob(dirs[0])
+	var dirs []string
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		dirs = slices.DeleteFunc(disks(strconv.Itoa(id)), func(dir string) bool { return !slices.Contains(own, dir) })
+		if len(dirs) == 0 || time.Now().After(limit) {
+			break
+		}
 	}
 	if len(dirs) > 0 {
 		t.Errorf("its disk is there: %s", dirs)
