@@ -217,7 +217,7 @@ func (b *box) disk() error {
 		filepath.Join(etc, "shadow"):     shadow.String(),
 		filepath.Join(etc, "machine-id"): strings.ReplaceAll(string(id), "-", ""),
 		filepath.Join(etc, "ssh", "box_config"): "Port 22\nHostKey /etc/ssh/box_key\nAuthorizedKeysFile /etc/ssh/box_keys .ssh/authorized_keys\nAllowUsers " + b.user() + "\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\n" +
-			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPrintMotd no\nAcceptEnv LANG LC_*\nSubsystem sftp internal-sftp\n",
+			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPrintMotd no\nAcceptEnv LANG LC_*\nSetEnv PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games\nSubsystem sftp internal-sftp\n",
 		filepath.Join(fresh, "bin", "gpus"): fmt.Sprintf("COUNT=%d\nMIB=%d\nNAME=%s\nUUID=GPU-%s\nDRIVER=%s\nCUDA=%s\nILL=%s\n", b.spec.GPUs, b.spec.GPUMiB, shell.Quote(b.spec.GPU), strings.TrimSpace(string(id))[:23],
 			cmp.Or(b.spec.Driver, "570.124.06"), cmp.Or(b.spec.CUDA, "12.8"), b.spec.Ill),
 	} {
