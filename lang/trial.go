@@ -61,7 +61,7 @@ func (ps *phases) trial(p *phaseBuild, b *syntax.Block) *Trial {
 		a := p.Grid.AxisIndex(name)
 		switch {
 		case a < 0:
-			ps.Wrong(b.Expr("varies"), "varies", "phase.%s has no axis %q%s", p.Name, wording.Clip(name), wording.DidYouMean(name, axisNames(p.Grid)))
+			ps.Wrong(b.Expr("varies"), "varies", "phase.%s has no axis %q%s", p.Name, wording.Clip(name), wording.Known(name, axisNames(p.Grid), "its axes are"))
 		case slices.Contains(t.Varies, a):
 			ps.Wrong(b.Expr("varies"), "varies", "%q is there twice.", name)
 		default:
@@ -69,10 +69,12 @@ func (ps *phases) trial(p *phaseBuild, b *syntax.Block) *Trial {
 			t.Baseline = append(t.Baseline, nil)
 		}
 	}
-	if b.Expr("varies") != nil && len(t.Varies) == 0 && !ps.Broken {
+	if b.Expr("varies") != nil && len(ps.Texts(b, "varies")) == 0 && !ps.Broken {
 		ps.Wrong(b.Expr("varies"), "varies", "It names no axis, so there is nothing to compare.")
 	}
-	ps.baseline(p, b, t)
+	if len(t.Varies) > 0 { // else it was said that there is no such axis
+		ps.baseline(p, b, t)
+	}
 	ps.judge(p, b, t)
 	if e := b.Expr("after"); e != nil {
 		ref, hds := hcl.AbsTraversalForExpr(e)

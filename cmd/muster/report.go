@@ -16,7 +16,7 @@ func reportCommand(a *app) *command.Command {
 		Name: "report", Args: "[ADDR…]", Short: "report what happened, as Markdown, JSON or CSV", MaxArgs: -1,
 		Long: `Reports what the campaign did: jobs, attempts, failures, times, spending and results. -csv has one row a job with axes and
 metrics as columns, ready for a data frame. -rounds reports on phases with a trial block: objective, rounds, stages, recommendations for
-CPU and GPU work, memory, the next configuration, what was written down, and what comes next.`,
+CPU and GPU work, memory, the next configuration, commits and notes, and the next round.`,
 		Examples: []command.Example{{"muster report", "Markdown, for a notebook"}, {"muster report -csv phase.students", "one row a job"}},
 		Setup: func(fs *flag.FlagSet) command.Run {
 			var v varFlags
@@ -50,7 +50,7 @@ CPU and GPU work, memory, the next configuration, what was written down, and wha
 // reportRounds prints the report of an optimisation.
 func (a *app) reportRounds(c *lang.Campaign, st *state.State, r page.Report) error {
 	if len(r.Rounds) == 0 {
-		return command.Usagef("no phase of the campaign has a trial block, so there is no round to report on")
+		return command.Usagef("no phase of the campaign has a trial block, so there is no round to report on: write one in each phase that is a round, as `trial` of the language reference shows")
 	}
 	a.printf("%s", page.RoundsMarkdown(r, advice.Of(advice.Input{Campaign: c, State: st}), a.out))
 	return nil

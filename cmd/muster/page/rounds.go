@@ -241,7 +241,7 @@ func (r Report) nextConfiguration(b *strings.Builder, w writing, _ advice.Report
 
 func (t timesReport) total() float64 { return t.Queue + t.Run + t.Retry }
 
-// checkpoints are what was written down: the code of each run, and notes.
+// checkpoints are the commits of the runs, and notes.
 func (r Report) checkpoints(b *strings.Builder, w writing, _ advice.Report) {
 	if rows := r.ranRows(); len(rows) > 1 {
 		b.WriteString(w.table(rows))

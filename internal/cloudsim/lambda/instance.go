@@ -86,7 +86,7 @@ func (l *Lambda) begin(a *cloudsim.Account, k *kind, r *launching, key *sshKey) 
 	return i
 }
 
-// after makes f its next step, instead of what was to come.
+// after makes f the next step, in place of any other.
 func (i *instance) after(d time.Duration, f func()) {
 	i.cancel()
 	i.cancel = i.l.Clock.After(d, f)

@@ -128,7 +128,7 @@ func (p *Paperspace) begin(a *cloudsim.Account, k *kind, r *creation, s *script)
 	return m, e
 }
 
-// after makes f its next step, instead of what was to come.
+// after makes f the next step, in place of any other.
 func (m *machine) after(d time.Duration, f func()) {
 	m.cancel()
 	m.cancel = m.p.Clock.After(d, func() { m.modified = m.p.Clock.Now(); f() })

@@ -105,7 +105,7 @@ func (r *RunPod) pod(id string) *pod {
 	return nil
 }
 
-// after makes f its next step, instead of what was to come.
+// after makes f the next step, in place of any other.
 func (p *pod) after(d time.Duration, f func()) {
 	p.cancel()
 	p.cancel = p.r.Clock.After(d, f)

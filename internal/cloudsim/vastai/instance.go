@@ -128,7 +128,7 @@ func longName(gpu string) string {
 	return map[string]string{"A100 SXM4": "A100-SXM4-80GB", "H100 SXM": "H100 80GB HBM3"}[gpu]
 }
 
-// after makes f its next step, instead of what was to come.
+// after makes f the next step, in place of any other.
 func (i *instance) after(d time.Duration, f func()) {
 	i.cancel()
 	i.cancel = i.v.Clock.After(d, f)
