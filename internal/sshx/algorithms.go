@@ -40,5 +40,14 @@ func (h *host) transport() (ssh.Config, error) {
 		}
 		*l.list = names
 	}
+	c.Ciphers = fastFirst(c.Ciphers)
 	return c, nil
+}
+
+// fastFirst is the same ciphers with AES-GCM first. OpenSSH's order begins with
+// ChaCha20, which takes seven times as long in Go on amd64, where it has no assembly.
+func fastFirst(ciphers []string) []string {
+	slow := func(name string) bool { return name != ssh.CipherAES128GCM && name != ssh.CipherAES256GCM }
+	first := slices.DeleteFunc(slices.Clone(ciphers), slow)
+	return append(first, slices.DeleteFunc(slices.Clone(ciphers), func(name string) bool { return !slow(name) })...)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -160,7 +161,8 @@ func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 // closes its stream.
 func TestCloseEndsReads(t *testing.T) {
 	_, c := setting(t, "")
-	s, err := c.Open(context.Background(), "exec sleep 100")
+	over := filepath.Join(t.TempDir(), "over")
+	s, err := c.Open(context.Background(), "until [ -e "+over+" ]; do sleep 0.1; done")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,5 +180,8 @@ func TestCloseEndsReads(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("the read goes on")
+	}
+	if err := os.WriteFile(over, nil, 0o600); err != nil {
+		t.Error(err)
 	}
 }

@@ -156,6 +156,18 @@ func TestAlgorithmList(t *testing.T) {
 	}
 }
 
+func TestFastCiphersComeFirst(t *testing.T) {
+	for list, want := range map[string]string{
+		"chacha20-poly1305@openssh.com,aes128-ctr,aes128-gcm@openssh.com,aes256-gcm@openssh.com": "aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes128-ctr",
+		"chacha20-poly1305@openssh.com":                "chacha20-poly1305@openssh.com",
+		"aes256-ctr,aes256-gcm@openssh.com,aes128-cbc": "aes256-gcm@openssh.com,aes256-ctr,aes128-cbc",
+	} {
+		if got := strings.Join(fastFirst(strings.Split(list, ",")), ","); got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
+		}
+	}
+}
+
 // TestOldServers: what a server from long ago wants has to be asked for.
 func TestOldServers(t *testing.T) {
 	hostKey := newKey(t)

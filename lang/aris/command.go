@@ -245,7 +245,7 @@ func (t *target) inBash(r *reader) {
 	case c.argv != nil:
 		return
 	case slices.ContainsFunc(c.shell, func(p piece) bool { return bashisms.MatchString(p.lit) }):
-		r.note("phase.%s: the command needs bash and is handed to it", t.id)
+		r.note("phase.%s: the command needs bash and is submitted to it", t.id)
 	case ref != "":
 		r.note("phase.%s: values of %s hold blanks or other signs of the shell, which takes them apart here as it did in the queue; write shellquote(%s) in a command of one text where a value is one word", t.id, ref, ref)
 	default:

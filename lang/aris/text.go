@@ -78,7 +78,7 @@ func (t text) with(values map[string]string) string {
 // source is the text as a template that means it.
 func (t text) source() string {
 	var b strings.Builder
-	for _, p := range t {
+	for _, p := range t.dollars() {
 		switch {
 		case p.ref != "" && p.quoted:
 			b.WriteString("${shellquote(" + p.ref + ")}")
@@ -89,6 +89,19 @@ func (t text) source() string {
 		}
 	}
 	return b.String()
+}
+
+// dollars makes an expression of the dollars right before a reference: "$${" would be HCL's
+// way to write no reference at all.
+func (t text) dollars() (out text) {
+	for i, p := range t {
+		if plain := strings.TrimRight(p.lit, "$"); i+1 < len(t) && t[i+1].ref != "" && plain != p.lit {
+			out = append(append(out, literal(plain)...), piece{ref: `"` + p.lit[len(plain):] + `"`})
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // escapes keeps what is the shell's own: ${HOME}, and %{ of some formats.
@@ -105,7 +118,7 @@ func (t text) hcl() string {
 	}
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, p := range t {
+	for _, p := range t.dollars() {
 		if p.ref != "" {
 			b.WriteString(text{p}.source())
 			continue
