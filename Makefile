@@ -23,11 +23,14 @@ release: hosts ## build the programs for Linux and macOS, amd64 and arm64, into 
 demo: build ## plan and apply a real teacher/student campaign on this machine
 	./examples/distill/demo.sh $(abspath $(BIN))
 
+# Tests wait more than they compute: with few cores, four packages at once, and six tests of each.
+ATONCE := $(shell [ "$$(nproc 2>/dev/null || echo 4)" -ge 4 ] || echo -p=4 -parallel=6)
+
 test: ## every hermetic test (under 4 minutes)
-	$(GO) test -vet=off -timeout 9m $(PKGS)
+	$(GO) test $(ATONCE) -vet=off -ldflags=-w -skip '^Test(System|Nightly)' -timeout 9m $(PKGS)
 
 race: ## packages with goroutines under the race detector, the long tests shortened
-	./.ci/race
+	ATONCE='$(ATONCE)' ./.ci/race
 
 test-system: $(if $(BUILT),,build) ## bring up the real components and run the system tests (PARTS="slurm others")
 	./.ci/system $(PARTS)

@@ -91,7 +91,7 @@ import {
 	if p.Len() != 19 {
 		t.Errorf("%d cells", p.Len())
 	}
-	want := &Checkpoint{Interval: 30 * time.Minute, Signal: "USR1", Grace: 2 * time.Minute, WriteTime: 30 * time.Second, MaxLoss: time.Hour, Range: p.Checkpoint.Range}
+	want := &Checkpoint{Interval: 30 * time.Minute, Signal: "USR1", Grace: 2 * time.Minute, WriteTime: 30 * time.Second, MaxLoss: time.Hour, Kind: File, Range: p.Checkpoint.Range}
 	if d := cmp.Diff(want, p.Checkpoint); d != "" {
 		t.Error(d)
 	}

@@ -25,6 +25,7 @@ type Budget struct {
 	AppliesTo []string // "phase.x", "backend.t.n"; empty = everything
 	Strict    bool
 	Range     hcl.Range
+	Shared    *Shared // nil: it is the campaign's own
 }
 
 // Counts reports whether a job of a phase on a backend counts in the budget.
@@ -52,7 +53,11 @@ func (l policyReader) budgets(blocks []*syntax.Block) (out []Budget) {
 			}
 		}
 		for _, ref := range l.References(b, "applies_to") {
-			x.AppliesTo = append(x.AppliesTo, l.budgetTarget(ref)...)
+			if l.shared {
+				x.AppliesTo = append(x.AppliesTo, l.sharedTarget(ref)...)
+			} else {
+				x.AppliesTo = append(x.AppliesTo, l.budgetTarget(ref)...)
+			}
 		}
 		out = append(out, x)
 	}

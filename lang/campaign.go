@@ -104,6 +104,7 @@ type Input struct {
 	From   *Phase // producer
 	Output string // name of its output
 	All    bool   // from_all: a list in key order
+	Least  Share  // of its producers that a job goes on with; the zero value: all
 	Range  hcl.Range
 
 	edge edge // see edges.go
@@ -151,7 +152,7 @@ type Expect struct {
 }
 
 // A Precondition must hold before anything is spent: a condition known at
-// plan time, or a file on the backend.
+// plan time, a file on the backend, or a command that passes on this machine.
 type Precondition struct {
 	Message   string
 	MinSize   int64
@@ -159,6 +160,7 @@ type Precondition struct {
 
 	condition *expr.Template
 	file      *expr.Template
+	command   *expr.Template
 }
 
 // A Result is a value computed from metrics and outputs.

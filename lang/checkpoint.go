@@ -24,6 +24,11 @@ type Checkpoint struct {
 	WriteTime time.Duration
 	StepTime  time.Duration // of one step of the work; 0 = not stated
 	MaxLoss   time.Duration
+	Kind      OutputKind // File, which may be a folder as well, or Glob
+	Verify    []Verify   // what one must pass before a launch resumes from it
+	MinSize   int64
+	Timeout   time.Duration // of Verify; 0 = not stated
+	Keep      int           // how many of the pattern stay; 0 = all
 	Range     hcl.Range
 }
 
@@ -39,7 +44,17 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 	if b == nil {
 		return nil
 	}
-	c := &Checkpoint{MTBF: l.Duration(b, "mtbf", 0), WriteTime: l.Duration(b, "write_time", 0), StepTime: l.Duration(b, "step_time", 0), MaxLoss: l.Duration(b, "max_loss", 0), Range: b.Range}
+	c := &Checkpoint{MTBF: l.Duration(b, "mtbf", 0), WriteTime: l.Duration(b, "write_time", 0), StepTime: l.Duration(b, "step_time", 0), MaxLoss: l.Duration(b, "max_loss", 0),
+		Kind: File, Verify: verify(l.Reader, b), MinSize: l.Size(b, "min_size"), Timeout: l.Duration(b, "verify_timeout", 0), Keep: l.Integer(b, "keep", 1, 0), Range: b.Range}
+	if b.Expr("glob") != nil {
+		c.Kind = Glob
+	}
+	if (c.Kind == Glob) == (b.Expr("path") != nil) && !l.Broken {
+		l.Sure.Errorat(b.Range, "A checkpoint is a path or a glob", "Write exactly one of path (one file or folder, which each checkpoint replaces) and glob (the pattern of all checkpoints of a job).")
+	}
+	if c.Keep > 0 && c.Kind != Glob && !l.Broken {
+		l.Sure.Errorat(b.Expr("keep").Range(), "Only checkpoints of a pattern are removed", "keep counts the checkpoints of a job: write glob, the pattern of all of them, in place of path.")
+	}
 	if s := strings.TrimPrefix(strings.ToUpper(l.Text(b, "signal")), "SIG"); s != "" {
 		if c.Signal, c.Grace = s, signalGrace; !slices.Contains(signals, s) {
 			l.Wrong(b.Expr("signal"), "signal", "%q is not one of %s%s", wording.Clip(s), strings.Join(signals, ", "), wording.DidYouMean(s, signals))
@@ -51,9 +66,11 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 			c.Interval = l.Duration(b, "interval", 0)
 		}
 	}
-	every := c.Every()
-	if v, ok := l.Peek(b.Expr("path"), nil); ok && v.Type() == cty.String && strings.TrimSpace(v.AsString()) == "" {
-		l.Wrong(b.Expr("path"), "path", "The path is empty: write a file or folder, relative to the workdir.")
+	every := c.Every(1)
+	if e := b.Expr(string(c.Kind)); e != nil {
+		if v, ok := l.Peek(e, nil); ok && v.Type() == cty.String && strings.TrimSpace(v.AsString()) == "" {
+			l.Wrong(e, string(c.Kind), "The path is empty: write a file or folder, relative to the workdir.")
+		}
 	}
 	switch {
 	case !c.Auto && b.Expr("interval") != nil && c.Interval == 0 && len(l.Text(b, "interval")) > 0 && isZero(l.Text(b, "interval")):
@@ -73,19 +90,24 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 	return c
 }
 
+// managed reports whether muster moves or removes checkpoints: then no two jobs may share one.
+func (c *Checkpoint) managed() bool {
+	return c != nil && (c.Kind == Glob || len(c.Verify) > 0 || c.MinSize > 0)
+}
+
 func isZero(text string) bool {
 	d, err := units.ParseDuration(text)
 	return err == nil && d == 0
 }
 
-// Every is the time between checkpoints, worked out when it is automatic:
-// sqrt(2 × mtbf × write_time), Young's rule, in whole seconds from one second
-// on. 0 is not stated.
-func (c *Checkpoint) Every() time.Duration {
+// Every is the time between checkpoints of a job on so many nodes, of which any may
+// fail. The automatic one is sqrt(2 × mtbf / nodes × write_time), Young's rule, in whole
+// seconds from one second on. 0 is not stated.
+func (c *Checkpoint) Every(nodes int) time.Duration {
 	if !c.Auto {
 		return c.Interval
 	}
-	every := time.Duration(math.Sqrt(2*c.MTBF.Seconds()*c.WriteTime.Seconds()) * float64(time.Second))
+	every := time.Duration(math.Sqrt(2*c.MTBF.Seconds()/float64(max(nodes, 1))*c.WriteTime.Seconds()) * float64(time.Second))
 	if every < time.Second {
 		return every
 	}
@@ -94,11 +116,11 @@ func (c *Checkpoint) Every() time.Duration {
 
 // Steps is Every in steps of the work, at least 1 and rounded down to two digits, as
 // people write such numbers: 805 s of 2 s steps are 402, and that is 400. 0 is not stated.
-func (c *Checkpoint) Steps() int64 {
-	if c.StepTime == 0 || c.Every() == 0 {
+func (c *Checkpoint) Steps(nodes int) int64 {
+	if c.StepTime == 0 || c.Every(nodes) == 0 {
 		return 0
 	}
-	n, unit := max(1, int64(c.Every()/c.StepTime)), int64(1)
+	n, unit := max(1, int64(c.Every(nodes)/c.StepTime)), int64(1)
 	for n/unit >= 100 {
 		unit *= 10
 	}

@@ -182,8 +182,10 @@ func (cp *compiler) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
 			f.outputs[k] = cp.template(p, s, e, "a path")
 		}
 	}
-	if e := p.b.One("checkpoint").Expr("path"); e != nil {
-		f.checkpoint = cp.template(p, s, e, "a path")
+	if c := p.Checkpoint; c != nil {
+		if e := p.b.One("checkpoint").Expr(string(c.Kind)); e != nil {
+			f.checkpoint = cp.template(p, s, e, "a path")
+		}
 	}
 	resultFields(p, s, f)
 	cp.requests(p, s, f, v)

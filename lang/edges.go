@@ -48,6 +48,7 @@ func (jn *joiner) join(p *phaseBuild) {
 			}
 		}
 		jn.checkEdge(p, from, in)
+		jn.checkLeast(p, in)
 	}
 }
 

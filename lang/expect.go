@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -117,26 +118,33 @@ func (x *Expect) failed(why string) string {
 func (cp *compiler) preconditions(p *phaseBuild) {
 	for _, b := range p.b.All("precondition") {
 		q := Precondition{Message: cp.Text(b, "message"), MinSize: cp.Size(b, "min_size")}
-		cond, file := b.Expr("condition"), b.Expr("file")
-		switch {
-		case cond != nil && file != nil:
-			cp.Sure.Errorat(b.Range, "A precondition with both a condition and a file", "It is one of them: a condition known at plan time, or a file on the backend. Write two blocks.")
-			continue
-		case cond != nil:
-			if e := b.Expr("min_size"); e != nil {
-				cp.Wrong(e, "min_size", "min_size goes with file.")
+		given := 0
+		for _, name := range []string{"condition", "file", "command"} {
+			if b.Expr(name) != nil {
+				given++
 			}
-			q.condition = cp.template(p, p.scope, cond, "a precondition")
-			cp.isCondition(p, q.condition)
+		}
+		switch cond, file, command := b.Expr("condition"), b.Expr("file"), b.Expr("command"); {
+		case given > 1:
+			cp.Sure.Errorat(b.Range, "A precondition with more than one check", "It is a condition known at plan time, a file on the backend, or a command on this machine. Write a block for each.")
+			continue
 		case file != nil:
 			q.OnBackend = true
 			q.file = cp.template(p, p.scope, file, "a path")
 			cp.isFile(p, q.file)
+		case cond != nil:
+			q.condition = cp.template(p, p.scope, cond, "a precondition")
+			cp.isCondition(p, q.condition)
+		case command != nil:
+			q.command = cp.template(p, p.scope, command, "a command")
 		case !cp.Broken:
-			cp.Sure.Errorat(b.Range, "A precondition needs a condition or a file", "Write condition = …, known at plan time, or file = \"…\", on the backend.")
+			cp.Sure.Errorat(b.Range, "A precondition without a check", "Write condition = …, known at plan time, file = \"…\", on the backend, or command = \"…\", on this machine.")
 			continue
 		}
-		if q.condition != nil || q.file != nil {
+		if e := b.Expr("min_size"); e != nil && !q.OnBackend {
+			cp.Wrong(e, "min_size", "min_size goes with file.")
+		}
+		if q.condition != nil || q.file != nil || q.command != nil {
 			p.Preconditions = append(p.Preconditions, q)
 		}
 	}
@@ -171,6 +179,23 @@ func (cp *compiler) inFirstCell(p *phaseBuild, t *expr.Template) (cty.Value, boo
 	v, ds := t.Value(0)
 	return v, !ds.HasErrors() && v.IsWhollyKnown()
 }
+
+// RunsHere reports whether a precondition is a command that runs on this machine.
+func (q *Precondition) RunsHere() bool { return q.command != nil }
+
+// Command is the command of a cell that must pass on this machine before its job starts.
+func (q *Precondition) Command(i int) (string, diag.List) {
+	v, more := q.command.Value(i)
+	v, _ = v.UnmarkDeep()
+	text, err := value.Text(v)
+	if more.HasErrors() || err != nil {
+		return "", diag.List{{Summary: "A precondition's command cannot be evaluated", Detail: wording.First(more), Subject: q.Range().Ptr()}}
+	}
+	return text, nil
+}
+
+// Range is where the command is written.
+func (q *Precondition) Range() hcl.Range { return q.command.Range() }
 
 // CheckPreconditions evaluates the plan-time preconditions of a cell. One that
 // reads no axis is reported for the phase, in the same words for every cell.

@@ -40,6 +40,9 @@ func (pr *phaseReader) input(b *syntax.Block) *Input {
 		return nil
 	}
 	in := &Input{Name: b.Name(), All: all != nil, Range: b.Range}
+	if !pr.least(in, b) {
+		return nil
+	}
 	e := from
 	if in.All {
 		e = all

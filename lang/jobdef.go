@@ -70,17 +70,23 @@ func (pr *phaseReader) distinctVariables(p *phaseBuild) {
 	for _, kind := range []string{"input", "output"} {
 		seen := map[string]string{}
 		for _, b := range p.job.All(kind) {
-			v := variableName(kind, b.Name())
-			if first, ok := seen[v]; ok {
-				pr.Sure.Errorat(b.Range, "Two names for one variable", "The %ss %q and %q would both be %s in the job. Rename one.", kind, first, b.Name(), v)
+			names := []string{variableName(kind, b.Name())}
+			if b.Expr("require") != nil {
+				names = append(names, names[0]+"_MISSING")
 			}
-			seen[v] = b.Name()
+			for _, v := range names {
+				if first, ok := seen[v]; ok {
+					pr.Sure.Errorat(b.Range, "Two names for one variable", "The %ss %q and %q would both be %s in the job. Rename one.", kind, first, b.Name(), v)
+				}
+				seen[v] = b.Name()
+			}
 		}
 	}
 }
 
 // variableName is the environment variable that tells a job where an input or
-// an output is: MUSTER_INPUT_NAME, MUSTER_OUTPUT_NAME.
+// an output is: MUSTER_INPUT_NAME, MUSTER_OUTPUT_NAME. Beside the first,
+// MUSTER_INPUT_NAME_MISSING names the missing producers.
 func variableName(kind, name string) string {
 	return "MUSTER_" + strings.ToUpper(kind) + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }

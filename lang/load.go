@@ -95,7 +95,7 @@ func (l *loader) load() (*Campaign, diag.List) {
 	ps := &phases{Reader: r, byName: map[string]*phaseBuild{}}
 	(&phaseReader{ps, c.Dir, c.Source, grids, set, again}).read(top.All("phase"))
 	c.Phases = ps.compile(&compiler{r, set, l.o.Schemas})
-	allows := policyReader{set, ps}
+	allows := policyReader{Set: set, phases: ps}
 	c.Policy, c.Budgets = allows.policy(top.One("policy")), allows.budgets(top.All("budget"))
 	ps.allowed(c.Policy)
 	allows.seeds(top.One("policy"))

@@ -35,7 +35,7 @@ func (r *renderer) lookup(root, name string) (cty.Value, bool) {
 		return r.backend(name)
 	case "checkpoint":
 		if r.f.checkpoint != nil {
-			return cty.StringVal(r.checkpoint()), true
+			return cty.StringVal(reachable(r.p.Checkpoint.Kind, r.checkpoint())), true
 		}
 	}
 	return cty.NilVal, false

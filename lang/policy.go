@@ -15,6 +15,7 @@ import (
 type policyReader struct {
 	*backends.Set
 	phases *phases
+	shared bool // budgets are of many campaigns
 }
 
 // Policy is the placement table and the limits on who may spend what.

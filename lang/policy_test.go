@@ -24,8 +24,8 @@ func readPolicy(t *testing.T, src string) (Policy, []Budget, diag.List) {
 	top := r.Blocks()
 	readVariables(r, top, LoadOptions{Dir: t.TempDir()})
 	l := policyReader{
-		backends.Read(r, top.All("backend"), map[string]offer.Schema{"vastai": {Type: "vastai"}, "local": {Type: "local"}}),
-		&phases{Reader: r, byName: map[string]*phaseBuild{"train": {}}},
+		Set:    backends.Read(r, top.All("backend"), map[string]offer.Schema{"vastai": {Type: "vastai"}, "local": {Type: "local"}}),
+		phases: &phases{Reader: r, byName: map[string]*phaseBuild{"train": {}}},
 	}
 	p, b := l.policy(top.One("policy")), l.budgets(top.All("budget"))
 	return p, b, append(r.Sure, r.Perhaps...)

@@ -20,7 +20,7 @@ const wildcards = "*?[{"
 
 // rawInput reads an input with a path.
 func (pr *phaseReader) rawInput(p *phaseBuild, b *syntax.Block) {
-	for _, other := range []string{"from", "from_all", "match"} {
+	for _, other := range []string{"from", "from_all", "match", "require"} {
 		if b.Expr(other) != nil {
 			pr.Sure.Errorat(b.Range, "path and "+other, "path names files that no phase makes, %s belongs to files of another phase. Keep one of them in input %q.", other, b.Name())
 			p.ok = false

@@ -51,12 +51,26 @@ func TestWithoutBlocks(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	p = readRules(t, "retry { on = [\"oom\"] }\n breaker {}\n checkpoint { path = \"ck\" }\n lifecycle {}")
-	if len(p.said) > 0 || p.retry.Max != 3 || p.breaker != (Breaker{SameError: 3, Share: 0.15}) || p.checkpoint.Every() != 0 || p.checkpoint.Signal != "" || p.lifecycle.PreventRerun {
+	if len(p.said) > 0 || p.retry.Max != 3 || p.breaker != (Breaker{SameError: 3, Share: 0.15}) || p.checkpoint.Every(1) != 0 || p.checkpoint.Signal != "" || p.lifecycle.PreventRerun {
 		t.Errorf("with empty blocks: %+v", p)
 	}
 }
 
 // TestIntervals: what is stated, and Young's rule.
+func TestIntervalsOfSeveralNodes(t *testing.T) {
+	// Requirement: SPT-03
+	t.Parallel()
+	for nodes, want := range map[int]time.Duration{0: 2277 * time.Second, 1: 2277 * time.Second, 4: 1138 * time.Second, 512: 101 * time.Second} { // sqrt(2 · 86400/n · 30)
+		p := readRules(t, "checkpoint {\n path = \"ck\"\n interval = \"auto\"\n mtbf = \"24h\"\n write_time = \"30s\"\n}")
+		if got := p.checkpoint.Every(nodes); got != want {
+			t.Errorf("%d nodes: every %v, want %v", nodes, got, want)
+		}
+		if p := readRules(t, "checkpoint {\n path = \"ck\"\n interval = \"30m\"\n}"); p.checkpoint.Every(nodes) != 30*time.Minute {
+			t.Errorf("%d nodes: a stated interval changed to %v", nodes, p.checkpoint.Every(nodes))
+		}
+	}
+}
+
 func TestIntervals(t *testing.T) {
 	// Requirement: SPT-01
 	t.Parallel()
@@ -70,8 +84,8 @@ func TestIntervals(t *testing.T) {
 		`interval = "10m", signal = "SIGUSR1", grace = "2m", write_time = "1s"`: 10 * time.Minute,
 	} {
 		p := readRules(t, "checkpoint {\n path = \"ck\"\n "+strings.ReplaceAll(src, ", ", "\n ")+"\n}")
-		if len(p.said) > 0 || p.checkpoint.Every() != want {
-			t.Errorf("%s: every %v, want %v (%v)", src, p.checkpoint.Every(), want, p.said.Err())
+		if len(p.said) > 0 || p.checkpoint.Every(1) != want {
+			t.Errorf("%s: every %v, want %v (%v)", src, p.checkpoint.Every(1), want, p.said.Err())
 		}
 	}
 }
@@ -90,8 +104,8 @@ func TestSteps(t *testing.T) {
 		`interval = "10m", step_time = "11m"`:   1,
 	} {
 		p := readRules(t, "checkpoint {\n path = \"ck\"\n "+strings.ReplaceAll(src, ", ", "\n ")+"\n}")
-		if len(p.said) > 0 || p.checkpoint.Steps() != want {
-			t.Errorf("%s: %d steps, want %d (%v)", src, p.checkpoint.Steps(), want, p.said.Err())
+		if len(p.said) > 0 || p.checkpoint.Steps(1) != want {
+			t.Errorf("%s: %d steps, want %d (%v)", src, p.checkpoint.Steps(1), want, p.said.Err())
 		}
 	}
 	if p := readRules(t, "checkpoint {\n path = \"ck\"\n step_time = \"2s\"\n}"); p.said.Err() == nil || !strings.Contains(p.said.Err().Error(), "Steps need an interval") {

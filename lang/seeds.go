@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/wording"
 )
 
@@ -38,7 +39,7 @@ func (ps *phases) seeded(least int, at hcl.Range) {
 		}
 		of := ""
 		if len(settings) > 0 {
-			of = " of " + p.setting(settings, each.First(fewest))
+			of = " of " + setting(p.Grid, settings, each.First(fewest))
 			if few > 1 {
 				of += ", and too few of " + wording.Count(few-1, "more setting")
 			}
@@ -61,10 +62,10 @@ func (p *Phase) samples() (samples []string, settings []int) {
 }
 
 // setting is a cell's values on some axes: N=384,lr=0.1.
-func (p *Phase) setting(axes []int, cell int) string {
+func setting(g *grid.Grid, axes []int, cell int) string {
 	var parts []string
 	for _, a := range axes {
-		parts = append(parts, p.Grid.Axes[a].Name+"="+string(addr.AppendKeyText(nil, p.Grid.Value(cell, a).Text)))
+		parts = append(parts, g.Axes[a].Name+"="+string(addr.AppendKeyText(nil, g.Value(cell, a).Text)))
 	}
 	return strings.Join(parts, ",")
 }

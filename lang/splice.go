@@ -142,7 +142,7 @@ func (ck *checker) declaredPath(p *phaseBuild, s expr.Symbol) (of *phaseBuild, t
 		}
 		return p, outputTemplate(p, s.Name), kind
 	case "checkpoint":
-		return p, p.Phase.job.form[Run].checkpoint, File
+		return p, p.Phase.job.form[Run].checkpoint, p.Checkpoint.Kind
 	case "input":
 		for _, in := range p.Inputs {
 			if in.Name == s.Name {

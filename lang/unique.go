@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/lang/distinct"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/wording"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // uniqueLabels reports labels that two jobs share.
@@ -118,6 +119,19 @@ func (ck *checker) uniquePaths() {
 			}
 			columns = append(columns, c)
 		}
+		if t := p.Phase.job.form[Run].checkpoint; t != nil && p.Checkpoint.managed() {
+			o := &Output{Name: offer.CheckpointName, Kind: Dir}
+			if p.Checkpoint.Kind == Glob {
+				o.Kind = Glob
+			}
+			c, whole := newTexts(p, o, t, p.b.One("checkpoint").Expr(string(p.Checkpoint.Kind)).Range())
+			if !whole {
+				i, j := c.twins()
+				ck.samePath(c, i, c, j)
+				continue
+			}
+			columns = append(columns, c)
+		}
 	}
 	places := ck.filesystems()
 	ck.covered(columns, places)
@@ -145,7 +159,9 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 		bad = "is not a glob: a bracket or a brace is not closed"
 	case len(text) == 0 || string(text) == ".":
 		bad = "is the workdir itself"
-	case onNodeDisk(string(text)):
+	case c.output.Name == offer.CheckpointName && c.output.Kind == Glob && bytes.IndexByte([]byte("*?[{"), text[0]) >= 0:
+		bad = "begins with a wildcard, so that it matches more than checkpoints"
+	case onNodeDisk(string(text)) && c.output.Name != offer.CheckpointName:
 		bad = fmt.Sprintf("is on the disk of a node, where it is gone when the job ends; declare it in the workdir, and write scratch { stage_out = [output.%s] } in the job", c.output.Name)
 	case text[0] == '/' || text[0] == '~':
 		bad = "is absolute"
@@ -159,6 +175,11 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 		return true
 	}
 	address := c.p.Address(c.proj.First(k))
+	if c.output.Name == offer.CheckpointName {
+		ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid path of a checkpoint", Subject: c.at.Ptr(), Address: address,
+			Detail: fmt.Sprintf("The checkpoint %q of %s %s. muster moves checkpoints only below the workdir: write a path relative to it, in a folder for them, or take out verify, min_size and glob.", wording.Clip(string(text)), address, bad)})
+		return false
+	}
 	ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid output path", Subject: c.at.Ptr(), Address: address,
 		Detail: fmt.Sprintf("The path %q of the output %q of %s %s. Output paths are relative to the workdir and below it.", wording.Clip(string(text)), c.output.Name, address, bad)})
 	return false
@@ -169,6 +190,11 @@ func (ck *checker) samePath(c *texts, i int, d *texts, j int) {
 	if c.p == d.p && i == j {
 		ck.Perhaps.Append(diag.Diagnostic{Summary: "Two outputs with one path", Subject: d.at.Ptr(), Address: d.p.Address(j),
 			Detail: fmt.Sprintf("The outputs %q and %q of %s are both %q.", c.output.Name, d.output.Name, d.p.Address(j), wording.Clip(text))})
+		return
+	}
+	if d.output.Name == offer.CheckpointName {
+		ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs with one checkpoint", Subject: d.at.Ptr(), Address: d.p.Address(j),
+			Detail: fmt.Sprintf("The checkpoint of %s and of %s is %q, so muster would move files of one job for the other. Put the axes in which they differ into the path.", c.p.Address(i), d.p.Address(j), wording.Clip(text))})
 		return
 	}
 	ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: d.at.Ptr(), Address: d.p.Address(j),

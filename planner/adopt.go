@@ -95,10 +95,15 @@ func (ad *adopter) adoptBy(im *lang.Import) (notes []string) {
 			}
 		}
 	}
+	return append(notes, importNotes(im, adopted+refused, done, unasked, same)...)
+}
+
+// importNotes says what an import found nothing for, and which of its files are copies.
+func importNotes(im *lang.Import, found, done int, unasked []string, same sameFiles) (notes []string) {
 	switch {
 	case len(unasked) > 0:
 		notes = append(notes, fmt.Sprintf("The import of %s looks for no files on %s, which cannot be asked.", im.To, strings.Join(unasked, ", ")))
-	case adopted+refused == 0:
+	case found == 0:
 		text := "There are no files to adopt at the output paths of " + im.To
 		if done > 0 {
 			text = fmt.Sprintf("The import of %s has nothing left to adopt: %s done", im.To, areDone(done))

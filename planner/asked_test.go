@@ -15,6 +15,7 @@ import (
 // keeps, may have changed since somebody wrote it down: a machine is given back
 // and results are deleted where their backend was just asked.
 func TestNothingIsDestroyedByOldFacts(t *testing.T) {
+	// Requirement: FRS-02
 	t.Parallel()
 	const refusal = "nothing is destroyed by facts that are old"
 	old := func(c *lang.Campaign) { c.Backends[0].Verified, c.Backends[0].Implied = "2020-03", false }

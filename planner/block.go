@@ -21,7 +21,7 @@ func (ps phases) block(w *draft) {
 		if len(from.stuck()) == 0 {
 			continue
 		}
-		waits := make([][]string, in.Groups())
+		waits, why := make([][]string, in.Groups()), make([]string, in.Groups())
 		seen := make([]bool, in.Groups())
 		for i, k := range w.pp.Kind {
 			if !k.Starts() || k == Resubmit {
@@ -29,11 +29,15 @@ func (ps phases) block(w *draft) {
 			}
 			g := in.GroupOf(i)
 			if !seen[g] {
-				seen[g], waits[g] = true, from.stuckAmong(in.Members(g))
+				seen[g] = true
+				waits[g], why[g] = ps.shortOf(in, g)
 			}
 			if waits[g] != nil {
-				w.stop(i, Blocked, Detail{Waits: waits[g]})
+				w.stop(i, Blocked, Detail{Waits: waits[g], Text: why[g]})
 			}
+		}
+		if in.Partial() {
+			ps.goOn(w, in)
 		}
 	}
 }
@@ -75,7 +79,7 @@ func (ps phases) blockedBy(w *draft, i int) []string {
 		}
 	}
 	for _, in := range w.p.Inputs {
-		if waits := ps.byPhase[in.From.Name].stuckAmong(members(in, i)); waits != nil {
+		if waits, _ := ps.shortOf(in, in.GroupOf(i)); waits != nil {
 			return waits
 		}
 	}

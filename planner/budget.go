@@ -42,7 +42,7 @@ func checkBudgets(fs *facts, ps phases, made forecast.Forecast, why unknowns) (o
 			f.Show(unit)
 		}
 	}
-	held := budget.Case{Rests: !ps.anythingStarts(), Forecast: f, Ledger: spent, Works: func() []budget.Work { return claims(ps, fs.in.Pools) }, HowToKnow: why.howToKnow,
+	held := budget.Case{Owner: lang.Owner{Lineage: fs.st.Lineage, Dir: c.Dir}, Rests: !ps.anythingStarts(), Forecast: f, Ledger: spent, Works: func() []budget.Work { return claims(ps, fs.in.Pools) }, HowToKnow: why.howToKnow,
 		Queued: func(b lang.Budget, unit string) bool { return holdable(fs, ps, b, unit) }, Now: fs.in.Now}
 	if ps.anythingRuns() {
 		held.End = fs.in.Now.Add(f.Walltime.P90)
@@ -50,7 +50,7 @@ func checkBudgets(fs *facts, ps phases, made forecast.Forecast, why unknowns) (o
 	for _, b := range c.Budgets {
 		check := held.Check(b)
 		for _, text := range check.Broken {
-			out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q does not hold", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
+			out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q does not cover this plan", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
 		}
 		out.checks = append(out.checks, check)
 		out.diags.Append(beginsFromZero(fs, ps, b, spent)...)

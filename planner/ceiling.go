@@ -32,12 +32,12 @@ func (un *unknowns) howToKnow(unit string) string {
 	case len(names) > 0:
 		return "write a walltime in resources of " + strings.Join(names[:min(len(names), 5)], ", ")
 	case unit == place.USD && after != "":
-		return fmt.Sprintf("what files weigh that leave a backend which bills them is known once phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
+		return fmt.Sprintf("the size of files that a billed transfer moves is known only after phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
 	case unit == place.ServiceUnits && un.unrated(unit) != nil:
 		d := un.unrated(unit)
 		return fmt.Sprintf("what %s charges in them is not known: %s", d.Where(), d.HowToPrice(un.backends))
 	case (unit == place.USD || unit == place.ServiceUnits) && un.waitUnknown():
-		return "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend"
+		return "that queue bills waiting jobs (bills_while_queued), and the wait is unknown until jobs of this campaign have waited there; or name another backend"
 	case unit == place.USD && un.unrated(unit) != nil:
 		d := un.unrated(unit)
 		return fmt.Sprintf("what %s charges is not known: write a price on backend.%s", d.Where(), d.Backend)

@@ -16,10 +16,6 @@ func noteCopies(fs *facts, w *draft) (notes []string) {
 	if c == nil || !w.starting() {
 		return nil
 	}
-	every := leastCopied
-	if d := c.Every(); d > 0 {
-		every = "each " + units.FormatDuration(d)
-	}
 	told := map[string]bool{}
 	for i := range w.pp.Placements {
 		at := w.pp.Placements[i].Backend
@@ -27,6 +23,10 @@ func noteCopies(fs *facts, w *draft) (notes []string) {
 			continue
 		}
 		told[at] = true
+		every := leastCopied
+		if d := c.Every(w.pp.Placements[i].Shape.Nodes); d > 0 {
+			every = "each " + units.FormatDuration(d)
+		}
 		notes = append(notes, fmt.Sprintf("phase.%s: muster copies its checkpoints from %s, %s, while it runs. With muster off nothing does, and a machine that is lost then takes its work with it.", w.p.Name, at, every))
 	}
 	return notes

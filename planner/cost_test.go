@@ -39,7 +39,7 @@ func TestBudget(t *testing.T) {
 	}{
 		// Four jobs of an hour on a GPU of $1: expected $2, p90 $4, with two launches each at most $8.
 		"holds":                                       {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", limit: "8"},
-		"p90 passes it: broken":                       {budget: lang.Budget{Limits: map[string]string{"usd": "3"}}, price: "1", broken: true, text: "p90 comes to $4", limit: "3"},
+		"p90 passes it: broken":                       {budget: lang.Budget{Limits: map[string]string{"usd": "3"}}, price: "1", broken: true, text: "p90 is $4", limit: "3"},
 		"only at most passes it: stops":               {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "in the worst case the budget runs out with 2 jobs left. Set usd = 8", left: 2, limit: "5"},
 		"strict: at most breaks it":                   {budget: lang.Budget{Limits: map[string]string{"usd": "5"}, Strict: true}, price: "1", broken: true, text: "strict", left: 2, limit: "5"},
 		"the ledger counts":                           {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", spent: "5", broken: true, text: "spent already", limit: "3"},
@@ -51,7 +51,7 @@ func TestBudget(t *testing.T) {
 		"no price in units, those of another phase":   {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}, AppliesTo: []string{"phase.other"}}, price: "1", units: "?", limit: "8"},
 		"free in units, a limit of those":             {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, price: "1", units: "0", limit: "8"},
 		"no price in money, a limit of units":         {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, units: "1"},
-		"no price in money, a limit of units, passed": {budget: lang.Budget{Limits: map[string]string{"service_units": "3"}}, units: "1", broken: true, text: "p90 comes to 4 service units"},
+		"no price in money, a limit of units, passed": {budget: lang.Budget{Limits: map[string]string{"service_units": "3"}}, units: "1", broken: true, text: "p90 is 4 service units"},
 		"another phase's budget":                      {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.other"}}, price: "1", limit: "8"},
 		"this phase's budget":                         {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"phase.a"}}, price: "1", broken: true, text: "p90", limit: "8"},
 		"this backend's budget":                       {budget: lang.Budget{Limits: map[string]string{"usd": "1"}, AppliesTo: []string{"backend.local.local"}}, price: "1", broken: true, text: "p90", limit: "8"},

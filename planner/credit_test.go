@@ -12,7 +12,7 @@ import (
 // TestCreditThatRunsOut: a plan warns when the account of a cloud does not last until its
 // p90 end, with the hour.
 func TestCreditThatRunsOut(t *testing.T) {
-	// Requirement: CST-11
+	// Requirement: CST-11, CLK-03
 	t.Parallel()
 	c, ds := lang.LoadFiles(map[string][]byte{"a.muster.hcl": []byte(`campaign "c" {}
 backend "far" "gpus" {

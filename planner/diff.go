@@ -141,7 +141,7 @@ func (df *differ) diffRecord(w *draft, i int, f observed.Fact, d *Detail) Kind {
 		d.Reasons = []Reason{change.Of("intent", "submitting", "found on its backend")}
 		return Adopt
 	case f.Absent:
-		d.Reasons = []Reason{change.Of("intent", "submitting", "surely not on its backend")}
+		d.Reasons = []Reason{change.Of("intent", "submitting", "confirmed absent from its backend")}
 		return df.again(w, i, f, d)
 	case f.Unknown != "":
 		d.Text = f.Unknown

@@ -78,7 +78,7 @@ var table = []tableRow{
 		o.Class, o.Tail = "nan", []string{"loss is nan"}
 		x.see(o)
 	}, want: HeldKind, text: "loss is nan"},
-	{name: "running, gone once: unknown", status: state.Running, edit: func(x *scene) { x.see(offer.Observation{Presence: offer.Absent}) }, want: UnknownAt, text: "second reading"},
+	{name: "running, gone once: unknown", status: state.Running, edit: func(x *scene) { x.see(offer.Observation{Presence: offer.Absent}) }, want: UnknownAt, text: "again in a minute"},
 	{name: "running, gone twice a minute apart: lost, then as failed", status: state.Running, edit: func(x *scene) {
 		x.see(offer.Observation{Presence: offer.Absent})
 		x.in.Observed.Gone = map[string]time.Time{x.token: now.Add(-time.Minute)}

@@ -25,10 +25,10 @@ func TestFaster(t *testing.T) {
 			c.Phases[0].Candidates = []string{"ssh.lab", "slurm.big"}
 			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", Kind: offer.QueuePool, Word: "partition", GPUs: 8, Total: 8, Idle: 8, MaxNodes: 8, Price: offer.Price{Known: true, SUPerGPUHour: "10"}})
 		}, []string{"phase.a on slurm.big, q, if it is as fast there: 1h, for 80 service units more", "1 more GPU on ssh.lab: 4h, for the same"}},
-		"a price that is not known": {"2h", func(c *lang.Campaign, in *Input) {
+		"an unknown price": {"2h", func(c *lang.Campaign, in *Input) {
 			c.Phases[0].Candidates = []string{"ssh.lab", "slurm.big"}
 			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", GPUs: 8, Total: 8, Idle: 8, MaxNodes: 8})
-		}, []string{"phase.a on slurm.big, q, if it is as fast there: 1h, at a price that is not known", "1 more GPU on ssh.lab: 4h, for the same"}},
+		}, []string{"phase.a on slurm.big, q, if it is as fast there: 1h, at an unknown price", "1 more GPU on ssh.lab: 4h, for the same"}},
 		"a place of which nobody knows how much fits": {"2h", func(c *lang.Campaign, in *Input) {
 			c.Phases[0].Candidates = []string{"ssh.lab", "slurm.big"}
 			in.Pools = append(in.Pools, offer.Pool{Backend: "slurm.big", Name: "q", Kind: offer.QueuePool, Word: "partition", GPUs: 1, MaxNodes: 8, Price: offer.Price{Known: true, SUPerGPUHour: "10"}})

@@ -119,7 +119,7 @@ func (ga *gater) verdict(w *draft, g *Gate, k, cell int) (hold string) {
 	print := g.Prints[k].String()
 	if o, ok := ga.override(w, cell, print); ok {
 		g.Passed = append(g.Passed, cell)
-		g.Override = fmt.Sprintf("gate passed on the word of %s: %s", o.Who, o.Reason)
+		g.Override = fmt.Sprintf("gate overridden by %s: %s", o.Who, o.Reason)
 		return ""
 	}
 	again := w.is(w.rerun, cell)

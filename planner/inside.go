@@ -61,9 +61,9 @@ func (p *Plan) Inside() string {
 		if share < 0 {
 			side, share = "above", -share
 		}
-		limit := amount.Words(r.Unit, r.Limit.String())
+		p90, limit := amount.Apart(r.Unit, r.P90, r.Limit)
 		_, unit, _ := strings.Cut(limit, " ") // is said once
-		text := fmt.Sprintf("%s of %s: %d%% %s", strings.TrimSuffix(amount.Words(r.Unit, r.P90.String()), " "+unit), limit, share, side)
+		text := fmt.Sprintf("%s of %s: %d%% %s", strings.TrimSuffix(p90, " "+unit), limit, share, side)
 		if !said[r.Budget] {
 			text += fmt.Sprintf(" budget %q", r.Budget)
 		}

@@ -203,11 +203,19 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
 		if r.Status == state.RentalDeleting {
 			row.Detail.Text = "asked to be released before, and billed until it is gone"
 		}
+		if _, away := fs.in.Observed.Unreachable[r.Backend]; away && !fs.in.Observed.Unasked[r.Backend] {
+			row.Kind, row.Release, row.Away, row.Detail = UnknownAt, false, true, Detail{Text: "rented on " + r.Backend + ", which cannot be asked: not released"}
+			rows = append(rows, row)
+			continue
+		}
 		if unsafe := unsafeOutputs(fs, r.Backend); unsafe > 0 {
 			notes = append(notes, fmt.Sprintf("%s on %s is idle and kept: %s without a verified copy elsewhere; `muster pull` makes one. It costs %s.", id, r.Backend, units.Count(unsafe, "output"), amount.Hourly(r.PerHour)))
 			continue
 		}
 		rows = append(rows, row)
+	}
+	if !fs.in.Options.Destroy {
+		rows = append(rows, replacements(fs)...)
 	}
 	orphans := slices.Clone(fs.in.Observed.Orphans)
 	slices.SortFunc(orphans, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })

@@ -161,14 +161,22 @@ func TestRentals(t *testing.T) {
 		release bool
 		kept    bool // with a note
 	}{
-		"idle, nothing on it":       {state.Completed, func(x *scene) { x.job.Outputs[0].Backend = "local.local" }, true, false},
-		"outputs only there":        {state.Completed, nil, false, true},
-		"a copy elsewhere":          {state.Completed, func(x *scene) { x.job.Outputs[0].Copies = []state.Copy{{Backend: "local.local"}} }, true, false},
-		"outputs that are gone":     {state.Completed, func(x *scene) { x.job.Outputs[0].Missing = true }, true, false},
-		"released":                  {state.Failed, func(x *scene) { x.rental("released") }, false, false},
-		"a job runs there":          {state.Running, nil, false, false},
-		"a job may run there":       {state.Running, func(x *scene) { x.in.Observed.Unreachable = map[string]string{"vastai.cloud": "no route"} }, false, false},
-		"a job arrived there":       {state.Submitting, func(x *scene) { x.see(found(offer.Running)) }, false, false},
+		"idle, nothing on it":   {state.Completed, func(x *scene) { x.job.Outputs[0].Backend = "local.local" }, true, false},
+		"outputs only there":    {state.Completed, nil, false, true},
+		"a copy elsewhere":      {state.Completed, func(x *scene) { x.job.Outputs[0].Copies = []state.Copy{{Backend: "local.local"}} }, true, false},
+		"outputs that are gone": {state.Completed, func(x *scene) { x.job.Outputs[0].Missing = true }, true, false},
+		"released":              {state.Failed, func(x *scene) { x.rental("released") }, false, false},
+		"a job runs there":      {state.Running, nil, false, false},
+		"a job may run there":   {state.Running, func(x *scene) { x.in.Observed.Unreachable = map[string]string{"vastai.cloud": "no route"} }, false, false},
+		"a job arrived there":   {state.Submitting, func(x *scene) { x.see(found(offer.Running)) }, false, false},
+		"its backend is away": {state.Completed, func(x *scene) {
+			x.job.Outputs[0].Backend = "local.local"
+			x.in.Observed.Unreachable = map[string]string{"vastai.cloud": "another account's key"}
+		}, false, false},
+		"nobody asked it": {state.Completed, func(x *scene) {
+			x.job.Outputs[0].Backend = "local.local"
+			x.in.Observed.Unreachable, x.in.Observed.Unasked = map[string]string{"vastai.cloud": "-refresh=false"}, map[string]bool{"vastai.cloud": true}
+		}, true, false},
 		"its job failed":            {state.Failed, nil, true, false},
 		"outputs of a smoke's only": {state.Failed, func(x *scene) { x.smokeThere(state.Completed) }, true, false},
 	} {
@@ -185,6 +193,7 @@ func TestRentals(t *testing.T) {
 				c.edit(x)
 			}
 			p := planned(t, x.in)
+			p.Loose = slices.DeleteFunc(p.Loose, func(r Row) bool { return r.Away && r.Kind == UnknownAt })
 			if released := len(p.Loose) == 1 && p.Loose[0].Address == "r1" && p.Loose[0].Release && p.Loose[0].Detail.Destroy; released != c.release || !released && len(p.Loose) > 0 || p.Counts.Release != len(p.Loose) {
 				t.Errorf("released: %v, %+v", released, p.Loose)
 			}

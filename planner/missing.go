@@ -24,7 +24,13 @@ func (df *differ) bytesChanged(w *draft, i int, job *state.Job) []Reason {
 		if old == "" {
 			continue
 		}
-		if now := df.inputDigest(in, in.GroupOf(i)); now != "" && now != old {
+		now := ""
+		if missing := MissingKeys(job, in.Name); len(missing) == 0 {
+			now = df.inputDigest(in, in.GroupOf(i))
+		} else if out := Without(job); in.Partial() {
+			now = df.digestOf(in, slices.DeleteFunc(slices.Clone(members(in, i)), func(m int) bool { return out(in, m) }))
+		}
+		if now != "" && now != old {
 			r := change.Of("input."+in.Name, change.Short(old), change.Short(now))
 			r.Files = df.newerFiles(in, in.GroupOf(i), job)
 			out = append(out, r)
@@ -70,7 +76,7 @@ func (df *differ) inputDigest(in *lang.Input, g int) string {
 	}
 	if cache[g] == "" {
 		cache[g] = unknownDigest
-		if d := df.digestOf(in, g); d != "" {
+		if d := df.digestOf(in, in.Members(g)); d != "" {
 			cache[g] = d
 		}
 	}
@@ -80,9 +86,8 @@ func (df *differ) inputDigest(in *lang.Input, g int) string {
 	return cache[g]
 }
 
-func (df *differ) digestOf(in *lang.Input, g int) string {
+func (df *differ) digestOf(in *lang.Input, members []int) string {
 	from := df.byPhase[in.From.Name]
-	members := in.Members(g)
 	digests := make([]string, 0, len(members))
 	for _, p := range members {
 		switch from.pp.Kind[p] {

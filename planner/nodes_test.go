@@ -56,7 +56,7 @@ phase "a" {
 	if got := p.Ceiling; got[place.ServiceUnits] != "50" || got[place.NodeHours] != "8" {
 		t.Errorf("ceiling %v", got) // of 80 service units what the budget leaves
 	}
-	if b := p.Budgets[0]; !p.BudgetBroken() || !strings.Contains(strings.Join(b.Broken, ""), "p90 comes to 80 service units") {
+	if b := p.Budgets[0]; !p.BudgetBroken() || !strings.Contains(strings.Join(b.Broken, ""), "p90 is 80 service units") {
 		t.Errorf("%+v", b)
 	}
 	if got := d.Rates(d.Shape)["nodes"]; got != "4" {

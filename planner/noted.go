@@ -11,7 +11,7 @@ import (
 // shownNoted is how many notes a plan shows; the report has all.
 const shownNoted = 5
 
-// noted are the newest notes of people on jobs that the plan does something with, and on
+// noted are the newest notes on jobs that the plan does something with, and on
 // their phases.
 func (ps phases) noted(st *state.State) (out []string) {
 	var found []state.Note

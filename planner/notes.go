@@ -33,16 +33,7 @@ type decided struct {
 func notes(fs *facts, ps phases, d decided) (out note) {
 	say := func(notes ...string) { out.notes = append(out.notes, notes...) }
 	in, c := &fs.in, fs.in.Campaign
-	untracked := false
-	for _, w := range ps.drafts {
-		untracked = untracked || w.p.Source == nil
-		if s := w.pp.Source; s.Dirty && w.starting() {
-			say(fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, change.Short(s.Commit)))
-		}
-	}
-	if untracked && c.Source == nil && len(ps.drafts) > 0 && !in.Options.Destroy {
-		say("code: untracked, so a change of the programs re-runs nothing (add a source block)")
-	}
+	say(noteCode(fs, ps)...)
 	say(warnings.Undigested(in.Observed.Undigested)...)
 	for _, w := range ps.drafts {
 		for i := range w.pp.Placements {
@@ -74,11 +65,14 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	out.dangers = dedupe(append(out.dangers, due...))
 	say(warnings.Machines(ps.withoutHistory())...)
 	starting := ps.startingWorks(d.transfers)
+	say(ps.removals()...)
 	if runs {
 		say(warnings.Uncounted(starting, in.Pools, c.Backends)...)
+		say(warnings.Unused(starting, in.Pools)...)
 	}
 	say(warnings.Exchange(c.Backends, d.used)...)
 	if runs {
+		say(warnings.NoCeiling(c.Backends, ps.usedPools(), in.Pools, in.Can)...)
 		off, waits := warnings.Off{Works: starting, Can: in.Can, Pools: in.Pools, Backends: c.Backends, MaxParallel: c.MaxParallel, Budgets: d.budgets}.Sentence()
 		if out.unattended = waits; off != "" {
 			say(off)
@@ -87,10 +81,46 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 		say(warnings.Unguarded(starting, in.Can)...)
 		say(warnings.Risen(fs.rises(), ps.risenPools())...)
 		say(warnings.Held(ps.short())...)
+		say(warnings.Offers(ps.usedPools(), in.Pools, d.forecast.ByBackend)...)
 		say(warnings.Idling(c.Backends, ps.usedPools(), in.Pools, in.Can)...)
-		say(warnings.NoCeiling(c.Backends, ps.usedPools(), in.Pools, in.Can)...)
 	}
+	say(unaskedRentals(fs, ps)...)
 	return out
+}
+
+// noteCode names code that is not committed, or that nothing tracks.
+func noteCode(fs *facts, ps phases) (notes []string) {
+	untracked := false
+	for _, w := range ps.drafts {
+		untracked = untracked || w.p.Source == nil
+		if s := w.pp.Source; s.Dirty && w.starting() {
+			notes = append(notes, fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, change.Short(s.Commit)))
+		}
+	}
+	if untracked && fs.in.Campaign.Source == nil && len(ps.drafts) > 0 && !fs.in.Options.Destroy {
+		notes = append(notes, "code: untracked, so a change of the programs re-runs nothing (add a source block)")
+	}
+	return notes
+}
+
+// removals says what phases whose jobs run remove beside their results.
+func (ps phases) removals() (notes []string) {
+	for _, w := range ps.drafts {
+		c := w.p.Checkpoint
+		if c == nil || c.Keep == 0 || !w.starting() {
+			continue
+		}
+		when := "when the job is done"
+		if len(c.Verify) > 0 || c.MinSize > 0 {
+			when = "before each launch and " + when
+		}
+		stay := "the newest stays"
+		if c.Keep > 1 {
+			stay = fmt.Sprintf("the newest %d stay", c.Keep)
+		}
+		notes = append(notes, fmt.Sprintf("phase.%s: of each job's checkpoints %s; older ones that its launches wrote are removed %s (keep).", w.p.Name, stay, when))
+	}
+	return notes
 }
 
 // short counts the queued jobs that a limit holds.
@@ -143,7 +173,7 @@ func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
 		if !w.starting() {
 			continue
 		}
-		o := warnings.Work{Phase: w.p, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}}
+		o := warnings.Work{Phase: w.p, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}, Open: map[string]bool{}}
 		for i, at := range w.pp.Place {
 			if w.pp.Kind[i].Starts() {
 				o.Starting[int(at)]++
@@ -156,6 +186,9 @@ func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
 			if t.Phase == w.p.Name {
 				o.Moves[t.Input] = true
 			}
+		}
+		for _, in := range w.p.Inputs {
+			o.Open[in.Name] = in.Partial() && slices.ContainsFunc(ps.byPhase[in.From.Name].pp.Kind, func(k Kind) bool { return k.Starts() || k.InFlight() })
 		}
 		out = append(out, o)
 	}

@@ -21,9 +21,9 @@ func TestMusterOff(t *testing.T) {
 		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "If you close muster now, phase.b finishes; everything else waits for your next `muster apply` (jobs that have no place yet)."},
 		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "If you close muster now, local.local finishes everything."},
 		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "If you close muster now, local.local finishes everything."},
-		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a gate on expect)."},
-		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "If you close muster now, the smoke and phase.b finish; everything else waits for your next `muster apply` (a gate on expect)."},
-		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the two smokes finish; everything else waits for your next `muster apply` (a gate on expect)."},
+		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
+		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "If you close muster now, the smoke and phase.b finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
+		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the two smokes finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +43,7 @@ func TestMusterOffOfRentals(t *testing.T) {
 	in := input(load(t, nil, phaseSpec{name: "a", lr: "1"}), nil)
 	in.Can = map[string]offer.Capabilities{"local": {Rents: true}}
 	p, _ := Make(in)
-	if got, want := offOf(p.Notes), "If you close muster now, what has a machine by then finishes; everything else waits for your next `muster apply` (backend.local.local rents machines only while muster runs)."; got != want {
+	if got, want := offOf(p.Notes), "If you close muster now, jobs that have a machine by then finish; everything else waits for your next `muster apply` (backend.local.local rents machines only while muster runs)."; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -55,7 +55,7 @@ func TestMusterOffOfAFullQueue(t *testing.T) {
 	for most, want := range map[int]string{
 		0: "If you close muster now, local.local finishes everything.",
 		2: "If you close muster now, local.local finishes everything.",
-		1: "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 1 job of yours at a time, of 2).",
+		1: "If you close muster now, jobs submitted by then finish; everything else waits for your next `muster apply` (machine takes at most 1 job of yours at once, and this plan has 2).",
 	} {
 		in := input(load(t, nil, phaseSpec{name: "a", lr: "1"}, phaseSpec{name: "b", lr: "1"}), nil)
 		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
@@ -70,8 +70,8 @@ func TestMusterOffOfAFullQueue(t *testing.T) {
 func TestMusterOffOfAQoS(t *testing.T) {
 	t.Parallel()
 	for own, want := range map[int]string{
-		0:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 2 jobs of yours at a time by the limit of qos normal, of 3).",
-		1:             "If you close muster now, what is submitted by then finishes; everything else waits for your next `muster apply` (machine takes 1 job of yours at a time by the limit of qos small, of 3).",
+		0:             "If you close muster now, jobs submitted by then finish; everything else waits for your next `muster apply` (machine takes at most 2 jobs of yours at once by the limit of qos normal, and this plan has 3).",
+		1:             "If you close muster now, jobs submitted by then finish; everything else waits for your next `muster apply` (machine takes at most 1 job of yours at once by the limit of qos small, and this plan has 3).",
 		offer.NoLimit: "If you close muster now, local.local finishes everything.",
 	} {
 		in := input(load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}), nil)
@@ -95,4 +95,39 @@ func offOf(notes []string) string {
 		}
 	}
 	return strings.Join(off, "\n")
+}
+
+// TestMusterOffRetries: the plan says which retries need muster: those that a backend does
+// not make by itself, and those of jobs that share a node.
+func TestMusterOffRetries(t *testing.T) {
+	t.Parallel()
+	const all = "If you close muster now, local.local finishes everything."
+	for name, c := range map[string]struct {
+		can  offer.Capabilities
+		max  int
+		pack bool
+		want string
+	}{
+		"no retry":                  {offer.Capabilities{}, 1, false, all},
+		"its own queue":             {offer.Capabilities{HostQueue: true}, 3, false, all},
+		"a scheduler that retries":  {offer.Capabilities{Retries: true}, 3, false, all},
+		"one that restarts":         {offer.Capabilities{Requeues: true}, 3, false, all + " Retries of phase.a wait for your next `muster apply`, but for jobs that the scheduler itself stops and starts again."},
+		"one that does neither":     {offer.Capabilities{}, 3, false, all + " Retries of phase.a wait for your next `muster apply`."},
+		"a shared node":             {offer.Capabilities{Retries: true}, 3, true, all + " Retries of phase.a wait for your next `muster apply`."},
+		"a shared node, no retries": {offer.Capabilities{Retries: true}, 1, true, all},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := input(load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2}, lr: "1", mod: func(p *lang.Phase) { p.Retry.Max = c.max }}), nil)
+			c.can.Dependencies = true
+			in.Can = map[string]offer.Capabilities{"local": c.can}
+			if c.pack {
+				in.Pools[0].Kind, in.Pools[0].WholeNode, in.Pools[0].Pack, in.Pools[0].CPUs = offer.QueuePool, true, true, 64
+			}
+			p, _ := Make(in)
+			if got := offOf(p.Notes); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
 }

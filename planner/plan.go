@@ -47,9 +47,8 @@ type Plan struct {
 	Diags    diag.List
 
 	live  Live
-	later *result.Hasher // of jobs whose inputs were digested after the plan was made
-	tried *[]Faster      // what would make it end sooner, once that was worked out
-	risks *[]Risk        // of a plan that was read from a file
+	tried *[]Faster // what would make it end sooner, once that was worked out
+	risks *[]Risk   // of a plan that was read from a file
 }
 
 // Live is what a plan can be asked beside what it says, as long as the process
@@ -110,7 +109,11 @@ type Row struct {
 	Detail  Detail
 	Release bool // a rented resource
 	PerHour string
+	Away    bool // a rented machine whose backend cannot be asked
 }
+
+// Machine reports whether a row is about a rented machine, and not about a job.
+func (r *Row) Machine() bool { return r.Release || r.Away || r.PerHour != "" }
 
 // A Deletion is one recorded output that is deleted from where it is.
 type Deletion struct {

@@ -3,6 +3,7 @@ package planner
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/change"
@@ -46,7 +47,7 @@ func (hs *hashes) rawChanges(w *draft, i int, job *state.Job) (out []Reason) {
 		}
 	}
 	for name, was := range job.InputBytes.All() {
-		if from := job.Inputs.Get(name) != ""; name != result.Image && !from && !slices.ContainsFunc(w.p.Raw, func(in *lang.RawInput) bool { return in.Name == name }) {
+		if from := job.Inputs.Get(strings.TrimSuffix(name, lang.MissingOf(""))) != ""; name != result.Image && !from && !slices.ContainsFunc(w.p.Raw, func(in *lang.RawInput) bool { return in.Name == name }) {
 			out = append(out, change.Of("input."+name, change.Short(was), ""))
 		}
 	}

@@ -59,7 +59,7 @@ func (fs *facts) news(job *state.Job) (Kind, Detail) {
 		d.Reasons = []Reason{change.Of("intent", "submitting", "found on its backend")}
 		return Record, d
 	case f.Absent:
-		d.Reasons = []Reason{change.Of("intent", "submitting", "surely not on its backend")}
+		d.Reasons = []Reason{change.Of("intent", "submitting", "confirmed absent from its backend")}
 		return Record, d
 	case f.Status != f.Was:
 		d.Reasons = []Reason{change.Of("status", string(f.Was), string(f.Status))}

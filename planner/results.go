@@ -98,6 +98,7 @@ func (hs *hashes) hashPhase(w *draft) {
 	for i, job := range w.rec {
 		if job != nil {
 			hs.settleContents(w, i, job)
+			hs.settlePartial(w, i, job)
 			hs.settleOutputs(w, i, job)
 			hs.keepAccepted(w, i, job)
 		}
@@ -126,15 +127,20 @@ func (hs *hashes) settleContents(w *draft, i int, job *state.Job) {
 			return
 		}
 	}
-	now := func(name string) string { return hs.in.Observed.Contents.Cell(w.p, lang.Run, name, i) }
-	recorded := hs.of(job).With(w.p, i, func(name string) string {
-		if now(name) == "" || name == result.Image && job.InputBytes.Get(name) == "" {
+	if recorded := hs.of(job).With(w.p, i, hs.contentsOf(w, i, job)); recorded.Is(job.Result) {
+		column[i] = recorded
+	}
+}
+
+// contentsOf are the digests of a cell's contents, by name: as they are now, and as
+// its record has them where that is not known.
+func (hs *hashes) contentsOf(w *draft, i int, job *state.Job) func(name string) string {
+	return func(name string) string {
+		now := hs.in.Observed.Contents.Cell(w.p, lang.Run, name, i)
+		if now == "" || name == result.Image && job.InputBytes.Get(name) == "" {
 			return job.InputBytes.Get(name)
 		}
-		return now(name)
-	})
-	if recorded.Is(job.Result) {
-		column[i] = recorded
+		return now
 	}
 }
 
@@ -220,6 +226,10 @@ func (hs *hashes) changes(w *draft, i int, job *state.Job) (reasons []Reason, kn
 	reasons = append(reasons, hs.rawChanges(w, i, job)...)
 	for _, in := range hs.now.Inputs(w.p) {
 		now := hs.of(job).Input(in, in.GroupOf(i)).String()
+		if more, known := hs.partialChange(in, i, job); known {
+			reasons = append(reasons, more...)
+			continue
+		}
 		if old := job.Inputs.Get(in.Name); old != "" && old != now {
 			reasons = append(reasons, change.Of("input."+in.Name, change.Short(old), change.Short(now)))
 		} else if old == "" && job.Inputs != nil {

@@ -122,15 +122,19 @@ func (r *risks) budgets() {
 // losses are finished and running work that the plan ends or replaces, and files
 // of others that it moves aside.
 func (r *risks) losses() {
-	var own, foreign []Destruction
+	var own, foreign, machines []Destruction
 	for _, row := range r.p.Destructive() {
-		if row.movesAside() {
+		switch {
+		case row.movesAside():
 			foreign = append(foreign, row)
-		} else {
+		case row.Release:
+			machines = append(machines, row)
+		default:
 			own = append(own, row)
 		}
 	}
-	r.loss(own, "the finished or running work of %s is re-run, cancelled or released", "job or machine")
+	r.loss(own, "the finished or running work of %s is re-run or cancelled", "job")
+	r.loss(machines, "%s given back, and the disk is deleted with all that is not here", "machine")
 	r.loss(foreign, "files at the output paths of %s, which muster did not make, are moved aside", "job")
 	for _, d := range r.p.Diags {
 		if last := len(r.list) - 1; len(foreign) > 0 && d.Summary == filesInTheWay {
@@ -157,8 +161,8 @@ func (r *risks) loss(rows []Destruction, text, noun string) {
 		of[k] = append(of[k], row.Address)
 	}
 	many := units.Count(len(rows), noun)
-	if noun != "job" && len(rows) != 1 {
-		many = fmt.Sprintf("%d jobs or machines", len(rows))
+	if noun == "machine" {
+		many += map[bool]string{true: " is", false: " are"}[len(rows) == 1]
 	}
 	risk := Risk{Kind: "loss", Text: fmt.Sprintf(text, many), Damage: float64(len(rows)) / float64(len(rows)+r.starts)}
 	for i, k := range order {
@@ -249,11 +253,14 @@ func (r *risks) unattended() {
 	if jobs == 0 {
 		return
 	}
-	after := ""
+	verb, start, after := "wait", "they start", ""
+	if jobs == 1 {
+		verb, start = "waits", "it starts"
+	}
 	if smokes > 0 {
 		after = " after " + units.Count(smokes, "smoke")
 	}
-	r.add(Risk{Kind: "muster off", Text: fmt.Sprintf("%s of %s wait for muster%s: if it is closed, they start with your next `muster apply -once`", amount.Jobs(jobs), phaseNames(r.p.Unattended), after),
+	r.add(Risk{Kind: "muster off", Text: fmt.Sprintf("%s of %s %s for muster%s: if it is closed, %s with your next `muster apply -once`", amount.Jobs(jobs), phaseNames(r.p.Unattended), verb, after, start),
 		Damage: likely * r.share(jobs)})
 }
 
@@ -417,8 +424,12 @@ func (r *risks) waiting() {
 // AlteredWays says what can be done about outputs that hold other bytes than
 // their jobs made.
 func AlteredWays(jobs []string) string {
+	of, each := shell.Enclose(jobs[0]), ""
+	if len(jobs) > 1 {
+		of, each = "ADDR", fmt.Sprintf(" ADDR is a job, such as %s, or a selection of jobs.", of)
+	}
 	return fmt.Sprintf("The outputs of %s changed after they were recorded (≠ output changed); jobs that read them do not start. Put the recorded files back; "+
-		"or keep the new ones: muster apply -accept=%s; or make them again: muster apply -rerun=%[2]s.", amount.Jobs(len(jobs)), shell.Enclose(jobs[0]))
+		"or keep the new ones: muster apply -accept=%s; or make them again: muster apply -rerun=%[2]s.%[3]s", amount.Jobs(len(jobs)), of, each)
 }
 
 func isOrAre(n int) string {

@@ -162,7 +162,7 @@ func TestHowToKnow(t *testing.T) {
 		"hours of what starts":             {"cpu_hours", "write a walltime in resources of phase.a", false, false, false},
 		"hours of what has a walltime":     {"gpu_hours", "write a walltime in resources", true, false, false},
 		"money of what has one":            {"usd", "write a price on the backend", true, false, false},
-		"money of a wait that is billed":   {"usd", "the queue is billed there (bills_while_queued) and how long the wait is, is not known: it is once jobs of this campaign have waited, or name another backend", true, true, false},
+		"money of a wait that is billed":   {"usd", "that queue bills waiting jobs (bills_while_queued), and the wait is unknown until jobs of this campaign have waited there; or name another backend", true, true, false},
 		"hours beside such a wait":         {"cpu_hours", "write a walltime in resources", true, true, false},
 		"money of a place without a price": {"usd", "what local.local charges is not known: write a price on backend.local.local", true, false, true},
 	} {

@@ -100,15 +100,15 @@ func (s *looking) known(k *lang.Known) {
 		if k.Seen != "" {
 			seen = ", seen " + k.Seen
 		}
-		text := fmt.Sprintf("%s, first %s, match the known pattern %q (%s%s): %s", amount.Jobs(n), w.p.Address(first), k.Name, k.Risk, seen, k.Mitigation)
+		text := fmt.Sprintf("known pattern %q (%s%s) in %s, first %s: %s", k.Name, k.Risk, seen, amount.Jobs(n), w.p.Address(first), k.Mitigation)
 		switch k.Risk {
 		case "critical":
 			s.say(Red, of, text)
-			s.diags.Errorat(k.Range, fmt.Sprintf("Known %q forbids jobs of %s", k.Name, of), "%s of %s match it, first %s%s. %s\n\nChange the campaign until the pattern's `when` is false for them. Nothing was started.",
+			s.diags.Errorat(k.Range, fmt.Sprintf("Known %q forbids jobs of %s", k.Name, of), "It matches %s of %s, first %s%s. %s\n\nChange the campaign until the pattern's `when` is false for them. Nothing was started.",
 				amount.Jobs(n), of, w.p.Address(first), seen, k.Mitigation)
 		case "high":
 			s.say(Red, of, text)
-			s.asks = append(s.asks, fmt.Sprintf("%s of %s match the known pattern %q, whose risk is high", amount.Jobs(n), of, k.Name))
+			s.asks = append(s.asks, fmt.Sprintf("the known pattern %q, of high risk, matches %s of %s", k.Name, amount.Jobs(n), of))
 		default:
 			s.say(Yellow, of, text)
 		}

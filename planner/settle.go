@@ -5,18 +5,31 @@ import (
 	"github.com/muster-run/muster/planner/result"
 )
 
-// Settle is the result hash of a job by what is known of its inputs now: of those
-// that no phase makes by the digests in Raw, which may have been taken since the
-// plan was made, of others by the hashes of their producers.
-func (p *Plan) Settle(pp *PhasePlan, cell int) result.Hash {
-	h := p.settled(pp, cell)
+// A Settler hashes the jobs of a run by what is known of their inputs by then: of those
+// that no phase makes by the digests in Raw, which may have been taken since the plan was
+// made, of others by the hashes of their producers. It belongs to one run: a rehearsal has
+// many of one plan at a time.
+type Settler struct {
+	phases []*PhasePlan
+	left   func(in *lang.Input, producer int) bool
+	hasher *result.Hasher // nil until it is asked
+}
+
+// NewSettler hashes by the results of a run's own phases. left reports the producers that
+// readers of an input go on without; nil: none.
+func NewSettler(phases []*PhasePlan, left func(in *lang.Input, producer int) bool) *Settler {
+	return &Settler{phases: phases, left: left}
+}
+
+// Result is the result hash of a job.
+func (s *Settler) Result(pp *PhasePlan, cell int) result.Hash {
+	h := s.settled(pp, cell)
 	return h.With(pp.Phase, cell, func(name string) string { return pp.RawBytes(name, cell) })
 }
 
-// SettledSmoke is the fingerprint of a job's smoke in an environment class, by what
-// Settle takes.
-func (p *Plan) SettledSmoke(pp *PhasePlan, cell int, class string) result.Hash {
-	h := p.settled(pp, cell)
+// Smoke is the fingerprint of a job's smoke in an environment class.
+func (s *Settler) Smoke(pp *PhasePlan, cell int, class string) result.Hash {
+	h := s.settled(pp, cell)
 	return h.Fingerprint(pp.Phase, cell, class, func(name string) string {
 		if name == result.Image {
 			return pp.SmokeImage(cell)
@@ -25,26 +38,27 @@ func (p *Plan) SettledSmoke(pp *PhasePlan, cell int, class string) result.Hash {
 	})
 }
 
-// SettledInputs is InputHashes by what the producers have come to now.
-func (p *Plan) SettledInputs(pp *PhasePlan, cell int) map[string]string {
-	return inputHashes(p.settled(pp, cell), pp.Phase, cell)
+// Inputs is InputHashes by what the producers have come to.
+func (s *Settler) Inputs(pp *PhasePlan, cell int) map[string]string {
+	return inputHashes(s.settled(pp, cell), pp.Phase, cell)
 }
 
-func (p *Plan) settled(pp *PhasePlan, cell int) *result.Hasher {
-	if p.later == nil {
+func (s *Settler) settled(pp *PhasePlan, cell int) *result.Hasher {
+	if s.hasher == nil {
 		sources := map[string]result.Source{}
-		for _, ph := range p.Phases {
+		for _, ph := range s.phases {
 			if ph.Phase.Source != nil {
 				sources[ph.Phase.Source.Key()] = ph.Source
 			}
 		}
-		p.later = result.New(result.Scheme, sources)
-		for _, ph := range p.Phases {
-			p.later.Known(ph.Phase, ph.Result)
+		s.hasher = result.New(result.Scheme, sources)
+		for _, ph := range s.phases {
+			s.hasher.Known(ph.Phase, ph.Result)
 		}
+		s.hasher.Leave(s.left)
 	}
-	p.later.Settle(pp.Phase, cell)
-	return p.later
+	s.hasher.Settle(pp.Phase, cell)
+	return s.hasher
 }
 
 func inputHashes(h *result.Hasher, p *lang.Phase, cell int) map[string]string {

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -61,6 +62,10 @@ func poolSummary(p offer.Pool) string {
 	}
 	var s string
 	switch {
+	case p.Kind == offer.RentalPool && len(p.Offers) > 0:
+		return fmt.Sprintf("%s from %s", p.Name, amount.Hourly(p.Offers[0].USDPerHour))
+	case p.Kind == offer.RentalPool && p.Total == 0:
+		return "nothing offered within its limits"
 	case p.Idle < 0 && p.Wait < 0:
 		return ""
 	case p.Idle < 0:

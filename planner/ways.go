@@ -290,7 +290,7 @@ func (w Faster) Price() string {
 	case text != "":
 		return "for " + text
 	case w.Unknown:
-		return "at a price that is not known"
+		return "at an unknown price"
 	}
 	return "for the same"
 }

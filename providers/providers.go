@@ -194,6 +194,9 @@ type Backend struct {
 	// happens then: "stop", "release" or "keep"; "" where nothing is rented.
 	Hold   time.Duration `json:"hold,omitempty"`
 	OnHold string        `json:"on_hold,omitempty"`
+	// Rented are the machines that the campaign's state has as rented here: a provider
+	// that lost its records still knows which account rents them.
+	Rented []offer.Rental `json:"-"`
 	// Environ is what jobs on muster's own machine start from: of the
 	// environment of the command that submits them what JobEnviron lets pass.
 	Environ []EnvVar `json:"environ,omitempty"`
@@ -271,6 +274,10 @@ type Input struct {
 	// Recorded is what was recorded of these files: the job starts on no other
 	// bytes. Empty = nothing is compared.
 	Recorded []Recorded `json:"recorded,omitempty"`
+	// Partial: the job goes on with some of the producers. Missing are the keys of the
+	// others, which a file beside List names, one a line.
+	Partial bool     `json:"partial,omitempty"`
+	Missing []string `json:"missing,omitempty"`
 }
 
 // Recorded is what a job recorded of an output that another job reads: of
@@ -337,11 +344,21 @@ type Require struct {
 // Checkpoint tells a job how to resume.
 type Checkpoint struct {
 	Path     string        `json:"path,omitempty"`
+	Glob     bool          `json:"glob,omitempty"` // Path is a pattern: the newest that matches is resumed from
+	Keep     int           `json:"keep,omitempty"` // of a pattern: how many of the job's own stay; 0 = all
 	Interval time.Duration `json:"interval,omitempty"`
 	Steps    int64         `json:"steps,omitempty"` // of the work between two; 0 = not stated
 	Signal   string        `json:"signal,omitempty"`
 	Grace    time.Duration `json:"grace,omitempty"`
+	// MinSize and Verify are what one must pass before a launch resumes from it; with
+	// neither nothing is looked at.
+	MinSize       int64         `json:"min_size,omitempty"`
+	Verify        []VerifyCheck `json:"verify,omitempty"`
+	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"` // 0: a quarter of the walltime
 }
+
+// Checked reports whether a launch resumes only from one that passes its checks.
+func (c Checkpoint) Checked() bool { return c.MinSize > 0 || len(c.Verify) > 0 }
 
 // Watch says what ends a job while it runs, or is told. The zero value watches
 // nothing.
@@ -404,6 +421,9 @@ type Batch struct {
 	Events []offer.Observation
 	// Notes are facts of the backend itself: a breaker opened, a host rebooted.
 	Notes []Note
+	// Rentals are the machines of which something changed, from the order on: the first
+	// batch has all that may be billed.
+	Rentals []offer.Rental
 }
 
 // A Note is something a backend says that is not about one job.

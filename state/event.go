@@ -174,7 +174,10 @@ type (
 		At      time.Time `json:"at"`
 	}
 	Spent  struct{ Entry }
-	Rented struct{ Rental }
+	Rented struct {
+		Rental
+		Order string `json:"order,omitempty"` // id that it had before its cloud gave it one
+	}
 )
 
 func (Began) event()         {}

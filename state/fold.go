@@ -98,6 +98,22 @@ func (s *State) applyCampaign(e Event) {
 		r := e.Review
 		r.At = plain(r.At)
 		put(&s.Reviews, r.Plan, append(list(s.Reviews[r.Plan]), r))
+	case Spent:
+		s.spend(e.Entry, time.Time{})
+	case Rented:
+		r := e.Rental
+		r.Since, r.Began, r.Ended = plain(r.Since), plain(r.Began), plain(r.Ended)
+		drop(&s.Rentals, e.Order)
+		put(&s.Rentals, r.ID, r)
+	default:
+		s.applyStop(e)
+	}
+}
+
+// applyStop is for what keeps jobs from starting: holds, breakers, full volumes, and
+// backends that cannot be asked.
+func (s *State) applyStop(e Event) {
+	switch e := e.(type) {
 	case HoldSet:
 		h := e.Hold
 		h.At = plain(h.At)
@@ -125,12 +141,6 @@ func (s *State) applyCampaign(e Event) {
 		put(&s.Away, a.Backend, a)
 	case Reachable:
 		drop(&s.Away, e.Backend)
-	case Spent:
-		s.spend(e.Entry, time.Time{})
-	case Rented:
-		r := e.Rental
-		r.Since, r.Began, r.Ended = plain(r.Since), plain(r.Began), plain(r.Ended)
-		put(&s.Rentals, r.ID, r)
 	}
 }
 

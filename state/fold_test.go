@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -340,5 +341,60 @@ func TestLateInputsAreOfOneJob(t *testing.T) {
 	st.Apply(state.Observed{Address: "phase.a", Token: "phase.a", Status: state.Completed, Attempt: state.Attempt{N: 1}, Inputs: map[string]string{"late": "sha256:2"}, At: at})
 	if a, b := st.Jobs["phase.a"].InputBytes.Get("late"), st.Jobs["phase.b"].InputBytes.Get("late"); a != "sha256:2" || b != "" {
 		t.Errorf("phase.a read %q, phase.b %q", a, b)
+	}
+}
+
+// A machine that was ordered has another id once its cloud gives it one.
+func TestAnOrderBecomesAMachine(t *testing.T) {
+	t.Parallel()
+	s := state.New("l")
+	for _, e := range []state.Event{
+		state.Rented{Rental: state.Rental{ID: "order", Status: state.RentalAsked}},
+		state.Rented{Rental: state.Rental{ID: "other", Status: state.RentalRunning}},
+		state.Rented{Rental: state.Rental{ID: "9", Status: state.RentalBooting}, Order: "order"},
+	} {
+		s.Apply(e)
+	}
+	if len(s.Rentals) != 2 || s.Rentals["9"].Status != state.RentalBooting || s.Rentals["other"].ID == "" {
+		t.Errorf("%+v", s.Rentals)
+	}
+}
+
+// Jobs that share a machine share its bill: where they were charged more, one by one, than
+// their machines cost, each is charged less, and nothing costs less than nothing.
+func TestSharedLedger(t *testing.T) {
+	t.Parallel()
+	usd := func(text string) state.Texts { return state.TextsOf(map[string]string{"usd": text, "gpu_hours": "1"}) }
+	for name, c := range map[string]struct {
+		machines, bill string
+		want           []string // of the two jobs and the machines
+	}{
+		"boot and idle":        {"0.5", "4.5", []string{"1", "2", "0.5"}},
+		"they shared one":      {"-1", "3", []string{"0.666666667", "1.333333333"}},
+		"one that cost little": {"-2.999999999", "1.000000001", []string{"0", "0.000000001"}},
+		"less than nothing":    {"-4", "0", []string{"0", "0", "-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := state.New("l")
+			for _, e := range []state.Entry{
+				{Address: "phase.a", Attempt: 1, Backend: "vastai.x", Spent: usd("1")},
+				{Address: "phase.b", Attempt: 1, Backend: "vastai.x", Spent: usd("2")},
+				{Address: "phase.c", Attempt: 1, Backend: "local.x", Spent: usd("1")},
+				{Address: "backend.vastai.x", Backend: "vastai.x", Token: "machines", Spent: state.TextsOf(map[string]string{"usd": c.machines})},
+			} {
+				s.Apply(state.Spent{Entry: e})
+			}
+			sum, got := state.Amounts{}, []string(nil)
+			for _, e := range s.Shared() {
+				sum.Add(e.Spent.Map())
+				if e.Backend == "vastai.x" {
+					got = append(got, e.Spent.Get("usd"))
+				}
+			}
+			if !slices.Equal(got, c.want) || sum["usd"] != c.bill || sum["gpu_hours"] != "3" {
+				t.Errorf("%q, and %s in all", got, sum)
+			}
+		})
 	}
 }

@@ -109,6 +109,68 @@ func (s *State) Spent(filter func(Entry) bool) (spent Amounts, unknown int) {
 	return spent, unknown
 }
 
+// machines reports whether an entry is what the machines of a backend cost beside its jobs.
+func (e *Entry) machines() bool { return e.Attempt == 0 && e.Address == "backend."+e.Backend }
+
+// usd is the money of an entry.
+func (e *Entry) usd() decimal.Decimal {
+	d, err := decimal.NewFromString(e.Spent.Get("usd"))
+	if err != nil {
+		return decimal.Zero
+	}
+	return d
+}
+
+// Shared is the ledger as jobs share the bill of their machines: where those cost less
+// than the jobs of a backend were charged one by one, each job is charged so much less
+// of it, in proportion. The sum is that of the ledger.
+func (s *State) Shared() []Entry {
+	over, charged, last := map[string]decimal.Decimal{}, map[string]decimal.Decimal{}, map[string]int{}
+	for i := range s.Ledger {
+		switch e := &s.Ledger[i]; {
+		case e.machines() && e.usd().IsNegative():
+			over[e.Backend] = e.usd().Neg()
+		case e.Attempt > 0 && e.usd().IsPositive():
+			charged[e.Backend] = charged[e.Backend].Add(e.usd())
+			last[e.Backend] = i
+		}
+	}
+	if len(over) == 0 {
+		return s.Ledger
+	}
+	out := make([]Entry, 0, len(s.Ledger))
+	left := map[string]decimal.Decimal{} // of over, that no job was charged less yet
+	for name, usd := range over {
+		left[name] = decimal.Min(usd, charged[name])
+		over[name] = left[name]
+	}
+	for i, e := range s.Ledger {
+		less, shares := over[e.Backend]
+		switch {
+		case shares && e.machines():
+			e.Spent = e.Spent.with("usd", e.usd().Add(less))
+		case shares && e.Attempt > 0 && e.usd().IsPositive():
+			cut := e.usd().Mul(less).DivRound(charged[e.Backend], 9)
+			if i == last[e.Backend] {
+				cut = left[e.Backend]
+			}
+			left[e.Backend] = left[e.Backend].Sub(cut)
+			e.Spent = e.Spent.with("usd", e.usd().Sub(cut))
+		}
+		if !shares || !e.machines() || !e.usd().IsZero() {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// with is a list of amounts with another one of a unit.
+func (t Texts) with(unit string, d decimal.Decimal) Texts {
+	m := t.Map()
+	m[unit] = d.String()
+	return TextsOf(m)
+}
+
 // Add adds what is not a number as nothing.
 func (a Amounts) Add(more Amounts) {
 	for unit, text := range more {

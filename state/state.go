@@ -390,6 +390,9 @@ type RentalStatus string
 // The statuses of a rental; "" of one of which no more is known than that it is
 // rented. It is billed until its provider says that it is gone.
 const (
+	RentalAsked    RentalStatus = "asked" // it was ordered, and the answer is not known
+	RentalBooting  RentalStatus = "booting"
+	RentalChecking RentalStatus = "checking" // it runs, and is not known to be what was offered
 	RentalRunning  RentalStatus = "running"
 	RentalStopped  RentalStatus = "stopped"
 	RentalDeleting RentalStatus = "deleting" // asked to be given back
@@ -409,6 +412,10 @@ type Rental struct {
 	Began  time.Time `json:"began,omitzero"`
 	Ended  time.Time `json:"ended,omitzero"`
 	Billed string    `json:"billed,omitempty"`
+	// Account is the cloud's own id of who rents it, "" where it does not say; AccountKey
+	// is a digest that tells the key that rented it from others.
+	Account    string `json:"account,omitempty"`
+	AccountKey string `json:"account_key,omitempty"`
 }
 
 // Rented reports whether the machine is there, and so billed.
@@ -457,6 +464,9 @@ type Note struct {
 	Text    string    `json:"text"`
 	At      time.Time `json:"at"`
 }
+
+// Muster is who keeps a note of what no person did.
+const Muster = "muster"
 
 // A Pause keeps launches from a backend, or of one of its hosts, until the
 // volume where their jobs work has room.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -47,7 +49,10 @@ func (a *app) settle() error {
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	switch info, err := os.Stat(dir); {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return command.Usagef("muster cannot work in %s: %v", dir, errors.Unwrap(err))
+	case err != nil || !info.IsDir():
 		return command.Usagef("there is no directory %s to work in", dir)
 	}
 	a.dir, a.guard = dir, trust.New(dir, os.Getenv)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -200,6 +201,9 @@ func (ap *applying) freshPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	if err := ap.trustLeft(ap.f); err != nil {
 		return w, err
 	}
+	if ap.f.once { // it asks nothing, and does what was approved
+		w.diags.Append(ap.tryCommands(ctx, w, func(trust.Item) bool { return true })...)
+	}
 	if ap.f.json {
 		err = ap.report(w.diags)
 	} else {
@@ -264,6 +268,7 @@ func (ap *applying) drive(ctx context.Context, w *work, session store.Session) e
 		Who: who, Host: host, Muster: version, At: revision(ctx, w.campaign.Dir), Saved: ap.f.saved != "", Away: told(w.plan, ap.f),
 		AllowRerun: ap.f.allowRerun, AllowCancel: ap.f.allowCancel, Rentals: w.input.Observed.Rentals,
 		Progress: sink.Show, Event: sink.Event, Cache: ap.cacheDir(), Reads: ap.guard.Reads, Requests: filepath.Join(ap.dataDir(), "requests"),
+		Common: ap.common(w),
 	})
 	sink.Close()
 	if err != nil {

@@ -89,6 +89,7 @@ func (ws *workspace) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) 
 	ws.hideSecrets(c)
 	diags = plugins.ExplainAbsent(diags, absent)
 	if c != nil {
+		diags.Append(shareBudgets(c, os.Getenv)...)
 		diags.Append(plugins.Unsuitable(c, schemas, version)...)
 	}
 	if dir := os.Getenv("MUSTER_SPOOL"); !utf8.ValidString(dir) {
@@ -132,7 +133,7 @@ func (ws *workspace) storeTo(c *lang.Campaign, write bool) (store.Store, error) 
 
 // session takes the lease. A wait of more than 400 ms is announced.
 func (ws *workspace) session(ctx context.Context, s store.Store, purpose string, wait time.Duration) (store.Session, error) {
-	ws.tellGone(ctx, s, "The lock is taken over.")
+	ws.tellGone(ctx, s, "Taking over the lock.")
 	defer ws.slow("Waiting for the state lock…")()
 	return s.Acquire(ctx, purpose, wait)
 }
@@ -140,7 +141,7 @@ func (ws *workspace) session(ctx context.Context, s store.Store, purpose string,
 // noteGone tells readers of a muster that went without giving the state's lock
 // back.
 func (ws *workspace) noteGone(ctx context.Context, s store.Store) {
-	ws.tellGone(ctx, s, "The next apply on that machine takes the lock over by itself.")
+	ws.tellGone(ctx, s, "The next apply on that machine takes over the lock.")
 }
 
 // tellGone says who is gone, and what becomes of the lock. A lock that cannot be

@@ -19,9 +19,9 @@ import (
 func cleanCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "clean", Short: "remove old logs and replaced results, after showing them", MaxArgs: 0,
-		Long: `Lists the logs of launches that ended long ago or are not among a job's newest, and the results that other results replaced long
-ago (.muster/replaced), where they are, with their sizes; then asks, and removes them. It never removes an output, a log of a job that
-runs, or a file that this campaign's state does not know. -dry-run only lists.`,
+		Long: `Lists the logs of launches that ended long ago or are not among a job's newest, the results that other results replaced long ago, and
+torn checkpoints (both in .muster/replaced), where they are, with their sizes; then asks, and removes them. It never removes an output,
+a log of a job that runs, or a file that this campaign's state does not know. -dry-run only lists.`,
 		Examples: []command.Example{
 			{"muster clean -dry-run", "what could go"},
 			{"muster clean -older=7d -keep=1", "logs and replaced results of more than a week ago, and all logs but the last of each job"},

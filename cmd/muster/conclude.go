@@ -16,7 +16,7 @@ func (ap *applying) conclude(w *work, o progress.Outcome) error {
 	}
 	if w.plan.Destroy {
 		o.Cancelled = 0 // that is what was asked for
-		if o.Stopped == progress.None && len(page.Unended(w.plan)) > 0 {
+		if o.Stopped == progress.None && (len(page.Unended(w.plan)) > 0 || len(o.Rentals) > 0) {
 			return command.Held
 		}
 	}

@@ -85,7 +85,14 @@ func (a *app) convert(from, to, backend string, asJSON bool) error {
 		_, err := a.stdout.Write(campaign)
 		return err
 	}
-	return a.keepCampaign(absolute(to), campaign)
+	if kept, err := keepCampaign(absolute(to), campaign); err != nil {
+		return err
+	} else if kept {
+		a.printf("Wrote %s. Read its first comment, then:\n\n    muster plan\n", absolute(to))
+	} else {
+		a.printf("%s holds this campaign already.\n", absolute(to))
+	}
+	return nil
 }
 
 // runFolder reads the folder of a queue's run: its state, which knows what is done, with the
@@ -105,28 +112,26 @@ func runFolder(dir string) (name string, src, manifest []byte, err error) {
 	return "", nil, nil, stateErr
 }
 
-// keepCampaign writes a new file, and leaves one alone that is there.
-func (a *app) keepCampaign(path string, content []byte) error {
+// keepCampaign writes a new file. It leaves one alone that has this content, and refuses another.
+func keepCampaign(path string, content []byte) (kept bool, err error) {
 	old, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return fmt.Errorf("read %s: %w", path, err)
+		return false, fmt.Errorf("read %s: %w", path, err)
 	case bytes.Equal(old, content):
-		a.printf("%s holds this campaign already.\n", path)
-		return nil
+		return false, nil
 	default:
-		return command.Usagef("%s exists with other content; name another file with -out, or remove it first", path)
+		return false, command.Usagef("%s exists with other content; name another file with -out, or remove it first", path)
 	}
 	err = atomicfile.Output(path, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return false, fmt.Errorf("write %s: %w", path, err)
 	}
-	a.printf("Wrote %s. Read its first comment, then:\n\n    muster plan\n", path)
-	return nil
+	return true, nil
 }
 
 func (a *app) convertJSON(campaign []byte, diags diag.List) error {

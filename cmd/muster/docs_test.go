@@ -304,6 +304,7 @@ var (
 	sizes    = regexp.MustCompile(`\b(\d+\.\d+MiB|\d{1,4}KiB|\d\d?MiB)\b`) // as small jobs have them
 	decimals = regexp.MustCompile(`<?\b\d+\.\d+|–`)
 	measured = regexp.MustCompile(`#MiB|too short to measure|not measured`) // what a job used; a busy machine takes long enough, or too long, to measure it
+	farthest = regexp.MustCompile(`phase\.\S+ #×`)                          // the job whose time was farthest from the expected one
 	rules    = regexp.MustCompile(`-{3,}`)
 	slots    = regexp.MustCompile(`\d+ of \d+ slots free`) // as many as the machine has cores
 	blanks   = regexp.MustCompile(`\s+`)
@@ -320,6 +321,7 @@ func normal(line string) string {
 	line = sizes.ReplaceAllString(line, "#MiB")
 	line = measured.ReplaceAllString(line, "#")
 	line = decimals.ReplaceAllString(line, "#")
+	line = farthest.ReplaceAllString(line, "JOB #×")
 	line = rules.ReplaceAllString(line, "---")
 	line = slots.ReplaceAllString(line, "# slots free")
 	return strings.TrimSpace(blanks.ReplaceAllString(line, " "))

@@ -13,7 +13,7 @@ import (
 )
 
 // examplesPlannedElsewhere need to know what places have that are not here.
-var examplesPlannedElsewhere = []string{"distill-paper", "polaris", "ssh-lab"}
+var examplesPlannedElsewhere = []string{"distill-paper", "polaris", "rented", "ssh-lab"}
 
 // Every example is a campaign that is valid and plans.
 func TestExamplesPlan(t *testing.T) {

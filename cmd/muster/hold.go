@@ -36,7 +36,7 @@ func resumeCommand(a *app) *command.Command {
 		Name: "resume", Args: "[ADDR…]", Short: "lift a hold, close a breaker, or release held jobs", MaxArgs: -1,
 		Long: `Lifts holds, closes breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
 addresses select.`,
-		Examples: []command.Example{{"muster resume", "everything may start again"}, {"muster resume seed=42", "only what one seed holds"}},
+		Examples: []command.Example{{"muster resume", "release everything"}, {"muster resume seed=42", "only what one seed holds"}},
 	})
 }
 
@@ -70,7 +70,7 @@ func requestCommand(a *app, verb request.Verb, c *command.Command) *command.Comm
 		asJSON := fs.Bool("json", false, "print what was done as JSON")
 		return func(ctx context.Context, args []string) error {
 			if verb == request.Override && *reason == "" {
-				return command.Usagef("an override is a person's word: say why with -reason=TEXT")
+				return command.Usagef("an override needs a reason: -reason=TEXT")
 			}
 			return a.request(ctx, v, verb, *reason, *asJSON, args)
 		}

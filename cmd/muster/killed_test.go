@@ -115,7 +115,7 @@ phase "train" {
 	for _, command := range [][]string{{"status"}, {"plan", "-out=before.mplan"}} {
 		said, _ := r.muster(command...)
 		said = strings.Join(strings.Fields(said), " ") // as it is folded
-		if !strings.Contains(said, "ada on ") || !strings.Contains(said, "for apply and is gone; last sign of life 20") {
+		if !strings.Contains(said, "ada on ") || !strings.Contains(said, "for apply and has exited; last seen 20") {
 			t.Errorf("%s does not tell of the dead runner:\n%s", command[0], said)
 		}
 	}
@@ -124,7 +124,7 @@ phase "train" {
 	}
 
 	// The next apply submits the rest and continues all; a second runner beside it is refused.
-	if out, code := r.muster("apply", "-auto-approve", "-detach"); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "is gone; last sign of life") {
+	if out, code := r.muster("apply", "-auto-approve", "-detach"); code != 0 || !strings.Contains(strings.Join(strings.Fields(out), " "), "has exited; last seen") {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	first := r.start("apply", "-auto-approve")
@@ -133,7 +133,7 @@ phase "train" {
 		return strings.Contains(string(lease), fmt.Sprintf(`"pid":%d,`, first.Process.Pid))
 	})
 	r.until("two jobs run", func() bool { out, _ := r.muster("status"); return strings.Contains(out, "2 running") })
-	if out, code := r.muster("apply", "-auto-approve"); code != int(command.Locked) || !strings.Contains(out, "ada on ") || !strings.Contains(out, "holds it since 20") {
+	if out, code := r.muster("apply", "-auto-approve"); code != int(command.Locked) || !strings.Contains(out, "ada on ") || !strings.Contains(out, "has held it since 20") {
 		t.Errorf("exit %d: a second runner is not kept out by name\n%s", code, out)
 	}
 

@@ -105,7 +105,7 @@ func signals(stderr io.Writer) (context.Context, context.CancelFunc) {
 		}
 		select {
 		case <-ch:
-			fmt.Fprintln(stderr, "\nLeft at once. Jobs keep running; nothing is lost.")
+			fmt.Fprintln(stderr, "\nStopped at once. Jobs keep running; nothing is lost.")
 			os.Exit(int(command.Interrupted))
 		case <-done:
 		}

@@ -73,7 +73,7 @@ func (w paperWorld) pools(t *testing.T) []offer.Pool {
 	t.Helper()
 	var out []offer.Pool
 	for _, p := range w.Profiles {
-		profile, err := profiles.Load(p.Profile, p.Backend)
+		profile, err := profiles.Known.Load(p.Profile, p.Backend)
 		if err != nil {
 			t.Fatal(err)
 		}

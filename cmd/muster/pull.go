@@ -52,7 +52,7 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON, crate boo
 	w := &work{launcher: a.launcher()}
 	defer w.close()
 	r := contact.Of(c, st, w.provider(ctx)).Copy(ctx, s.List(c), to, func(text string) { a.notef("%s\n", term.CleanLine(text)) })
-	if err := a.keepRecord(page.RecordOf(c, st, r, a.now()), to, crate); err != nil {
+	if err := keepRecord(page.RecordOf(c, st, r, a.now()), to, crate); err != nil {
 		return err
 	}
 	if !asJSON {
@@ -65,7 +65,7 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON, crate boo
 
 // keepRecord writes what was run beside what was copied, together with what earlier
 // copies there recorded.
-func (a *app) keepRecord(r page.Record, to string, crate bool) error {
+func keepRecord(r page.Record, to string, crate bool) error {
 	if len(r.Jobs) == 0 {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -96,7 +97,10 @@ func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
 	in := rehearse.Input{Campaign: w.campaign, State: w.state, Plan: w.plan, Pools: w.input.Pools, Can: w.input.Can, Seed: r.seed, Fails: r.shares.Launches, Unexpected: r.shares.Smokes, Bandwidth: r.bandwidth, ResumeAfter: r.resumeAfter, Again: w.input}
 	defer paceCollector()()
 	var done atomic.Int64
-	stop := a.counting(&done, r.runs)
+	stop := func() {}
+	if a.err.TTY {
+		stop = counting(a.stderr, &done, r.runs)
+	}
 	played, ok := unlessInterrupted(ctx, func() (p struct {
 		stage *rehearse.Stage
 		runs  []rehearse.Result
@@ -139,10 +143,7 @@ func (a *app) nothingToRehearse(p *planner.Plan, stopped int) error {
 }
 
 // counting shows on a terminal how far the rehearsals are.
-func (a *app) counting(done *atomic.Int64, n int) (stop func()) {
-	if !a.err.TTY {
-		return func() {}
-	}
+func counting(out io.Writer, done *atomic.Int64, n int) (stop func()) {
 	tick, gone := time.NewTicker(200*time.Millisecond), make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
@@ -150,7 +151,7 @@ func (a *app) counting(done *atomic.Int64, n int) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprintf(a.stderr, "\r%d of %d rehearsed", done.Load(), n)
+				fmt.Fprintf(out, "\r%d of %d rehearsed", done.Load(), n)
 			case <-gone:
 				return
 			}
@@ -160,6 +161,6 @@ func (a *app) counting(done *atomic.Int64, n int) (stop func()) {
 		tick.Stop()
 		close(gone)
 		<-ended
-		fmt.Fprint(a.stderr, "\r\x1b[K")
+		fmt.Fprint(out, "\r\x1b[K")
 	}
 }

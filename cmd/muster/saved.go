@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/cmd/muster/command"
+	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/planfile"
@@ -90,6 +91,7 @@ func (ap *applying) savedPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	diags.Append(ap.file.CheckProviders(w.versions)...)
 	plan, more := ap.file.Bind(c)
 	diags.Append(more...)
+	diags.Append(ap.tryCommands(ctx, w, func(trust.Item) bool { return true })...) // the plan was approved
 	if !diags.HasErrors() {
 		diags.Append(planfile.Reprice(plan, w.plan, c.Policy)...)
 	}

@@ -113,7 +113,7 @@ func phaseSettled(pp *planner.PhasePlan) bool {
 		if job == nil || job.Status == state.Completed && k != planner.None || job.Status != state.Completed && k != planner.HeldKind {
 			return false
 		}
-		if len(pp.Phase.Inputs) > 0 && (job.Status != state.Completed || len(job.InputBytes) < len(pp.Phase.Inputs)) {
+		if slices.ContainsFunc(pp.Phase.Inputs, func(in *lang.Input) bool { return job.Status != state.Completed || job.InputBytes.Get(in.Name) == "" }) {
 			return false // a glance does not have which outputs the job read
 		}
 	}

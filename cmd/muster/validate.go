@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"io"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
@@ -31,7 +32,7 @@ without a value are unknown.`,
 					diags.Append(scripts.Endings(c, nil, a.guard.Reads)...)
 				}
 				if *asJSON {
-					return a.validateJSON(diags)
+					return validateJSON(a.stdout, a.sources, diags)
 				}
 				if err := a.report(diags); err != nil {
 					return err
@@ -47,7 +48,8 @@ without a value are unknown.`,
 	}
 }
 
-func (a *app) validateJSON(diags diag.List) error {
+// validateJSON prints what was found; files are the campaign's, for their lines.
+func validateJSON(out io.Writer, files diag.Sources, diags diag.List) error {
 	errors, warnings := 0, 0
 	for _, d := range diags {
 		if d.Severity == diag.Error {
@@ -56,10 +58,10 @@ func (a *app) validateJSON(diags diag.List) error {
 			warnings++
 		}
 	}
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")
 	err := enc.Encode(map[string]any{
-		"format_version": page.FormatVersion, "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, a.sources),
+		"format_version": page.FormatVersion, "valid": errors == 0, "error_count": errors, "warning_count": warnings, "diagnostics": diag.ToJSON(diags, files),
 	})
 	if err == nil && errors > 0 {
 		err = command.Failed

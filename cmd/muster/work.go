@@ -21,6 +21,7 @@ import (
 // work is a plan with everything it was made from, and the provider
 // processes that are up.
 type work struct {
+	tried     map[string]bool // commands of preconditions, by text
 	campaign  *lang.Campaign
 	state     *state.State
 	plan      *planner.Plan
@@ -118,7 +119,7 @@ func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) 
 	w.input = planner.Input{Campaign: c, State: st, Now: now, Options: options}
 	var secrets func(lang.Secret) error
 	if p.secrets {
-		secrets = site.Readable
+		secrets = func(s lang.Secret) error { return site.Readable(c.Dir, s) }
 	}
 	seen := refresh.Observe(ctx, refresh.Input{
 		Campaign: c, State: st, Provider: w.provider(ctx), Options: w.input.Options, Now: w.input.Now,
@@ -135,6 +136,9 @@ func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) 
 	}
 	diags.Append(more...)
 	w.plan, w.diags = plan, diags
+	if p.refresh && w.simulated == nil {
+		w.diags.Append(pl.tryCommands(ctx, w, pl.guard.Allows)...)
+	}
 	return w, nil
 }
 

@@ -81,13 +81,13 @@ func (c *call) delete(j *job, t *task, force bool) {
 			c.kill(j, t)
 			return
 		}
-		c.end(j, t, "delete")
+		c.mom().end(j, t, "delete")
 	case "F", "X", "E":
 	default:
 		if t.Index >= 0 {
 			t.A["job_state"], t.A["substate"] = "X", "91"
 			t.A["history_timestamp"] = strconv.FormatInt(c.now().Unix(), 10)
-			c.closeArray(j)
+			c.mom().closeArray(j)
 			c.keep(j)
 			return
 		}
@@ -109,7 +109,7 @@ func (c *call) kill(j *job, t *task) {
 		killSession(t.Pid, syscall.SIGKILL)
 	}
 	t.Cause, t.Lost = "delete", 0
-	c.ended(j, t, exit{killed: true})
+	c.mom().ended(j, t, exit{killed: true})
 }
 
 func (c *call) deleteArray(j *job, force bool) {
@@ -135,7 +135,7 @@ func (c *call) deleteArray(j *job, force bool) {
 		c.delete(j, t, force)
 	}
 	if !j.ended() && j.waitingOrRunning() == 0 {
-		c.closeArray(j)
+		c.mom().closeArray(j)
 	}
 }
 
@@ -276,7 +276,7 @@ func (c *call) qrerun() {
 		default:
 			for _, t := range tasks {
 				if t.state() == "R" {
-					c.end(j, t, "rerun")
+					c.mom().end(j, t, "rerun")
 					killSession(t.Pid, syscall.SIGKILL)
 				}
 			}

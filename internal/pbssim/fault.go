@@ -53,8 +53,11 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText writes "1m30s".
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-func (s *Server) faults() (list []Fault, err error) {
-	text, err := os.ReadFile(s.path("faults.json"))
+// A faultFile keeps the faults that commands will meet.
+type faultFile string
+
+func (p faultFile) load() (list []Fault, err error) {
+	text, err := os.ReadFile(string(p))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -64,15 +67,15 @@ func (s *Server) faults() (list []Fault, err error) {
 	return list, err
 }
 
-func (s *Server) saveFaults(list []Fault) error {
+func (p faultFile) save(list []Fault) error {
 	text, err := json.Marshal(list)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.path("faults.json"), text, 0o644)
+	return os.WriteFile(string(p), text, 0o644)
 }
 
-func (s *Server) addFault(text string) error {
+func (p faultFile) add(text string) error {
 	var f Fault
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
@@ -82,12 +85,14 @@ func (s *Server) addFault(text string) error {
 	if !slices.Contains(kinds, f.Do) || f.On != "*" && !slices.Contains(Programs, f.On) {
 		return fmt.Errorf("no fault %q on %q: there are %s", f.Do, f.On, strings.Join(kinds, ", "))
 	}
-	list, err := s.faults()
+	list, err := p.load()
 	if err != nil {
 		return err
 	}
-	return s.saveFaults(append(list, f))
+	return p.save(append(list, f))
 }
+
+func (s *Server) faults() faultFile { return faultFile(s.path("faults.json")) }
 
 // fault takes the fault that a command meets.
 func (s *Server) fault(program string) *Fault {
@@ -96,7 +101,7 @@ func (s *Server) fault(program string) *Fault {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list, err := s.faults()
+	list, err := s.faults().load()
 	if err != nil {
 		return &Fault{Do: refuse, Code: 1, Text: "pbssim: faults.json: " + err.Error()}
 	}
@@ -112,7 +117,7 @@ func (s *Server) fault(program string) *Fault {
 		case f.Times > 1:
 			list[i].Times--
 		}
-		if err := s.saveFaults(list); err != nil {
+		if err := s.faults().save(list); err != nil {
 			return &Fault{Do: refuse, Code: 1, Text: "pbssim: " + err.Error()}
 		}
 		if f.After == 0 {

@@ -321,7 +321,7 @@ func (s *Server) view(j *job, t *task) (attrs, []string) {
 	}
 	maps.Copy(a, t.A)
 	if t.state() == "R" && t.Pid != 0 {
-		s.usage(j, t, a)
+		s.mom().usage(j, t, a)
 	}
 	return a, j.Vars
 }

@@ -34,7 +34,12 @@ type exit struct {
 	killed bool
 }
 
-func (s *Server) folder(j *job, t *task) string { return s.path("jobs", s.full(j.taskID(t))) }
+// A mom is the part of the server that runs jobs on nodes.
+type mom struct{ *Server }
+
+func (s *Server) mom() mom { return mom{s} }
+
+func (s mom) folder(j *job, t *task) string { return s.path("jobs", s.full(j.taskID(t))) }
 
 // jobdir is the folder in which a job begins.
 func (j *job) jobdir() string {
@@ -47,7 +52,7 @@ func (j *job) jobdir() string {
 }
 
 // launch starts the script of a task in a session of its own.
-func (s *Server) launch(j *job, t *task) error {
+func (s mom) launch(j *job, t *task) error {
 	dir := s.folder(j, t)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -68,7 +73,7 @@ func (s *Server) launch(j *job, t *task) error {
 	}
 	nodefile := filepath.Join(dir, "nodefile")
 	var hosts strings.Builder
-	for _, sh := range s.shares(t.A["exec_vnode"]) {
+	for _, sh := range s.scheduler().shares(t.A["exec_vnode"]) {
 		procs := 1
 		chunks, _, _ := s.parseSelect(j.A["Resource_List.select"])
 		for _, w := range chunks[0].want {
@@ -99,7 +104,7 @@ func (s *Server) launch(j *job, t *task) error {
 }
 
 // environ is what PBS sets for a script.
-func (s *Server) environ(j *job, t *task, nodefile string) []string {
+func (s mom) environ(j *job, t *task, nodefile string) []string {
 	cpus := "1"
 	chunks, _, _ := s.parseSelect(j.A["Resource_List.select"])
 	for _, w := range chunks[0].want {
@@ -130,7 +135,7 @@ func (s *Server) environ(j *job, t *task, nodefile string) []string {
 
 // spool are the files that a script writes to. Those that it keeps where they
 // are, -k doe, are the last ones already.
-func (s *Server) spool(j *job, t *task) (out, errs string) {
+func (s mom) spool(j *job, t *task) (out, errs string) {
 	id := s.full(j.taskID(t))
 	out, errs = s.path("spool", id+".OU"), s.path("spool", id+".ER")
 	keep, join := j.A["Keep_Files"], j.A["Join_Path"]
@@ -160,7 +165,7 @@ func writable(path string) bool {
 }
 
 // target is where a file of output belongs.
-func (s *Server) target(j *job, t *task, which, ext string) string {
+func (s mom) target(j *job, t *task, which, ext string) string {
 	_, path, _ := strings.Cut(j.A[which], ":")
 	if t.Index >= 0 {
 		path = strings.ReplaceAll(path, "^array_index^", strconv.Itoa(t.Index))
@@ -172,7 +177,7 @@ func (s *Server) target(j *job, t *task, which, ext string) string {
 }
 
 // deliver copies what a script wrote to where it belongs.
-func (s *Server) deliver(j *job, t *task) bool {
+func (s mom) deliver(j *job, t *task) bool {
 	id, ok := s.full(j.taskID(t)), true
 	for _, f := range []struct{ which, ext string }{{"Output_Path", ".OU"}, {"Error_Path", ".ER"}} {
 		text, err := os.ReadFile(s.path("spool", id+f.ext))
@@ -189,7 +194,7 @@ func (s *Server) deliver(j *job, t *task) bool {
 }
 
 // undelivered puts aside what could not be copied.
-func (s *Server) undelivered(j *job, t *task) {
+func (s mom) undelivered(j *job, t *task) {
 	for _, ext := range []string{".OU", ".ER"} {
 		name := s.full(j.taskID(t)) + ext
 		os.Rename(s.path("spool", name), s.path("undelivered", name)) //nolint:errcheck // one of two may be absent
@@ -197,11 +202,11 @@ func (s *Server) undelivered(j *job, t *task) {
 }
 
 // adopt watches the jobs that an earlier server started.
-func (s *Server) adopt() {
-	s.active(func(j *job, t *task) {
+func (s mom) adopt() {
+	s.scheduler().active(func(j *job, t *task) {
 		switch {
 		case t.Lost != 0:
-			s.mourn(j, t, s.now())
+			s.scheduler().mourn(j, t, s.now())
 		case t.Pid != 0:
 			s.watch(j, t)
 		}
@@ -209,13 +214,14 @@ func (s *Server) adopt() {
 }
 
 // watch notices the end of a task, its walltime and its memory. A run is known
-// by its number.
-func (s *Server) watch(j *job, t *task) {
+// by its number. A session counts as too large when two looks in a row find it so: for
+// an instant a process that starts another shows its memory twice.
+func (s mom) watch(j *job, t *task) {
 	run, began := t.A["run_count"], time.Unix(int64(t.A.num("stime")), 0)
 	rc := filepath.Join(s.folder(j, t), "rc."+run)
 	limit, limited := seconds(j.A["Resource_List.walltime"])
 	memory, capped := size(j.A["Resource_List.mem"])
-	seen := began
+	seen, large := began, false
 	var look func()
 	look = func() {
 		if t.A["run_count"] != run || t.Lost != 0 || t.over() || t.state() != "R" {
@@ -223,7 +229,7 @@ func (s *Server) watch(j *job, t *task) {
 		}
 		if e, over := ended(t.Pid, rc); over {
 			s.ended(j, t, e)
-			s.schedule()
+			s.scheduler().schedule()
 			return
 		}
 		limit, limited = seconds(j.A["Resource_List.walltime"])
@@ -232,8 +238,9 @@ func (s *Server) watch(j *job, t *task) {
 			s.end(j, t, "walltime")
 		}
 		if capped && !s.lenient && t.Cause == "" && now.Sub(seen) > 200*time.Millisecond {
-			seen = now
-			if resident(t.Pid) > memory {
+			before := large
+			seen, large = now, resident(t.Pid) > memory
+			if large && before {
 				s.end(j, t, "mem")
 			}
 		}
@@ -262,7 +269,7 @@ func ended(pid int, rc string) (exit, bool) {
 }
 
 // end terminates a run: TERM, then KILL.
-func (s *Server) end(j *job, t *task, cause string) {
+func (s mom) end(j *job, t *task, cause string) {
 	t.Cause = cause
 	run, pid := t.A["run_count"], t.Pid
 	killSession(pid, syscall.SIGTERM)
@@ -271,7 +278,7 @@ func (s *Server) end(j *job, t *task, cause string) {
 			killSession(pid, syscall.SIGKILL)
 		}
 	})
-	s.saveTask(j, t)
+	s.scheduler().saveTask(j, t)
 }
 
 // killSession signals all processes of a session; only the group where there is
@@ -319,7 +326,7 @@ func resident(session int) (kb int) {
 }
 
 // usage is what qstat shows of a run that goes on.
-func (s *Server) usage(j *job, t *task, a attrs) {
+func (s mom) usage(j *job, t *task, a attrs) {
 	n := int(s.now().Unix()) - t.A.num("stime")
 	a["resources_used.cpupercent"], a["resources_used.cput"] = "0", "00:00:00"
 	a["resources_used.mem"], a["resources_used.vmem"] = "0kb", "0kb"
@@ -327,9 +334,9 @@ func (s *Server) usage(j *job, t *task, a attrs) {
 }
 
 // ended is the end of a run: what becomes of the task.
-func (s *Server) ended(j *job, t *task, e exit) {
+func (s mom) ended(j *job, t *task, e exit) {
 	if t.Cause == "rerun" {
-		s.requeue(j, t)
+		s.scheduler().requeue(j, t)
 		return
 	}
 	s.usage(j, t, t.A)
@@ -358,12 +365,12 @@ func (s *Server) ended(j *job, t *task, e exit) {
 }
 
 // stage copies output, for so long in state E, and closes the task.
-func (s *Server) stage(j *job, t *task, sub, said string, since time.Time) {
+func (s mom) stage(j *job, t *task, sub, said string, since time.Time) {
 	ok := s.deliver(j, t)
 	if !ok && s.now().Sub(since) < s.cfg.Copy {
 		t.A["job_state"], t.A["substate"] = "E", "51"
 		j.refresh()
-		s.later(100*time.Millisecond, func() { s.stage(j, t, sub, said, since); s.schedule() })
+		s.later(100*time.Millisecond, func() { s.stage(j, t, sub, said, since); s.scheduler().schedule() })
 		return
 	}
 	t.A["Stageout_status"] = "1"
@@ -376,7 +383,7 @@ func (s *Server) stage(j *job, t *task, sub, said string, since time.Time) {
 }
 
 // closeTask puts a task into the history, and its array when it was the last.
-func (s *Server) closeTask(j *job, t *task, sub, status string) {
+func (s mom) closeTask(j *job, t *task, sub, status string) {
 	now := strconv.FormatInt(s.now().Unix(), 10)
 	a := t.A
 	a["Exit_status"], a["substate"], a["obittime"], a["mtime"], a["history_timestamp"] = status, sub, now, now, now
@@ -392,11 +399,11 @@ func (s *Server) closeTask(j *job, t *task, sub, status string) {
 		j.A["Exit_status"] = "0"
 	}
 	s.closeArray(j)
-	s.saveTask(j, t)
+	s.scheduler().saveTask(j, t)
 }
 
 // closeArray ends an array whose elements have all ended.
-func (s *Server) closeArray(j *job) {
+func (s mom) closeArray(j *job) {
 	if j.A["Exit_status"] != "" {
 		j.A["Stageout_status"] = "1"
 	}

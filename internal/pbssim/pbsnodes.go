@@ -13,8 +13,8 @@ func (s *Server) nodeView(n *node) attrs {
 	a := maps.Clone(n.a)
 	delete(a, "offline")
 	sum := map[string]int{}
-	s.active(func(j *job, t *task) {
-		for _, sh := range s.shares(t.A["exec_vnode"]) {
+	s.scheduler().active(func(j *job, t *task) {
+		for _, sh := range s.scheduler().shares(t.A["exec_vnode"]) {
 			if sh.node != n {
 				continue
 			}
@@ -35,12 +35,12 @@ func (s *Server) nodeView(n *node) attrs {
 	for k, v := range sum {
 		a["resources_assigned."+k] = s.show(k, v)
 	}
-	a["state"] = s.nodeState(n, sum)
+	a["state"] = s.mom().nodeState(n, sum)
 	return a
 }
 
 // nodeState is free, job-busy, offline or down, or two of them.
-func (s *Server) nodeState(n *node, used map[string]int) string {
+func (s mom) nodeState(n *node, used map[string]int) string {
 	var words []string
 	if n.a["offline"] != "" {
 		words = append(words, "offline")
@@ -71,7 +71,7 @@ func (c *call) pbsnodes() {
 	if len(rest) > 0 && !flags['a'] {
 		list = nil
 		for _, name := range rest {
-			if n := c.node(name); n != nil {
+			if n := c.scheduler().node(name); n != nil {
 				list = append(list, n)
 			} else {
 				fmt.Fprintf(&c.err, "Node: %s,  Error: Unknown node \n", name)
@@ -86,7 +86,7 @@ func (c *call) pbsnodes() {
 		c.offline(list, flags, comment, commented)
 	case flags['l']:
 		for _, n := range list {
-			if st := c.nodeState(n, nil); st != "free" {
+			if st := c.mom().nodeState(n, nil); st != "free" {
 				fmt.Fprintf(&c.out, "%-20s %s %s\n", n.name, st, n.a["comment"])
 			}
 		}

@@ -66,22 +66,21 @@ type Server struct {
 	listener net.Listener
 	served   sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	version string
-	host    string
-	now     func() time.Time
-	next    int // sequence number of the next job
-	server  attrs
-	kinds   map[string]string // custom resources: type
-	flags   map[string]string
-	queues  []*queue
-	nodes   []*node
-	jobs    []*job // by sequence number
-	bySeq   map[int]*job
-	log     *os.File
-	timers  map[*time.Timer]bool
-	lenient bool // limits of time and memory are not enforced yet
+	mu            sync.Mutex
+	closed        bool
+	version       string
+	host          string
+	now           func() time.Time
+	next          int // sequence number of the next job
+	server        attrs
+	resourceTypes // of the site
+	queues        []*queue
+	nodes         []*node
+	jobs          []*job // by sequence number
+	bySeq         map[int]*job
+	log           *os.File
+	timers        map[*time.Timer]bool
+	lenient       bool // limits of time and memory are not enforced yet
 }
 
 // Start serves until the test ends, with its commands in place. Then it kills the
@@ -118,7 +117,7 @@ func Open(dir string, c Config) (*Server, error) {
 	}
 	s := &Server{
 		Dir: dir, Bin: filepath.Join(dir, "bin"), cfg: c, version: "23.06.06", host: "pbs1", now: time.Now,
-		server: attrs{}, kinds: map[string]string{}, flags: map[string]string{}, bySeq: map[int]*job{}, timers: map[*time.Timer]bool{},
+		server: attrs{}, resourceTypes: resourceTypes{map[string]string{}, map[string]string{}}, bySeq: map[int]*job{}, timers: map[*time.Timer]bool{},
 	}
 	for _, d := range []string{s.Bin, s.path("jobs"), s.path("spool"), s.path("undelivered")} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
@@ -176,8 +175,8 @@ func (s *Server) Serve() error {
 	}
 	s.mu.Lock()
 	s.listener, s.closed = l, false
-	s.adopt()
-	s.schedule()
+	s.mom().adopt()
+	s.scheduler().schedule()
 	s.mu.Unlock()
 	s.served.Go(func() {
 		for {
@@ -285,7 +284,7 @@ func (s *Server) Run(name string, q request) reply {
 	s.purge()
 	c := &call{Server: s, request: q, name: name}
 	commands := map[string]func(*call){
-		"qsub": (*call).qsub, "qstat": (*call).qstat, "qdel": (*call).qdel, "qalter": (*call).qalter, "qhold": (*call).qhold,
+		"qsub": (*call).qsub, "qstat": func(c *call) { listing{c}.qstat() }, "qdel": (*call).qdel, "qalter": (*call).qalter, "qhold": (*call).qhold,
 		"qrls": (*call).qrls, "qrerun": (*call).qrerun, "qsig": (*call).qsig, "qselect": (*call).qselect,
 		"pbsnodes": (*call).pbsnodes, "qmgr": (*call).qmgr, "pbssim": (*call).event,
 	}
@@ -297,7 +296,7 @@ func (s *Server) Run(name string, q request) reply {
 		c.out.WriteString("pbs_version = " + s.version + "\n")
 	default:
 		f(c)
-		s.schedule()
+		s.scheduler().schedule()
 	}
 	return reply{Out: c.out.String(), Err: c.err.String(), RC: c.rc}
 }
@@ -346,7 +345,7 @@ func (c *call) event() {
 	a := append(c.Args, "", "", "", "")
 	switch a[0] {
 	case "node-down", "node-up":
-		n := c.node(a[1])
+		n := c.scheduler().node(a[1])
 		if n == nil {
 			c.fail(1, "no node "+a[1])
 			return
@@ -366,7 +365,7 @@ func (c *call) event() {
 		where[a[2]] = a[3]
 		c.keep(j)
 	case "fault":
-		if err := c.addFault(a[1]); err != nil {
+		if err := c.faults().add(a[1]); err != nil {
 			c.fail(1, err.Error())
 		}
 	case "purge":

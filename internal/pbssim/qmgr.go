@@ -134,7 +134,7 @@ func (s *Server) qmgrTarget(verb, kind, name string) attrs {
 		}
 		return q.a
 	case 'n':
-		n := s.node(name)
+		n := s.scheduler().node(name)
 		switch {
 		case verb == "delete":
 			s.nodes = slices.DeleteFunc(s.nodes, func(o *node) bool { return o == n })

@@ -26,7 +26,10 @@ type asking struct {
 
 const qstatLetters = "fJptxaiHTrsn1GMwu:F:D:QBEL"
 
-func (c *call) qstat() {
+// A listing is a call of qstat.
+type listing struct{ *call }
+
+func (c listing) qstat() {
 	opts, rest, bad := getopt(c.Args, qstatLetters)
 	if bad != nil {
 		c.fail(2, bad[0])
@@ -54,7 +57,7 @@ func (c *call) qstat() {
 	}
 }
 
-func (c *call) qstatJobs(q asking, rest []string) {
+func (c listing) qstatJobs(q asking, rest []string) {
 	if len(rest) == 0 {
 		for _, j := range c.jobs {
 			if c.shown(q, j) {
@@ -95,7 +98,7 @@ func (c *call) qstatJobs(q asking, rest []string) {
 	}
 }
 
-func (c *call) object(a asked) object {
+func (c listing) object(a asked) object {
 	v, vars := c.view(a.j, a.t)
 	id := a.j.id()
 	if a.t != nil {
@@ -105,7 +108,7 @@ func (c *call) object(a asked) object {
 }
 
 // shown reports whether a list has a job.
-func (c *call) shown(q asking, j *job) bool {
+func (c listing) shown(q asking, j *job) bool {
 	switch {
 	case q.users != "" && !slices.Contains(strings.Split(q.users, ","), j.owner()):
 		return false
@@ -122,7 +125,7 @@ func (c *call) shown(q asking, j *job) bool {
 }
 
 // include adds a job, and its elements where they are asked for.
-func (c *call) include(q *asking, j *job, t *task, elements bool) {
+func (c listing) include(q *asking, j *job, t *task, elements bool) {
 	if !j.Array {
 		t = j.Tasks[0]
 	}
@@ -135,7 +138,7 @@ func (c *call) include(q *asking, j *job, t *task, elements bool) {
 }
 
 // operand is one job, or a queue, that qstat was given.
-func (c *call) operand(q *asking, name string) {
+func (c listing) operand(q *asking, name string) {
 	if name != "" && (name[0] < '0' || name[0] > '9') {
 		at, _, _ := strings.Cut(name, "@")
 		if at != "" && c.queue(at) == nil {
@@ -177,7 +180,7 @@ func cut(v string, n int) string {
 	return v[:n-1] + "*"
 }
 
-func (c *call) columns(q asking) {
+func (c listing) columns(q asking) {
 	if len(q.list) == 0 {
 		return
 	}
@@ -213,7 +216,7 @@ func or(v, other string) string {
 }
 
 // alternate is the form of -a, -s, -n, -H, -T and -u.
-func (c *call) alternate(q asking) {
+func (c listing) alternate(q asking) {
 	if len(q.list) == 0 {
 		return
 	}
@@ -252,7 +255,7 @@ func place(a asked) int {
 }
 
 // starts is when a job is expected to start, as -T shows it.
-func (c *call) starts(a attrs) string {
+func (c listing) starts(a attrs) string {
 	at := time.Unix(int64(a.num("estimated.start_time")), 0).In(c.zone())
 	switch now := c.now(); {
 	case a["estimated.start_time"] == "":
@@ -263,7 +266,7 @@ func (c *call) starts(a attrs) string {
 	return fmt.Sprintf("%02d:%02d", at.Hour(), at.Minute())
 }
 
-func (c *call) alternateRow(q asking, a asked, w []int) {
+func (c listing) alternateRow(q asking, a asked, w []int) {
 	v, _ := c.view(a.j, a.t)
 	id := a.j.id()
 	if a.t != nil {
@@ -291,7 +294,7 @@ func (c *call) alternateRow(q asking, a asked, w []int) {
 }
 
 // counts is state_count, of all jobs or of a queue.
-func (c *call) counts(queue string) (text string, total int, by map[string]int) {
+func (c listing) counts(queue string) (text string, total int, by map[string]int) {
 	by = map[string]int{}
 	for _, j := range c.jobs {
 		if queue != "" && j.A["queue"] != queue {
@@ -306,7 +309,7 @@ func (c *call) counts(queue string) (text string, total int, by map[string]int) 
 }
 
 // assigned is what runs, of the resources that jobs ever used, in a queue or "".
-func (c *call) assigned(queue string, a attrs) {
+func (c listing) assigned(queue string, a attrs) {
 	sum := map[string]int{}
 	for _, j := range c.jobs {
 		if queue != "" && j.A["queue"] != queue {
@@ -336,7 +339,7 @@ func (c *call) assigned(queue string, a attrs) {
 	}
 }
 
-func (c *call) qstatServer(q asking) {
+func (c listing) qstatServer(q asking) {
 	a := attrs{}
 	for k, v := range c.server {
 		a[k] = v
@@ -360,7 +363,7 @@ func (c *call) qstatServer(q asking) {
 	c.out.WriteString(asText("Server: ", o, q.flags['w']))
 }
 
-func (c *call) qstatQueues(q asking, rest []string) {
+func (c listing) qstatQueues(q asking, rest []string) {
 	var list []*queue
 	if len(rest) == 0 {
 		list = c.queues

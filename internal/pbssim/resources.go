@@ -27,7 +27,10 @@ var builtin = map[string]string{
 	"accelerator_memory": "size", "hbmem": "size", "preempt_targets": "string", "start_time": "time", "nchunk": "long",
 }
 
-func (s *Server) kind(name string) string {
+// resourceTypes are the types and flags of the resources of a site, by name.
+type resourceTypes struct{ kinds, flags map[string]string }
+
+func (s resourceTypes) kind(name string) string {
 	if k := builtin[name]; k != "" {
 		return k
 	}
@@ -68,7 +71,7 @@ func size(text string) (kb int, ok bool) {
 }
 
 // valid reports whether a value fits the type of a resource.
-func (s *Server) valid(name, value string) bool {
+func (s resourceTypes) valid(name, value string) bool {
 	var ok bool
 	switch s.kind(name) {
 	case "time":
@@ -320,7 +323,7 @@ func (s *Server) enter(q *queue, j *job, user string, routed bool) (e int, text 
 func (j *job) waitingOrRunning() int { return len(j.Tasks) - j.count("X") - j.count("F") }
 
 // amount is a value of a resource as a number.
-func (s *Server) amount(name, v string) int {
+func (s resourceTypes) amount(name, v string) int {
 	var n int
 	switch s.kind(name) {
 	case "time":

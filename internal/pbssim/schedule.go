@@ -16,7 +16,12 @@ type node struct {
 	down bool
 }
 
-func (s *Server) node(name string) *node {
+// A scheduler is the part of the server that chooses jobs and nodes.
+type scheduler struct{ *Server }
+
+func (s *Server) scheduler() scheduler { return scheduler{s} }
+
+func (s scheduler) node(name string) *node {
 	for _, n := range s.nodes {
 		if n.name == name {
 			return n
@@ -34,7 +39,7 @@ type share struct {
 }
 
 // shares reads exec_vnode.
-func (s *Server) shares(vnode string) (list []share) {
+func (s scheduler) shares(vnode string) (list []share) {
 	for part := range strings.SplitSeq(vnode, "+") {
 		words := strings.Split(strings.Trim(part, "()"), ":")
 		sh := share{node: s.node(words[0])}
@@ -50,7 +55,7 @@ func (s *Server) shares(vnode string) (list []share) {
 }
 
 // active calls f for each task that has nodes.
-func (s *Server) active(f func(*job, *task)) {
+func (s scheduler) active(f func(*job, *task)) {
 	for _, j := range s.jobs {
 		if j.ended() {
 			continue
@@ -64,7 +69,7 @@ func (s *Server) active(f func(*job, *task)) {
 }
 
 // used is what runs on nodes: "node.resource".
-func (s *Server) used() map[string]int {
+func (s scheduler) used() map[string]int {
 	sum := map[string]int{}
 	s.active(func(_ *job, t *task) {
 		for _, sh := range s.shares(t.A["exec_vnode"]) {
@@ -77,7 +82,7 @@ func (s *Server) used() map[string]int {
 }
 
 // schedule starts what can start, and says why the rest waits.
-func (s *Server) schedule() {
+func (s scheduler) schedule() {
 	if s.closed {
 		return
 	}
@@ -105,7 +110,7 @@ func (s *Server) schedule() {
 	}
 }
 
-func (s *Server) priority(j *job) int {
+func (s scheduler) priority(j *job) int {
 	if q := s.queue(j.A["queue"]); q != nil {
 		return q.a.num("Priority")
 	}
@@ -113,14 +118,14 @@ func (s *Server) priority(j *job) int {
 }
 
 // wake schedules again when a job's time has come.
-func (s *Server) wake(j *job) {
+func (s scheduler) wake(j *job) {
 	if at := j.A.num("Execution_Time"); at != 0 {
 		s.later(time.Until(time.Unix(int64(at), 0))+10*time.Millisecond, s.schedule)
 	}
 }
 
 // try starts as much of a job as can start now.
-func (s *Server) try(j *job, used map[string]int) {
+func (s scheduler) try(j *job, used map[string]int) {
 	for _, t := range j.Tasks {
 		if t.state() != "Q" {
 			continue
@@ -141,7 +146,7 @@ func (s *Server) try(j *job, used map[string]int) {
 }
 
 // fit finds nodes for a task of a job, or why there are none.
-func (s *Server) fit(j *job, used map[string]int) (why string, place []share) {
+func (s scheduler) fit(j *job, used map[string]int) (why string, place []share) {
 	q := s.queue(j.A["queue"])
 	if q == nil || q.a["started"] != "True" {
 		return "Not Running: Queue not started.", nil
@@ -180,7 +185,7 @@ func (s *Server) fit(j *job, used map[string]int) (why string, place []share) {
 }
 
 // tooMuch is the message about the first resource that all nodes together lack.
-func (s *Server) tooMuch(chunks []chunk, used map[string]int) string {
+func (s scheduler) tooMuch(chunks []chunk, used map[string]int) string {
 	var names []string
 	want := map[string]int{}
 	for _, c := range chunks {
@@ -216,19 +221,19 @@ func (s *Server) tooMuch(chunks []chunk, used map[string]int) string {
 }
 
 // counted reports whether jobs use a resource of nodes up.
-func (s *Server) counted(name string) bool {
+func (s resourceTypes) counted(name string) bool {
 	k := s.kind(name)
 	return (k == "long" || k == "size") && name != "mpiprocs" && name != "ompthreads" && name != "nodect"
 }
 
-func (s *Server) show(name string, n int) string {
+func (s resourceTypes) show(name string, n int) string {
 	if s.kind(name) == "size" {
 		return strconv.Itoa(n) + "kb"
 	}
 	return strconv.Itoa(n)
 }
 
-func (s *Server) nodeFor(c chunk, used, took map[string]int, separate bool) *node {
+func (s scheduler) nodeFor(c chunk, used, took map[string]int, separate bool) *node {
 	for _, n := range s.nodes {
 		if !n.free() || separate && took[n.name] > 0 {
 			continue
@@ -254,7 +259,7 @@ func (s *Server) nodeFor(c chunk, used, took map[string]int, separate bool) *nod
 }
 
 // run starts a task on nodes.
-func (s *Server) run(j *job, t *task, place []share, used map[string]int) {
+func (s scheduler) run(j *job, t *task, place []share, used map[string]int) {
 	slots := map[string]map[int]bool{}
 	s.active(func(_ *job, o *task) {
 		for i, sh := range s.shares(o.A["exec_vnode"]) {
@@ -307,7 +312,7 @@ func minute(t time.Time) string {
 }
 
 // begin is the start of a task on its nodes.
-func (s *Server) begin(j *job, t *task, host, vnode string) {
+func (s scheduler) begin(j *job, t *task, host, vnode string) {
 	now := s.now()
 	unix := strconv.FormatInt(now.Unix(), 10)
 	t.clear()
@@ -325,9 +330,9 @@ func (s *Server) begin(j *job, t *task, host, vnode string) {
 		}
 		j.refresh()
 	}
-	if err := s.launch(j, t); err != nil {
+	if err := s.mom().launch(j, t); err != nil {
 		a["comment"] += " and failed: " + err.Error()
-		s.ended(j, t, exit{status: 1})
+		s.mom().ended(j, t, exit{status: 1})
 		return
 	}
 	a["jobdir"] = j.jobdir()
@@ -335,7 +340,7 @@ func (s *Server) begin(j *job, t *task, host, vnode string) {
 	s.saveTask(j, t)
 }
 
-func (s *Server) saveTask(j *job, t *task) {
+func (s scheduler) saveTask(j *job, t *task) {
 	if t.Index < 0 {
 		s.keep(j)
 		return
@@ -350,20 +355,20 @@ func (c *call) power(n *node, up bool) {
 	if up {
 		return
 	}
-	c.active(func(j *job, t *task) {
-		if !slices.ContainsFunc(c.shares(t.A["exec_vnode"]), func(sh share) bool { return sh.node == n }) {
+	c.scheduler().active(func(j *job, t *task) {
+		if !slices.ContainsFunc(c.scheduler().shares(t.A["exec_vnode"]), func(sh share) bool { return sh.node == n }) {
 			return
 		}
 		t.Lost = t.A.num("run_count")
 		if t.Pid != 0 {
 			killSession(t.Pid, 9)
 		}
-		c.mourn(j, t, c.now())
+		c.scheduler().mourn(j, t, c.now())
 	})
 }
 
 // mourn waits for the node of a task for node_fail_requeue seconds.
-func (s *Server) mourn(j *job, t *task, since time.Time) {
+func (s scheduler) mourn(j *job, t *task, since time.Time) {
 	if s.now().Sub(since) >= time.Duration(s.server.num("node_fail_requeue"))*time.Second {
 		s.lost(j, t)
 		return
@@ -372,7 +377,7 @@ func (s *Server) mourn(j *job, t *task, since time.Time) {
 }
 
 // lost is what becomes of a task whose node did not come back in time.
-func (s *Server) lost(j *job, t *task) {
+func (s scheduler) lost(j *job, t *task) {
 	if t.over() || t.Lost == 0 || t.Lost != t.A.num("run_count") {
 		return
 	}
@@ -384,14 +389,14 @@ func (s *Server) lost(j *job, t *task) {
 				delete(t.A, k)
 			}
 		}
-		s.closeTask(j, t, "93", "-20")
+		s.mom().closeTask(j, t, "93", "-20")
 		delete(t.A, "Stageout_status")
 	}
 	s.schedule()
 }
 
 // requeue puts a task that ran back into the queue.
-func (s *Server) requeue(j *job, t *task) {
+func (s scheduler) requeue(j *job, t *task) {
 	t.Lost, t.Cause = 0, ""
 	t.clear()
 	t.A["obittime"] = strconv.FormatInt(s.now().Unix(), 10)

@@ -39,42 +39,33 @@ func (q Quoting) Splitting() string {
 type Place struct {
 	Quoting
 	until string // the line that ends a here-document, from the next line on
+	plain bool   // a shell expands nothing in that here-document
+	in    *nest  // what the text is nested in; nil = nothing
+}
+
+// A nest is text between brackets or backquotes, in which quoting begins again: in
+// "$(cat $x)" the shell splits $x.
+type nest struct {
+	ends  string // ")", "`", "}", "esac", or "))" of arithmetic
+	outer Place
 }
 
 // After is the place behind a piece of shell text.
 func (p Place) After(text string) Place {
 	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if p.Quoting == Heredoc {
-			if i = p.pass(text, i); i < 0 {
-				return p
-			}
-			p = Place{}
-			continue
-		}
-		switch p.Quoting {
+		switch c := text[i]; p.Quoting {
 		case Bare:
+			p, i = p.bare(text, i)
+		case Double:
 			switch {
 			case c == '\\':
 				i++
 			case c == '"':
-				p.Quoting = Double
-			case c == '\'':
-				p.Quoting = Single
-			case c == '#' && (i == 0 || strings.IndexByte(" \t\n;", text[i-1]) >= 0):
-				p.Quoting = Comment
-			case strings.HasPrefix(text[i:], "<<<"):
-				i += 2
-			case strings.HasPrefix(text[i:], "<<"):
-				word := delimiter.FindString(text[i+2:])
-				p.until = unquote.Replace(strings.TrimLeft(word, "- \t"))
-				i += 1 + len(word)
-			}
-		case Double:
-			if c == '\\' {
-				i++
-			} else if c == '"' {
 				p.Quoting = Bare
+			case c == '}' && p.in != nil && p.in.ends == "}":
+				p = p.in.outer
+			default:
+				p, i = p.nested(text, i)
 			}
 		case Single:
 			if c == '\'' {
@@ -84,35 +75,88 @@ func (p Place) After(text string) Place {
 			if c == '\n' {
 				p.Quoting = Bare
 			}
+		case Heredoc:
+			p, i = p.document(text, i)
+			continue
 		}
-		if c == '\n' && p.until != "" && p.Quoting == Bare {
+		if i < len(text) && text[i] == '\n' && p.until != "" && p.Quoting == Bare {
 			p.Quoting = Heredoc
-			if i = p.pass(text, i); i < 0 {
-				return p
-			}
-			p = Place{}
 		}
 	}
 	return p
 }
 
+// bare reads one element of text outside quotes, and gives the place behind it and its
+// last byte.
+func (p Place) bare(text string, i int) (Place, int) {
+	rest := text[i:]
+	switch c := text[i]; {
+	case p.in != nil && strings.HasPrefix(rest, p.in.ends) && (p.in.ends != "esac" || begins.MatchString(text[:i])):
+		return p.in.outer, i + len(p.in.ends) - 1
+	case c == '\\':
+		return p, i + 1
+	case c == '"':
+		p.Quoting = Double
+	case c == '\'':
+		p.Quoting = Single
+	case p.in != nil && (p.in.ends == "))" || p.in.ends == "}"): // no comments and here-documents there
+		return p.nested(text, i)
+	case c == '(':
+		return Place{in: &nest{")", p}}, i
+	case strings.HasPrefix(rest, "case") && begins.MatchString(text[:i]) && len(rest) > 4 && strings.IndexByte(" \t\n", rest[4]) >= 0:
+		return Place{in: &nest{"esac", p}}, i + 3 // its patterns end with a bracket that nothing opens
+	case c == '#' && (i == 0 || strings.IndexByte(" \t\n;", text[i-1]) >= 0):
+		p.Quoting = Comment
+	case strings.HasPrefix(rest, "<<<"):
+		return p, i + 2
+	case strings.HasPrefix(rest, "<<"):
+		word := delimiter.FindString(text[i+2:])
+		p.until = unquote.Replace(strings.TrimLeft(word, "- \t"))
+		p.plain = strings.ContainsAny(word, `'"\`)
+		return p, i + 1 + len(word)
+	default:
+		return p.nested(text, i)
+	}
+	return p, i
+}
+
+// nested begins a substitution, which double quotes do not keep from it.
+func (p Place) nested(text string, i int) (Place, int) {
+	for _, n := range []struct{ begins, ends string }{{"$((", "))"}, {"$(", ")"}, {"`", "`"}} {
+		if strings.HasPrefix(text[i:], n.begins) {
+			return Place{in: &nest{n.ends, p}}, i + len(n.begins) - 1
+		}
+	}
+	if strings.HasPrefix(text[i:], "${") { // quoted as what it is in
+		inner := p
+		inner.in = &nest{"}", p}
+		return inner, i + 1
+	}
+	return p, i
+}
+
 var (
+	begins    = regexp.MustCompile(`(^|[;&|({\n]|\b(do|then|else))[ \t]*$`) // a command, behind this
 	delimiter = regexp.MustCompile(`^-?[ \t]*(?:'[^'\n]*'|"[^"\n]*"|[^ \t\n;&|<>()'"])+`)
 	unquote   = strings.NewReplacer("'", "", `"`, "", `\`, "")
 )
 
-// pass is where the last line of a here-document ends, from a point in it on; -1 if not
-// in this text.
-func (p Place) pass(text string, i int) int {
-	for {
-		n := strings.IndexByte(text[i:], '\n')
-		if n < 0 {
-			return -1
-		}
-		i += n + 1
+// document reads one element of a here-document, and gives the place behind it and its
+// last byte. Its text is not split, but in a substitution quoting begins again.
+func (p Place) document(text string, i int) (Place, int) {
+	if i > 0 && text[i-1] == '\n' {
 		line, _, _ := strings.Cut(text[i:], "\n")
 		if strings.TrimLeft(line, "\t") == p.until {
-			return i + len(line) // its line break, or the end
+			return Place{in: p.in}, i + len(line) // its line break, or the end
 		}
 	}
+	switch c := text[i]; {
+	case p.plain:
+		return p, i
+	case c == '\\':
+		return p, i + 1
+	case c == '}' && p.in != nil && p.in.ends == "}":
+		return p.in.outer, i
+	}
+	return p.nested(text, i)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	simlambda "github.com/muster-run/muster/internal/cloudsim/lambda"
 	simpaperspace "github.com/muster-run/muster/internal/cloudsim/paperspace"
 	simrunpod "github.com/muster-run/muster/internal/cloudsim/runpod"
+	simvast "github.com/muster-run/muster/internal/cloudsim/vastai"
 	"github.com/muster-run/muster/internal/needs"
 )
 
@@ -33,20 +35,31 @@ var clouds = map[string]struct {
 	lingers          string // what a machine does that is not gone yet
 	saysNothingStops bool
 }{
+	"vastai":     {func(w *sim.World) sim.Cloud { return simvast.New(w) }, "VAST_URL", "", "VAST_API_KEY", "create", "destroy", "linger", false},
 	"lambda":     {func(w *sim.World) sim.Cloud { return simlambda.New(w) }, "LAMBDA_CLOUD_API_URL", "/api/v1", "LAMBDA_API_KEY", "launch", "terminate", "linger", true},
 	"runpod":     {func(w *sim.World) sim.Cloud { return simrunpod.New(w) }, "RUNPOD_API_URL", "", "RUNPOD_API_KEY", "create", "terminate", "linger", false},
 	"paperspace": {func(w *sim.World) sim.Cloud { return simpaperspace.New(w) }, "PAPERSPACE_API_URL", "/v1", "PAPERSPACE_API_KEY", "create", "delete", "linger", false},
 }
 
+// keyPlaces are settings by which a campaign says where its key is; "KEYFILE" is a file
+// with it. Without one it is in a variable.
+var keyPlaces = map[string]string{
+	"lambda":     `api_key_command = ["cat", "KEYFILE"]`,
+	"paperspace": `api_key_file = "KEYFILE"`,
+}
+
 // TestSystemClouds runs the campaign that init writes for a cloud, on machines with
-// real ssh servers: the answer to the order is lost, muster is killed while the machine
-// boots, and the machine lingers when it is given back. One machine is rented and none
-// is left, its result is here, and the API key is nowhere.
+// real ssh servers, by init, plan, apply, pull and destroy: the answer to the order is
+// lost, muster is killed while the machine boots, and the machine lingers when it is
+// given back. One machine is rented and none is left, its result is here, and the API
+// key is in no file, no command line and no URL.
 func TestSystemClouds(t *testing.T) {
 	for name, c := range clouds {
 		t.Run(name, func(t *testing.T) {
 			r := rentsAt(t, name)
 			w := r.world
+			r.keepKeyIn(keyPlaces[name])
+			defer r.watchCommandLines()()
 			if out, code := w.run("plan"); code != 2 && code != 0 || strings.Contains(out, "no ceiling while muster is off: $") != c.saysNothingStops {
 				t.Errorf("exit %d\n%s", code, out)
 			}
@@ -67,7 +80,7 @@ func TestSystemClouds(t *testing.T) {
 			if text, err := os.ReadFile(filepath.Join(w.dir, "outputs", "gpu.txt")); err != nil || !strings.HasPrefix(string(text), "NVIDIA ") {
 				t.Errorf("%q %v", text, err)
 			}
-			r.keyless(w.dir)
+			r.keyless(filepath.Dir(w.dir))
 			boxes, err := filepath.Glob(filepath.Join(os.TempDir(), "muster-boxes-*"))
 			if err != nil || len(boxes) == 0 {
 				t.Fatalf("%q %v", boxes, err)
@@ -133,7 +146,13 @@ func rentsAt(t *testing.T, name string) *rented {
 	}
 	world := &sim.World{Clock: sim.NewClock(time.Now(), 30), Accounts: accounts, Machines: machines, Trouble: func(err error) { t.Error(err) }}
 	cloud := c.simulate(world)
-	web := httptest.NewServer(sim.NewServer(world, cloud))
+	server := sim.NewServer(world, cloud)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if strings.Contains(q.URL.String(), cloudKey) {
+			t.Errorf("%s holds the API key", q.URL)
+		}
+		server.ServeHTTP(w, q)
+	}))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
 	go world.Clock.Run(t.Context())
 	t.Setenv(c.url, web.URL+c.path)
@@ -143,7 +162,7 @@ func rentsAt(t *testing.T, name string) *rented {
 		t.Fatal(err)
 	}
 	w.want(0, "What next", "init", "-from="+name)
-	return &rented{w, t, world, cloud}
+	return &rented{w, t, world, cloud, c.key}
 }
 
 // rented is a campaign at a simulated cloud.
@@ -152,6 +171,46 @@ type rented struct {
 	*testing.T
 	sim   *sim.World
 	cloud sim.Cloud
+	key   string // variable with the API key
+}
+
+// keepKeyIn has the campaign find its key by a setting, and not in a variable.
+func (r *rented) keepKeyIn(setting string) {
+	r.Helper()
+	if setting == "" {
+		return
+	}
+	path := filepath.Join(r.TempDir(), "key")
+	if err := os.WriteFile(path, []byte(cloudKey+"\n"), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	r.Setenv(r.key, "")
+	r.write("campaign.muster.hcl", strings.Replace(r.campaign(), "  workdir ", "  "+strings.Replace(setting, "KEYFILE", path, 1)+"\n  workdir ", 1))
+}
+
+// watchCommandLines looks at the command lines of this machine's processes until it is
+// told to end: none may hold the API key.
+func (r *rented) watchCommandLines() (end func()) {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for tick := time.NewTicker(50 * time.Millisecond); ; {
+			for _, line := range commandLines() {
+				if strings.Contains(line, cloudKey) {
+					r.Errorf("a command line holds the API key: %q", line)
+					tick.Stop()
+					return
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	return func() { close(stop); <-ended }
 }
 
 func (r *rented) fault(f sim.Fault) {
@@ -217,5 +276,37 @@ func (r *rented) keyless(dir string) {
 	})
 	if err != nil {
 		r.Fatal(err)
+	}
+}
+
+// TestSystemRentedExample applies examples/rented on simulated machines: two are rented at
+// most, none before the check here passed, and none is left; its results are here, and the
+// destroy says what is billed until each machine is gone.
+func TestSystemRentedExample(t *testing.T) {
+	// Requirement: SM-10
+	r := rentsAt(t, "vastai")
+	w := r.world
+	for _, name := range []string{"campaign.muster.hcl", "pi.awk"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "examples", "rented", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(name, string(text))
+	}
+	w.want(0, "Done: 6 of 6 jobs done and verified.", "apply", "-auto-approve")
+	w.want(0, "6 files", "pull")
+	if text, err := os.ReadFile(filepath.Join(w.dir, "outputs", "table.txt")); err != nil || strings.Count(string(text), `"pi": 3.1`) != 4 {
+		t.Errorf("%q %v", text, err)
+	}
+	r.age()
+	r.fault(sim.Fault{On: "destroy", Do: "linger", For: sim.Duration(2 * time.Minute)})
+	w.want(0, "is being released: it is billed, at $", "destroy", "-auto-approve", "-allow-cancel")
+	for _, a := range r.truth() {
+		if !a.Gone {
+			t.Errorf("%+v", a)
+		}
+	}
+	if n := len(r.truth()); n < 1 || n > 2 {
+		t.Errorf("%d machines were rented", n)
 	}
 }

@@ -94,7 +94,9 @@ LINKS
 
 // slurmRunaway: the first link of a chain of 15 dies at once. None of the
 // others starts, and a neighbour's job is left alone.
-func slurmRunaway(t *testing.T) {
+func slurmRunaway(t *testing.T) { runaway(t, onSlurm) }
+
+func runaway(t *testing.T, on func(*testing.T, string) *cluster) {
 	var links strings.Builder
 	for i := range 15 {
 		after := ""
@@ -114,18 +116,13 @@ func slurmRunaway(t *testing.T) {
 }
 `)
 	}
-	c := onSlurm(t, strings.ReplaceAll(slurmChain, "LINKS", links.String()))
-	neighbour := c.slurm("sbatch", "--parsable", "-J", "link0.neighbour", "-t", "5", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 120")
-	t.Cleanup(func() { c.slurm("scancel", neighbour) })
-	c.count("", "sbatch")
+	c := on(t, strings.ReplaceAll(slurmChain, "LINKS", links.String()))
+	neighbour := c.dialect.neighbour(c)
+	t.Cleanup(func() { c.tell(c.dialect.cancel, neighbour) })
+	c.count("", c.dialect.submit)
 	c.must("apply", "-detach", "-auto-approve")
 	c.idle(2 * time.Minute)
-	sent := 0
-	for _, call := range c.calls("sbatch") {
-		if strings.HasSuffix(call, ".sh") {
-			sent++
-		}
-	}
+	sent := len(c.submissions())
 	if ran := c.ran(); len(ran) != 1 || ran["link 00"] != 1 || sent > 15 {
 		t.Errorf("%d submissions; ran: %v", sent, ran)
 	}
@@ -137,8 +134,8 @@ func slurmRunaway(t *testing.T) {
 	if ran := c.ran(); len(ran) != 1 {
 		t.Errorf("something started again: %v", ran)
 	}
-	if got := c.slurm("squeue", "-h", "-j", neighbour, "-o", "%T"); got != "RUNNING" && got != "PENDING" {
-		t.Errorf("the neighbour's job is %q", got)
+	if !c.dialect.alive(c, neighbour) {
+		t.Error("the neighbour's job was ended")
 	}
 }
 

@@ -127,7 +127,7 @@ func slurmNotSubmitted(t *testing.T) {
 	c := onSlurm(t, slurmOnce)
 	c.count(`case "$*" in *--test-only*) ;; *) kill -KILL $$; esac`, "sbatch")
 	out, _ := c.run("apply", "-detach", "-auto-approve")
-	if !strings.Contains(out, "sbatch did not come to an end") {
+	if !strings.Contains(out, "sbatch did not finish") {
 		t.Fatalf("no sbatch was killed:\n%s", out)
 	}
 	// That was an hour ago, not within the time that what is late may take.

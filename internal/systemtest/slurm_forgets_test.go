@@ -182,9 +182,9 @@ func slurmThrottleForgotten(t *testing.T) {
 	if got := throttle(); got != "2-5%2" {
 		t.Fatalf("the controller has not forgotten it: %s", got)
 	}
-	c.run("apply", "-once", "-auto-approve")
+	out, _ := c.run("apply", "-once", "-auto-approve")
 	if got := throttle(); got != "2-5%1" {
-		t.Errorf("after the next pass it is %s", got)
+		t.Errorf("after the next pass it is %s\n%s", got, out)
 	}
 	if err := os.WriteFile(filepath.Join(c.workdir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)

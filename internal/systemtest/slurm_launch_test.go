@@ -104,7 +104,7 @@ func slurmNotLaunched(t *testing.T) {
 	})
 	c.until("word of both", time.Minute, func() bool {
 		s := c.phaseJobs()
-		return s["once"].Class == "node_failure" && strings.Contains(s["once"].Reason, "cpu1 could not be made ready") &&
+		return s["once"].Class == "node_failure" && strings.Contains(s["once"].Reason, "cpu1 could not be prepared") &&
 			s["retry"].Status == "queued" && strings.Contains(s["retry"].Reason, "lets it go to another one")
 	})
 	out, _ := c.run("apply", "-auto-approve")

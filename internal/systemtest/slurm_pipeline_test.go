@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 const slurmPipelineCampaign = `campaign "pipeline" {}
@@ -79,9 +80,12 @@ phase "analysis" {
 // before the smoke of the same configuration has passed, one element that
 // fails runs again alone, and a configuration that has passed is not smoked
 // again. Chained segments are in slurmSegments.
-func slurmPipeline(t *testing.T) {
-	c := onSlurm(t, slurmPipelineCampaign)
-	c.count("", "sbatch")
+func slurmPipeline(t *testing.T) { pipeline(t, onSlurm) }
+
+func pipeline(t *testing.T, on func(*testing.T, string) *cluster) {
+	c := on(t, slurmPipelineCampaign)
+	small, large := c.dialect.queues[0], c.dialect.queues[1]
+	c.count("", c.dialect.submit)
 	says := func(out string, words ...string) {
 		t.Helper()
 		for _, w := range words {
@@ -101,9 +105,9 @@ func slurmPipeline(t *testing.T) {
 	}
 
 	says(c.must("plan"), "+ smoke", "phase.npt", "phase.snapshots", "phase.analysis")
-	says(c.must("plan", "-show-scripts"), "#SBATCH --partition=atesting_a100", "#SBATCH --partition=aa100", "#SBATCH --array=", "%5",
-		"# check list of phase.npt:", "smoke first, on slurm.lab atesting_a100", "# check list of phase.snapshots:", "# check list of phase.analysis:")
-	if calls := c.calls("sbatch"); len(calls) > 0 && !strings.Contains(strings.Join(calls, " "), "--test-only") || c.ours() != "" {
+	says(c.must("plan", "-show-scripts"), append(c.dialect.directives,
+		"# check list of phase.npt:", "smoke first, on ", "lab "+small, "# check list of phase.snapshots:", "# check list of phase.analysis:")...)
+	if calls := c.submissions(); len(calls) > 0 || c.ours() != "" {
 		t.Errorf("a plan submitted: %v, %s", calls, c.ours())
 	}
 
@@ -112,17 +116,15 @@ func slurmPipeline(t *testing.T) {
 		t.Fatalf("a smoke without a finite energy has passed:\n%s", out)
 	}
 	says(out, "phase.npt", "energy")
-	ran(map[string]int{"check atesting": 0, "npt 1 atesting_a100": 1, "npt 100 aa100": 0, "begin 1": 0})
-	if c.ours() != "" {
-		t.Errorf("something is left: %s", c.ours())
-	}
+	c.idle(time.Minute) // PBS takes a moment to end a job that has recorded its end
+	ran(map[string]int{"check atesting": 0, "npt 1 " + small: 1, "npt 100 " + large: 0, "begin 1": 0})
 
 	out, code = c.run("apply", "-auto-approve")
 	if code == 0 {
 		t.Fatalf("the element that fails has not:\n%s", out)
 	}
 	says(out, "no licence", `phase.snapshots["i=7"]`)
-	ran(map[string]int{"npt 1 atesting_a100": 2, "npt 100 aa100": 1, "begin 7": 1, "begin 20": 1, "end 20": 1, "analysis": 0})
+	ran(map[string]int{"npt 1 " + small: 2, "npt 100 " + large: 1, "begin 7": 1, "begin 20": 1, "end 20": 1, "analysis": 0})
 	text, err := os.ReadFile(c.log)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +149,7 @@ func slurmPipeline(t *testing.T) {
 	}
 	c.must("resume", `phase.snapshots["i=7"]`)
 	says(c.must("apply", "-auto-approve"), "23 of 23 jobs done and verified")
-	ran(map[string]int{"begin 7": 2, "begin 6": 1, "end 20": 1, "analysis": 1, "npt 100 aa100": 1})
+	ran(map[string]int{"begin 7": 2, "begin 6": 1, "end 20": 1, "analysis": 1, "npt 100 " + large: 1})
 	says(c.must("plan"), "Nothing to do")
 	if err := os.Remove(filepath.Join(c.workdir, "npt.log")); err != nil {
 		t.Fatal(err)

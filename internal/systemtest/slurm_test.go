@@ -32,8 +32,18 @@ func TestSystemSlurm(t *testing.T) {
 		{"volume that fills", slurmFull},
 		{"one element of an array", slurmElement},
 		{"from a smoke to an array", slurmPipeline},
-		{"packed", slurmPacked},
 		{"back under a new id", slurmReturns},
+		{"ends told apart", slurmEnds},
+		{"child killed for memory", slurmChildKilled},
+	})
+}
+
+// TestSystemSlurmShapes has the parts about limits, the shapes of jobs and the way to
+// the login node. It has a cluster of its own, so that it runs in another process
+// beside TestSystemSlurm.
+func TestSystemSlurmShapes(t *testing.T) {
+	runOnSlurm(t, []slurmPart{
+		{"packed", slurmPacked},
 		{"room for a few", slurmRoom},
 		{"runaway chain", slurmRunaway},
 		{"ceiling of equal errors", slurmCeiling},
@@ -41,8 +51,6 @@ func TestSystemSlurm(t *testing.T) {
 		{"own sbatch", slurmOwnSbatch},
 		{"one mail", slurmMail},
 		{"forecast", slurmForecast},
-		{"ends told apart", slurmEnds},
-		{"child killed for memory", slurmChildKilled},
 		{"several nodes", slurmNodes},
 		{"over ssh", slurmOverSSH},
 		{"inputs over ssh", slurmInputs},
@@ -135,8 +143,9 @@ func slurmLab(t *testing.T) {
 	defer stop()
 	up := exec.CommandContext(ctx, "../lab/slurm-up", args...)
 	up.Env = append(os.Environ(), "SLURM_LAB_EXTRA="+extra)
-	if t.Name() != "TestSystemSlurm" { // they may come up at once: cgroups and the first ports are the other's
-		up.Env = append(up.Env, "SLURM_LAB_FROM=29400", "SLURM_LAB_CGROUP=no")
+	// They may come up at once: cgroups and the first ports are those of TestSystemSlurm.
+	if from := map[string]string{"TestSystemSlurmShapes": "28100", "TestSystemSlurmTimers": "29400"}[t.Name()]; from != "" {
+		up.Env = append(up.Env, "SLURM_LAB_FROM="+from, "SLURM_LAB_CGROUP=no")
 	}
 	var out, said bytes.Buffer
 	up.Stdout, up.Stderr = &out, &said

@@ -12,11 +12,36 @@ import (
 	"github.com/muster-run/muster/internal/program"
 )
 
-// A cluster is a world whose jobs run on the real Slurm.
+// A cluster is a world whose jobs run on a scheduler.
 type cluster struct {
 	*world
 	workdir string
-	tools   string // where Slurm's commands are counted
+	tools   string // where the scheduler's commands are counted
+	dialect dialect
+}
+
+// A dialect is how tests speak to a scheduler.
+type dialect struct {
+	submit, hold string                           // its command, and the option for a job that is held
+	cancel       string                           // its command
+	neighbour    func(c *cluster) string          // submits another's job; its id
+	alive        func(c *cluster, id string) bool // it waits or runs
+	queue        func(c *cluster) string          // this world's jobs, an id first in each line
+	queues       [2]string                        // for tests, and for production
+	directives   []string                         // for both, and of an array of which five run at once
+}
+
+var slurmWords = dialect{
+	submit: "sbatch", hold: "--hold", cancel: "scancel",
+	neighbour: func(c *cluster) string {
+		return c.tell("sbatch", "--parsable", "-J", "link0.neighbour", "-t", "5", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 120")
+	},
+	alive: func(c *cluster, id string) bool {
+		return strings.Contains("RUNNING PENDING", c.tell("squeue", "-h", "-j", id, "-o", "%T"))
+	},
+	queue:      squeue,
+	queues:     [2]string{"atesting_a100", "aa100"},
+	directives: []string{"#SBATCH --partition=atesting_a100", "#SBATCH --partition=aa100", "#SBATCH --array=", "%5"},
 }
 
 // onSlurm makes a world; in the campaign WORKDIR and RECORD are its own.
@@ -24,7 +49,7 @@ func onSlurm(t *testing.T, campaign string) *cluster {
 	t.Helper()
 	workdir := sharedDir(t)
 	w := newWorld(t, strings.ReplaceAll(campaign, "WORKDIR", workdir))
-	c := &cluster{world: w, workdir: workdir, tools: filepath.Join(workdir, "tools")}
+	c := &cluster{world: w, workdir: workdir, tools: filepath.Join(workdir, "tools"), dialect: slurmWords}
 	t.Cleanup(c.clear)
 	return c
 }
@@ -79,7 +104,10 @@ func (c *cluster) must(args ...string) string {
 }
 
 // slurm runs one of Slurm's commands and returns what it printed.
-func (c *cluster) slurm(name string, args ...string) string {
+func (c *cluster) slurm(name string, args ...string) string { return c.tell(name, args...) }
+
+// tell runs a command of the scheduler and returns what it printed.
+func (c *cluster) tell(name string, args ...string) string {
 	c.t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -88,8 +116,20 @@ func (c *cluster) slurm(name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// ours is what squeue has of this world's jobs.
-func (c *cluster) ours() string {
+// submissions are the calls noted that submitted a script of muster's.
+func (c *cluster) submissions() (list []string) {
+	for _, call := range c.calls(c.dialect.submit) {
+		if strings.HasSuffix(call, ".sh") && !strings.Contains(call, "--test-only") {
+			list = append(list, call)
+		}
+	}
+	return list
+}
+
+// ours is what the scheduler has of this world's jobs.
+func (c *cluster) ours() string { return c.dialect.queue(c) }
+
+func squeue(c *cluster) string {
 	out, _ := exec.Command("squeue", "-h", "-r", "-o", "%i %T %Z %j").Output()
 	var mine []string
 	for line := range strings.Lines(string(out)) {
@@ -141,6 +181,6 @@ func (c *cluster) wantRan(name string, n int) {
 // clear ends the remaining jobs of this world on the cluster.
 func (c *cluster) clear() {
 	for line := range strings.Lines(c.ours()) {
-		exec.Command("scancel", strings.Fields(line)[0]).Run()
+		exec.Command(c.dialect.cancel, strings.Fields(line)[0]).Run()
 	}
 }

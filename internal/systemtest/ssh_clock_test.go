@@ -53,7 +53,7 @@ phase "limited" {
   place { candidates = [backend.ssh.lab] }
   job {
     command = "${local.note} trap 'note end limited; exit 1' TERM; note start limited; for i in $(seq 3000); do sleep 0.1; done"
-    resources { walltime = "50s" }
+    resources { walltime = "30s" }
   }
 }
 phase "again" {
@@ -136,7 +136,7 @@ func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 		r.await(f, "start", job, 1)
 	}
 	if kill {
-		r.until("the failure of the one that is tried again", func() bool { return strings.Contains(f.said(), "tried again") })
+		r.until("the failure of the one that is tried again", func() bool { return strings.Contains(f.said(), "retrying") })
 		m.Exec("kill -9 $(ps | grep '[m]uster-host.* queue ' | while read -r pid rest; do echo $pid; done)")
 	}
 	if jump != 0 {
@@ -160,7 +160,7 @@ func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 			t.Errorf("%s started %d times, want once", job, n)
 		}
 	}
-	r.lasted("limited", r.recorded("start", "limited")[0], r.recorded("end", "limited")[0], 50)
+	r.lasted("limited", r.recorded("start", "limited")[0], r.recorded("end", "limited")[0], 30)
 	if s := r.recorded("start", "again"); len(s) != 2 {
 		t.Errorf("the one that is tried again started %d times, want 2", len(s))
 	} else {

@@ -63,3 +63,26 @@ func (w *world) edit(name, old, text string) {
 	}
 	w.write(name, strings.Replace(string(b), old, text, 1))
 }
+
+// TestSystemAutoDLStarter: what a person does on a machine that they rented by hand, from
+// nothing to a verified result in five commands; muster says what is billed, and that it
+// does not end it.
+func TestSystemAutoDLStarter(t *testing.T) {
+	h := lab.Hosts(t, 1)[0]
+	h.GPUs(1)
+	r := newRemote(t, []*lab.Host{h}, `campaign "none" {}`)
+	r.dir = filepath.Join(r.dir, "autodl")
+	if err := os.Mkdir(r.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"-var", "host=h1", "-var", "port=22"}
+	r.want(0, "What next", "init", "-from=autodl")
+	r.edit("campaign.muster.hcl", `"/root/autodl-tmp/muster"`, `"`+r.folder+`"`) // alice is not root
+	r.want(0, "instance on ssh.autodl is running since 2026-11-23: $0.35/h, $8.40 a day", append([]string{"plan"}, at...)...)
+	r.want(0, "Done: 1 of 1 jobs done and verified.", append([]string{"apply", "-auto-approve"}, at...)...)
+	r.want(0, "every digest is as recorded", append([]string{"pull"}, at...)...)
+	if got, err := os.ReadFile(filepath.Join(r.dir, "outputs", "gpu.txt")); err != nil || len(got) == 0 {
+		t.Errorf("%q, %v", got, err)
+	}
+	r.want(0, "Rented by hand, so that muster does not end it: instance on ssh.autodl", append([]string{"destroy", "-auto-approve"}, at...)...)
+}

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/muster-run/muster/internal/lab"
+	"github.com/muster-run/muster/internal/pbssim"
 	"github.com/muster-run/muster/internal/program"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/agent"
@@ -35,6 +36,7 @@ import (
 const liarVar = "MUSTER_TEST_LIAR"
 
 func TestMain(m *testing.M) {
+	pbssim.Main()
 	if filepath.Base(os.Args[0]) == "liar" && len(os.Args) > 1 && os.Args[1] == "queue" {
 		os.Exit(agent.Command(os.Args[1:]))
 	}
@@ -400,11 +402,10 @@ func (r *remote) untouched() {
 	}
 }
 
-// TestSystemSSHHostileHost: a host that is somebody else's: its login shell, and the
-// program that answers in the place of muster's. muster takes bounded time and memory,
-// sends no control characters to the terminal, runs nothing that it is told, and says
-// what is wrong.
-func TestSystemSSHHostileHost(t *testing.T) {
+// TestSystemSSHHostileShell: a host that is somebody else's, by its login shell. muster
+// takes bounded time and memory, sends no control characters to the terminal, runs
+// nothing that it is told, and says what is wrong.
+func TestSystemSSHHostileShell(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	for name, text := range map[string]string{
 		"a profile that prints for ever":       "while :; do printf 'noise \\033[2J noise %0900d\\n' 0; done",
@@ -424,26 +425,38 @@ func TestSystemSSHHostileHost(t *testing.T) {
 			r.untouched()
 		})
 	}
+}
+
+// TestSystemSSHHostileSilence: the same of a program in the place of muster's whose
+// answers have no end, or never come.
+func TestSystemSSHHostileSilence(t *testing.T) {
+	h := lab.Hosts(t, 1)[0]
 	for _, mode := range []string{"endless", "mute"} {
-		t.Run(mode, func(t *testing.T) {
-			r := newRemote(t, []*lab.Host{h}, liarCampaign)
-			r.liar(mode)
-			for _, args := range [][]string{{"plan"}, {"backends"}} {
-				if out, _ := r.bounded(args...); !strings.Contains(flat(out), "ssh.lab") {
-					t.Errorf("muster %v does not name the backend:\n%s", args, out)
-				}
-			}
-			r.untouched()
-		})
+		hostileAnswers(t, h, mode, true, []string{"plan"}, []string{"backends"})
 	}
+}
+
+// TestSystemSSHHostileNumbers: the same of one whose answers hold control characters,
+// negative amounts and impossible times.
+func TestSystemSSHHostileNumbers(t *testing.T) {
+	h := lab.Hosts(t, 1)[0]
 	for _, mode := range []string{"absurd indexes", "absurd numbers"} {
-		t.Run(mode, func(t *testing.T) {
-			r := newRemote(t, []*lab.Host{h}, liarCampaign)
-			r.liar(mode)
-			for _, args := range [][]string{{"plan"}, {"backends"}, {"apply", "-auto-approve"}, {"status"}, {"status", "-refresh"}, {"cost"}, {"report"}, {"outputs"}, {"explain", "i=0"}, {"pull"}, {"plan"}, {"advise"}} {
-				r.bounded(args...)
-			}
-			r.untouched()
-		})
+		hostileAnswers(t, h, mode, false, []string{"plan"}, []string{"backends"}, []string{"apply", "-auto-approve"}, []string{"status"}, []string{"status", "-refresh"}, []string{"cost"},
+			[]string{"report"}, []string{"outputs"}, []string{"explain", "i=0"}, []string{"pull"}, []string{"plan"}, []string{"advise"})
 	}
+}
+
+// hostileAnswers runs commands against a program that answers in the place of muster's,
+// and holds that they name the backend at fault where they cannot use it.
+func hostileAnswers(t *testing.T, h *lab.Host, mode string, named bool, commands ...[]string) {
+	t.Run(mode, func(t *testing.T) {
+		r := newRemote(t, []*lab.Host{h}, liarCampaign)
+		r.liar(mode)
+		for _, args := range commands {
+			if out, _ := r.bounded(args...); named && !strings.Contains(flat(out), "ssh.lab") {
+				t.Errorf("muster %v does not name the backend:\n%s", args, out)
+			}
+		}
+		r.untouched()
+	})
 }

@@ -3,7 +3,6 @@ package systemtest
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -85,12 +84,9 @@ func (r *remote) peaks(stop <-chan struct{}) map[string]int64 {
 			name := p.role + " here"
 			peaks[name] = max(peaks[name], peakOf(p.pid))
 		}
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-		for _, file := range lines {
-			text, _ := os.ReadFile(file)
-			if m := hostRole.FindSubmatch(text); m != nil {
-				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-				name := string(m[1]) + " on the host"
+		for pid, line := range commandLines() {
+			if m := hostRole.FindStringSubmatch(line); m != nil {
+				name := m[1] + " on the host"
 				peaks[name] = max(peaks[name], peakOf(pid))
 			}
 		}

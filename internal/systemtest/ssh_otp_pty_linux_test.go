@@ -16,9 +16,9 @@ import (
 // A pty is a muster at a terminal of its own, and who sits there.
 type pty struct {
 	*exec.Cmd
-	t      *testing.T
-	master *os.File
-	ended  chan struct{}
+	t             *testing.T
+	master, slave *os.File
+	ended         chan struct{}
 
 	mu   sync.Mutex
 	text []byte
@@ -46,7 +46,7 @@ func (w *world) atTerminal(args ...string) *pty {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := &pty{Cmd: w.command(args...), t: w.t, master: master, ended: make(chan struct{})}
+	p := &pty{Cmd: w.command(args...), t: w.t, master: master, slave: slave, ended: make(chan struct{})}
 	var env []string
 	for _, e := range p.Env {
 		if !strings.HasPrefix(e, "CI=") {
@@ -132,6 +132,10 @@ func (p *pty) keys(text string) {
 	}
 }
 
+// endOfText follows all that muster wrote.
+const endOfText = "\x03\x04"
+
+// end waits until muster has ended and the terminal has shown all that it wrote.
 func (p *pty) end() int {
 	p.t.Helper()
 	select {
@@ -139,6 +143,10 @@ func (p *pty) end() int {
 	case <-time.After(2 * time.Minute):
 		p.t.Fatalf("it does not end:\n%s", p.said())
 	}
+	if _, err := p.slave.WriteString(endOfText); err != nil {
+		p.t.Fatal(err)
+	}
+	p.expect(endOfText)
 	return p.ProcessState.ExitCode()
 }
 

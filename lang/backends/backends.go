@@ -43,10 +43,11 @@ type Backend struct {
 	Verified      string          // month in which the block was compared with the platform: "2026-05"; "" = not stated
 	Clocks        []offer.Clock   // when the platform deletes or closes something, as the block states
 	Rented        []Machine
-	Rents         bool // its provider creates and releases machines
-	DeadMan       bool // those end, or stop, when muster has been off for long
-	Timer         bool // of DeadMan: only by a timer of the platform
-	Implied       bool // local.local without a block
+	Rents         bool          // its provider creates and releases machines
+	DeadMan       bool          // those end, or stop, when muster has been off for long
+	Timer         bool          // of DeadMan: only by a timer of the platform
+	Boot          time.Duration // of Rents: the most that is billed before a job starts
+	Implied       bool          // local.local without a block
 	Range         hcl.Range
 }
 
@@ -118,7 +119,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	if offered.Opaque {
 		return out
 	}
-	out.DeadMan, out.Timer = offered.Can.DeadMan, offered.Can.Timer
+	out.DeadMan, out.Timer, out.Boot = offered.Can.DeadMan, offered.Can.Timer, offered.Can.Boot
 	if out.Rents = offered.Can.Rents; out.Rents && (b.Expr("hold") == nil || b.Expr("on_hold") == nil) {
 		s.Sure.Errorat(b.Syntax.LabelRanges[0], "A backend that rents does not say what becomes of its machines",
 			"An idle machine is billed. Write hold = \"10m\", how long a machine is kept after its last job, and on_hold = \"release\", \"stop\" or \"keep\", what happens then.")

@@ -31,21 +31,7 @@ func numbered(f function.Function, size func([]cty.Value) float64, spend func(..
 		c.Type, c.AllowDynamicType = cty.DynamicPseudoType, true
 		rest = &c
 	}
-	prepare := func(args []cty.Value) ([]cty.Value, error) {
-		out := make([]cty.Value, len(args))
-		for i, a := range args {
-			ty := restType
-			if i < len(want) {
-				ty = want[i]
-			}
-			v, err := argument(a, ty)
-			if err != nil {
-				return nil, function.NewArgError(i, err)
-			}
-			out[i] = v
-		}
-		return out, nil
-	}
+	prepare := func(args []cty.Value) ([]cty.Value, error) { return converted(args, want, restType) }
 	return function.New(&function.Spec{
 		Description: f.Description(), Params: params, VarParam: rest,
 		Type: func(args []cty.Value) (cty.Type, error) {
@@ -78,6 +64,24 @@ func numbered(f function.Function, size func([]cty.Value) float64, spend func(..
 			return v, err
 		},
 	})
+}
+
+// converted converts arguments to the types of a function's parameters; rest is the type
+// of those beyond them.
+func converted(args []cty.Value, want []cty.Type, rest cty.Type) ([]cty.Value, error) {
+	out := make([]cty.Value, len(args))
+	for i, a := range args {
+		ty := rest
+		if i < len(want) {
+			ty = want[i]
+		}
+		v, err := argument(a, ty)
+		if err != nil {
+			return nil, function.NewArgError(i, err)
+		}
+		out[i] = v
+	}
+	return out, nil
 }
 
 // errNoResult replaces go-cty's account of a panic: what its functions

@@ -95,8 +95,8 @@ var Job = &Block{
 		{Name: "secret", Labels: []string{"name"}, Doc: "A variable that muster reads at submission and keeps out of scripts, state, plans and hashes. Set exactly one of the attributes.",
 			Attrs: []Attr{
 				{Name: "env", Hash: InNone, Type: "string", Doc: "Read from this variable of muster's environment."},
-				{Name: "command", Hash: InNone, Type: "list(string)", Doc: "Read from this command's output."},
-				{Name: "file", Hash: InNone, Type: "string", Doc: "Read from this file."},
+				{Name: "command", Hash: InNone, Type: "list(string)", Doc: "Read from this command's output. It runs in the campaign's folder."},
+				{Name: "file", Hash: InNone, Type: "string", Doc: "Read from this file, relative to the campaign's folder."},
 			}},
 		{Name: "resources", Single: true, Doc: "What a job needs. Each may read `cell` and `param`.",
 			Attrs:  Attrs(Resources),
@@ -106,6 +106,7 @@ var Job = &Block{
 			Attrs: []Attr{
 				{Name: "from", Hash: InResult, Type: "output", Doc: "`phase.NAME.output.OUTPUT`: exactly one producer for each cell."},
 				{Name: "from_all", Hash: InResult, Type: "output", Doc: "The same, from any number of producers. The value is a list in key order."},
+				{Name: "require", Hash: InNone, Type: "string or number", Default: "\"100%\"", Doc: "How many producers of `from_all` must be done: a share such as `\"90%\"`, rounded up, or a number. The job starts when every producer has ended, well or not, and its list has the files of those that are done. MUSTER_INPUT_NAME_MISSING is a file with the keys of the others, one a line. With `\"0%\"` the job starts however they ended, and the list may be empty. A producer has not ended while a person, an open breaker or a budget keeps it from starting. No scheduler starts the job by itself: muster submits it when the producers have ended. When more of them are done later, the job runs again."},
 				{Name: "path", Hash: InResult, Type: "string", Doc: "A file that no phase makes, relative to the campaign's folder, or a pattern such as `\"data/*.csv\"`: a list, sorted by name. It may read `cell`. The digest of the file's bytes is part of the result hash. muster copies the file to backends where jobs read it."},
 				{Name: "backend", Hash: InNone, Type: "backend", Default: "this machine", Doc: "Where the files of `path` are: `backend.ssh.lab`. A relative path begins at its `workdir`. muster computes the digest there, and jobs on that backend read the files in place."},
 				{Name: "match", Hash: InResult, Type: "map(any)", Default: "axes of the same name", Doc: "Axes of the producer and their required values: `{ N = cell.hidden }`."},

@@ -99,9 +99,14 @@ var breaker = &Block{
 var checkpoint = &Block{
 	Name: "checkpoint", Single: true, Doc: "Lets a later launch continue the work of an earlier one.",
 	Attrs: []Attr{
-		{Name: "path", Type: "string", Required: true, Doc: "Relative to the workdir; `${checkpoint}` in the command, MUSTER_CHECKPOINT in the job."},
-		{Name: "interval", Type: "duration or \"auto\"", Doc: "MUSTER_CHECKPOINT_INTERVAL, seconds; `\"auto\"` is sqrt(2 × mtbf × write_time)."},
-		{Name: "mtbf", Type: "duration", Doc: "Mean time between failures, for `\"auto\"`."},
+		{Name: "path", Type: "string", Doc: "One file or folder, relative to the workdir; `${checkpoint}` in the command, MUSTER_CHECKPOINT in the job. Set exactly one of `path` and `glob`."},
+		{Name: "glob", Type: "string", Doc: "All checkpoints of the job, one file or folder each, as a pattern below the workdir. `${checkpoint}` and MUSTER_CHECKPOINT are then the folder before the first wildcard; the job resumes from the newest in it."},
+		{Name: "verify", Type: "string, object or list", Default: "none", Doc: "As in `output`. Before each launch muster opens the checkpoint; with `glob`, the newest first, until one passes. It moves those that fail to `.muster/replaced/`."},
+		{Name: "min_size", Type: "size", Default: "0", Doc: "With `verify` or alone: least size of a checkpoint."},
+		{Name: "verify_timeout", Type: "duration", Default: "a quarter of the walltime, at least 1m", Doc: "Longest time to verify one. A checkpoint without a verdict keeps the launch from starting; nothing is moved."},
+		{Name: "keep", Type: "number", Default: "all", Doc: "With `glob`: how many checkpoints stay, 1 or more, the newest first. muster removes older ones that launches of this job wrote when the job is done; with `verify` or `min_size` also before each launch."},
+		{Name: "interval", Type: "duration or \"auto\"", Doc: "MUSTER_CHECKPOINT_INTERVAL, seconds; `\"auto\"` is sqrt(2 × mtbf / nodes × write_time)."},
+		{Name: "mtbf", Type: "duration", Doc: "Mean time between failures of one node, for `\"auto\"`."},
 		{Name: "write_time", Type: "duration", Doc: "How long it takes to write a checkpoint, for `\"auto\"`."},
 		{Name: "step_time", Type: "duration", Doc: "How long one step of the work takes. MUSTER_CHECKPOINT_STEPS is then the interval in steps, rounded down to two digits."},
 		{Name: "signal", Type: "string", Doc: "Signal that the job gets `grace` before the end, such as `\"USR1\"`, where the backend can send it."},
@@ -111,12 +116,13 @@ var checkpoint = &Block{
 }
 
 var precondition = &Block{
-	Name: "precondition", Doc: "Must be true before muster spends anything. Set exactly one of `condition` and `file`.",
+	Name: "precondition", Doc: "Must be true before muster spends anything. Set exactly one of `condition`, `file` and `command`.",
 	Attrs: []Attr{
 		{Name: "condition", Type: "bool", Doc: "Evaluated at plan time; may read `cell` and `param`."},
 		{Name: "file", Type: "string", Doc: "A file on the backend, relative to the workdir. muster checks it at plan time and again before each launch."},
 		{Name: "min_size", Type: "size", Default: "0", Doc: "With `file`: least size of the file."},
-		{Name: "message", Type: "string", Default: "the condition, or the file", Doc: "What to do about it."},
+		{Name: "command", Type: "string", Doc: "A shell command that muster runs on this machine, in the campaign's folder, before it sends anything; exit code 0 passes. May read `cell` and `param`."},
+		{Name: "message", Type: "string", Default: "the condition, file or command", Doc: "What to do about it."},
 	},
 }
 

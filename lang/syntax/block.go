@@ -155,12 +155,18 @@ func (s *Source) labels(spec *schema.Block, c *hclsyntax.Block) bool {
 		c.Labels, c.LabelRanges = c.Labels[:len(spec.Labels)], c.LabelRanges[:len(spec.Labels)] // the rest is read as meant
 	}
 	for i, label := range c.Labels {
-		if !validLabel(spec.Name, label) {
+		if len(label) > longestLabel {
+			s.Sure.Errorat(c.LabelRanges[i], "Name is too long", "The name of %s has %d bytes: use at most %d.", wording.Article(spec.Name), len(label), longestLabel)
+		} else if !validLabel(spec.Name, label) {
 			s.Sure.Errorat(c.LabelRanges[i], "Invalid name", "%q cannot name %s: %s.", wording.Clip(label), wording.Article(spec.Name), nameForm(spec.Name))
 		}
 	}
 	return true
 }
+
+// longestLabel is how many bytes a name has at most: files are named after it, with a
+// token and a number, and file systems take 255.
+const longestLabel = 200
 
 func nameForm(block string) string {
 	switch block {

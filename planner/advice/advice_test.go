@@ -516,7 +516,7 @@ func TestFailing(t *testing.T) {
 		fail  int // of ten jobs, each once and then well
 		want  string
 	}{
-		"half of them": {"flaky", 5, "phase.train: 5 of 15 launches failed, most with flaky, and ran 5h; retries took 33 % of the time from hand-over to end. More resources"},
+		"half of them": {"flaky", 5, "phase.train: 5 of 15 launches failed, most with flaky, and ran 5h; retries took 33 % of the time from submission to end. More resources"},
 		"one":          {"flaky", 1, ""},
 		"for memory":   {"oom_host", 5, ""},
 	} {

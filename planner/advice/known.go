@@ -108,7 +108,8 @@ func (a *adviser) block(signature string, s *sighting) string {
 	for _, address := range s.jobs {
 		noted = append(noted, a.State.Notes[address]...)
 	}
-	if noted = append(noted, a.State.Notes["phase."+s.phase]...); len(noted) > 0 {
+	noted = append(noted, a.State.Notes["phase."+s.phase]...)
+	if noted = slices.DeleteFunc(noted, func(n state.Note) bool { return n.Who == state.Muster }); len(noted) > 0 {
 		hint = slices.MaxFunc(noted, func(x, y state.Note) int { return x.At.Compare(y.At) }).Text
 	}
 	return fmt.Sprintf("failure %s {\n  match = %s\n  cause = \"say why it happens\"\n  hint  = %s\n  seen  = %q\n}",

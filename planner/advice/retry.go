@@ -46,7 +46,7 @@ func (a *adviser) failing(g *group) {
 	h := g.history()
 	said := fmt.Sprintf("phase.%s: %d of %s failed, most with %s, and ran %s", g.phase.Name, n, count(len(g.launches), "launch", "launches"), worst, brief(lost))
 	if all := h.Sum.Total(); h.Sum.Retry > 0 && all > 0 {
-		said += fmt.Sprintf("; retries took %.0f %% of the time from hand-over to end", 100*h.Sum.Retry.Seconds()/all.Seconds())
+		said += fmt.Sprintf("; retries took %.0f %% of the time from submission to end", 100*h.Sum.Retry.Seconds()/all.Seconds())
 	}
 	a.note("%s. More resources do not fix that: `muster status` and `muster logs` say why", said)
 }

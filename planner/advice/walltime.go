@@ -42,7 +42,7 @@ func (a *adviser) walltime(g *group) []Proposal {
 			value := timeLike(time.Duration(float64(need) * aboveTime))
 			p.Title = "Ask for more time, or add a checkpoint"
 			if longest <= asked {
-				p.Margin = "half as much again: how long they need is not known, for none of them came to its end"
+				p.Margin = "half as much again: none of them finished, so their runtime is unknown"
 			}
 			p.Edit = a.asked(g, "walltime", quoted(units.ShortDuration(value)))
 			p.Why = fmt.Sprintf("%d of %s were ended at their walltime of %s%s.", len(cut), count(len(c.launches), "launch", "launches"), units.ShortDuration(asked), a.at(g, cut))

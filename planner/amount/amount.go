@@ -97,6 +97,27 @@ func Words(unit, text string) string {
 	return text + " " + unit
 }
 
+// Apart is an amount and its limit in words, with as many digits as it takes to
+// tell them apart.
+func Apart(unit string, a, limit decimal.Decimal) (amount, of string) {
+	amount, of = Words(unit, a.String()), Words(unit, limit.String())
+	if amount != of || !Exceeds(a, limit) && !Exceeds(limit, a) {
+		return amount, of
+	}
+	digits := int32(1)
+	for a.Round(digits).Equal(limit.Round(digits)) {
+		digits++
+	}
+	more := func(d decimal.Decimal) string {
+		text := units.FormatDigits(d.Round(digits).String())
+		if _, name, ok := strings.Cut(of, " "); ok {
+			return text + " " + name
+		}
+		return "$" + text
+	}
+	return more(a), more(limit)
+}
+
 // hours has one decimal, and below 1 two digits that count, as nothing is above
 // a limit that reads the same.
 func hours(text string) string {
@@ -136,8 +157,16 @@ func Hourly(rate string) string {
 	if rate == "" {
 		return "$?/h"
 	}
+	return Rate(rate) + "/h"
+}
+
+// Rate is a rate in USD as people read it, "$0.3441", for any unit of time.
+func Rate(rate string) string {
 	if d := Of(rate); d.Exponent() < -rateDigits && !d.Round(rateDigits).IsZero() {
 		rate = d.Round(rateDigits).String()
 	}
-	return "$" + rate + "/h"
+	if whole, cents, dot := strings.Cut(rate, "."); dot && len(cents) == 1 {
+		rate = whole + "." + cents + "0"
+	}
+	return "$" + rate
 }

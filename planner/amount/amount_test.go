@@ -24,3 +24,22 @@ func TestWordsTellApart(t *testing.T) {
 		}
 	}
 }
+
+// TestApart: a limit that is passed never reads as what passes it.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ unit, a, limit, want, of string }{
+		{"cpu_hours", "4.1", "4.09", "4.1 CPU-hours", "4.09 CPU-hours"},
+		{"cpu_hours", "4.3391666667", "4.339", "4.3392 CPU-hours", "4.339 CPU-hours"},
+		{"cpu_hours", "5", "4", "5 CPU-hours", "4 CPU-hours"},
+		{"cpu_hours", "4.1", "4.1", "4.1 CPU-hours", "4.1 CPU-hours"},
+		{"usd", "10.001", "10", "$10.001", "$10"},
+		{"service_units", "1200.4", "1200", "1,200.4 service units", "1,200 service units"},
+		{"usd", "0.3333333333333333", "0.333333333333333", "$0.33", "$0.33"},
+	} {
+		a, of := Apart(c.unit, Of(c.a), Of(c.limit))
+		if a != c.want || of != c.of {
+			t.Errorf("%s %s of %s: %q of %q, want %q of %q", c.unit, c.a, c.limit, a, of, c.want, c.of)
+		}
+	}
+}

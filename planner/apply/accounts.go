@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/planner/ceiling"
 	"github.com/muster-run/muster/planner/history"
@@ -23,7 +26,7 @@ type accounts struct {
 	*jobs
 	budgets ledger.Books
 	prices  ledger.Prices
-	rises   map[place.PoolAt]bills          // by this run's bills
+	rises   map[place.PoolAt]bills          // by this run's bills, after those of earlier ones; nil until it is asked for
 	shorted int                             // jobs that a limit holds in their queues
 	billed  func(address, token string) int // the last launch in the ledger
 	tariff  *ledger.Tariff                  // of the attempt before
@@ -34,8 +37,14 @@ type accounts struct {
 // load opens an account for every budget, and one for the ceiling of
 // the plan.
 func (ac *accounts) load() {
+	common := ac.Common != nil && !ac.quiet
+	if common {
+		ac.budgets.Join(ac.Common(ac.st.Lineage))
+	}
 	for i := range ac.Campaign.Budgets {
-		ac.budgets.Budget(&ac.Campaign.Budgets[i])
+		if b := &ac.Campaign.Budgets[i]; b.Shared == nil || !common {
+			ac.budgets.Budget(b)
+		}
 	}
 	// Of every approval, since a job that a later plan holds up may be launched
 	// again under the one that launched it first.
@@ -104,12 +113,56 @@ func (ac *accounts) setAside(f *attempt, recorded state.Amounts) {
 		a.Retry.Max = f.max
 	}
 	f.tab.Dues = ac.prices.Dues(a)
-	f.tab.Rise = ac.rises[place.PoolAt{Backend: f.B.Name, Pool: f.Pool}].rise
+	f.tab.Rise = ac.riseOf(f)
+}
+
+// riseOf is by how much the launches of an attempt are billed above its rates: as this
+// run's bills say, or else those of earlier ones.
+func (ac *accounts) riseOf(f *attempt) ledger.Rise {
+	if f.tab.Tariff == nil {
+		return ledger.Rise{}
+	}
+	was := ac.billsOf(place.PoolAt{Backend: f.B.Name, Pool: f.Pool})
+	switch {
+	case was.factor.IsZero() && was.earlier.Factor.IsPositive():
+		was.factor = was.earlier.Over(f.tab.Tariff.Price)
+	case was.factor.IsZero():
+		was.factor = decimal.NewFromInt(1)
+	}
+	return ledger.RiseTo(was.factor, place.RisenBy(f.tab.Tariff.Price))
+}
+
+// billsOf are those of a pool, of earlier runs where this one has none.
+func (ac *accounts) billsOf(at place.PoolAt) bills {
+	if ac.rises == nil {
+		ac.rises = map[place.PoolAt]bills{}
+		for at, b := range place.BillsOf(ac.st) {
+			ac.rises[at] = bills{last: b.Last, since: b.Since, earlier: b.Rise}
+		}
+	}
+	return ac.rises[at]
 }
 
 // afford reports whether an attempt fits into every account that counts it.
 func (ac *accounts) afford(f *attempt) bool {
 	return ac.budgets.Afford(f.tab.Item, f.Addr, f.tab.Dues, ac.Clock())
+}
+
+// claim reserves what attempts may still cost in what is common to many campaigns.
+func (ac *accounts) claim(list ...*attempt) bool {
+	tabs := make([]*ledger.Tab, len(list))
+	for i, f := range list {
+		tabs[i] = &f.tab
+	}
+	return ac.budgets.Claim(tabs...)
+}
+
+// publish records what the run's launches cost for the other campaigns. Nothing is
+// started once it cannot.
+func (ac *accounts) publish(err error) {
+	if err != nil {
+		ac.halt(progress.Budget, "what other campaigns count in with this one cannot be recorded: "+err.Error())
+	}
 }
 
 // bill enters what a launch really cost, once.
@@ -281,27 +334,30 @@ func (ac *accounts) learnPrice(f *attempt, l ledger.Launch) {
 	if !told {
 		return
 	}
+	factor := rise.Factor().Mul(place.RisenBy(f.tab.Tariff.Price)).RoundCeil(6)
 	at := place.PoolAt{Backend: f.B.Name, Pool: f.Pool}
-	was := ac.rises[at]
-	if l.Seen.Started.Before(was.since) || was.since.IsZero() && !rise.Rises() {
+	was := ac.billsOf(at)
+	if l.Seen.Started.Before(was.since) {
 		return
 	}
-	now := bills{last: rise, since: l.Seen.Started}
-	if was.last.Rises() && rise.Rises() {
-		now.rise = rise
+	now := bills{last: factor, factor: was.factor, since: l.Seen.Started, earlier: was.earlier}
+	switch {
+	case !above(factor):
+		now.factor = decimal.NewFromInt(1)
+	case above(was.last):
+		now.factor = factor
 	}
-	if ac.rises == nil {
-		ac.rises = map[place.PoolAt]bills{}
-	}
-	if ac.rises[at] = now; now.rise == was.rise {
+	if ac.rises[at] = now; now.factor.Equal(was.factor) {
 		return
 	}
 	for _, o := range ac.attempts {
 		if o.B.Name == f.B.Name && o.Pool == f.Pool && o != f {
-			ac.budgets.Raise(&o.tab, now.rise)
+			ac.budgets.Raise(&o.tab, ac.riseOf(o))
 		}
 	}
-	if !was.rise.Rises() {
-		ac.Note(f.B.Title(), fmt.Sprintf("%s bills %s times its quote; the remaining jobs count at that price", f.title(), rise.Factor()), true)
+	if !above(was.factor) && above(now.factor) {
+		ac.Note(f.B.Title(), fmt.Sprintf("%s bills %s times its quote; the remaining jobs count at that price", f.title(), factor), true)
 	}
 }
+
+func above(factor decimal.Decimal) bool { return factor.GreaterThan(decimal.NewFromInt(1)) }

@@ -130,7 +130,7 @@ func (e *engine) loadAttempts() {
 				}
 				f.where = p.places.On(f.cell, b.Name, a.Pool)
 				if f.where == nil || f.smoke {
-					f.where = f.whereItWas()
+					f.where = f.whereItWas(e.Plan)
 				}
 				if !f.smoke {
 					f.max = max(a.N, f.most())
@@ -159,11 +159,14 @@ func (e *engine) loadAttempts() {
 
 // whereItWas is a decision for an attempt that the plan did not place, since it
 // was placed before: its launches go on there.
-func (f *attempt) whereItWas() *place.Decision {
+func (f *attempt) whereItWas(p *planner.Plan) *place.Decision {
 	v := f.variant()
 	pool := f.B.Pools[f.Pool]
 	d := &place.Decision{Backend: f.B.Name, Pool: f.Pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
 		Price: place.Payable(pool, pool.Price, pool.Wait), Wait: pool.Wait, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
+	if now, ok := p.Today(f.p.Name, int(f.cell), f.B.Name, f.Pool); ok && !f.smoke { // its bills may have passed what it quotes
+		d.Price = now.Price
+	}
 	if t := f.charged; t != nil { // the pool alone does not say all of it
 		d.Boot, d.Hold, d.Price.CPUs, d.Price.GPUs = t.Boot, t.Hold, t.Price.CPUs, t.Price.GPUs
 		if !d.Price.Known || d.Price.UnknownSU {

@@ -3,6 +3,7 @@ package apply
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
@@ -57,6 +58,7 @@ func (bd *builder) build(f *attempt) (*providers.Job, state.Job, diag.List) {
 		return nil, state.Job{}, diags
 	}
 	job.ResultHash, job.After, job.MoveAside = p.resultText(f.cell, f.smoke), bd.chains.after(f), bd.moveAside(f)
+	tellMissing(p, f.cell, job)
 	bd.guard(f, job)
 	if why := bd.inputs.rawLacking(f); why != "" {
 		diags.Errorf("An input is not there", "%s", why)
@@ -93,7 +95,11 @@ func (bd *builder) record(f *attempt, req lang.Request, label string) state.Job 
 	}
 	if len(p.Inputs) > 0 {
 		j.Inputs = state.TextsOf(bd.inputHashes(p, cell))
-		j.InputBytes = state.TextsOf(bd.inputs.inputBytes(p, f.cell))
+		bytes := bd.inputs.inputBytes(p, f.cell)
+		for name, keys := range p.missing(f.cell) {
+			bytes[lang.MissingOf(name)] = strings.Join(keys, "\n")
+		}
+		j.InputBytes = state.TextsOf(bytes)
 	}
 	if f.smoke {
 		return j

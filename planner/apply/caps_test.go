@@ -30,7 +30,7 @@ func TestDetachHandsOverAsFarAsItMay(t *testing.T) {
 		{name: "a cap of the campaign", hcl: strings.Replace(grid, "phase", "campaign \"c\" { max_parallel = 2 }\nphase", 1), handed: 6},
 		{name: "a breaker", hcl: strings.Replace(grid, "job {", "breaker { same_error = 2 }\n  job {", 1), handed: 6},
 		{name: "retries", hcl: retrying(`"oom"`, ""), handed: 6},
-		{name: "a gate on expect", hcl: gated, handed: 2, first: "phase.a waits for its smoke"},
+		{name: "a smoke whose expect muster checks", hcl: gated, handed: 2, first: "phase.a waits for its smoke"},
 		{name: "a gate without expect", hcl: strings.Replace(gated, "    expect {\n      condition = metric.loss < 10\n      message   = \"loss diverged\"\n    }\n", "", 1), handed: 6},
 		{name: "a budget", hcl: budgeted, price: "1", handed: 2, first: `budget "b" does not cover`},
 		{name: "files that are a set", hcl: globbed, handed: 2, first: "phase.b reads phase.a's glob"},

@@ -64,9 +64,9 @@ func (ch *chains) ridesAfter(p *phase, cell int32) string {
 		group := ed.In.GroupOf(int(cell))
 		out := jobspec.OutputOf(ed.from.Phase, ed.In.Output, -1)
 		glob := out != nil && string(out.Kind) == "glob" && ed.Need[group] > 0
-		for _, m := range ed.In.Members(group) {
+		for _, m := range ed.Members(group) {
 			done := ed.from.At[m].Satisfied()
-			l := unattended.Link{Phase: p.Name, From: ed.from.Name, Backend: b.Name, Done: done && !glob, Glob: glob,
+			l := unattended.Link{Phase: p.Name, From: ed.from.Name, Backend: b.Name, Done: done && !glob, Glob: glob, Partial: ed.In.Partial() && ed.Need[group] > 0,
 				Moves: done && !ch.inputs.staging.Together() && !ch.inputs.staging.Present(&ed.Edge, int32(m), b.Filesystem(d.Pool)), Queued: ch.on(ed.from, int32(m), b)}
 			if why := unattended.Waits(b.Can, l); why.Elsewhere {
 				return comesAfter(why.Text, p, ed.from, int32(m))
@@ -113,7 +113,7 @@ func comesAfter(why string, p, from *phase, cell int32) string {
 	}
 	switch from.At[cell] {
 	case cells.Failed, cells.Held, cells.Cancelled:
-		return fmt.Sprintf("phase.%s comes after phase.%s, of whose %s %s: see `muster status`; after a fix, `muster resume phase.%s` and `muster apply`",
+		return fmt.Sprintf("phase.%s waits for phase.%s (%s: %s): see `muster status`; after a fix, `muster resume phase.%s` and `muster apply`",
 			p.Name, from.Name, units.Count(len(from.At), "job"), strings.Join(ends, ", "), from.Name)
 	}
 	return why

@@ -6,6 +6,7 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -59,6 +60,8 @@ type Config struct {
 	// the store holds it durably.
 	Event func(state.Event)
 
+	// Common is what the campaign of a lineage counts in with others; nil is nothing.
+	Common func(lineage string) ledger.Common
 	// Secrets reads a secret at submission; nil uses site.Secret.
 	Secrets func(lang.Secret) (string, error)
 	// Environ is where a local job's environment starts from; nil is os.Environ().

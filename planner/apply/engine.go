@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/clock"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/ledger"
@@ -75,7 +76,7 @@ func newEngine(ctx context.Context, c Config) *engine {
 		c.Mint = mint
 	}
 	if c.Secrets == nil {
-		c.Secrets = site.Secret
+		c.Secrets = func(s lang.Secret) (string, error) { return site.Secret(c.Campaign.Dir, s) }
 	}
 	r := &run{Config: c, Loop: loop.New(ctx, c.Time), st: c.Session.State()}
 	js := &jobs{run: r, byName: map[string]*phase{}, attempts: map[string]*attempt{}, byJob: map[string]*attempt{}}
@@ -141,6 +142,7 @@ func (e *engine) open() error {
 	e.accounts.load()
 	e.loadAttempts()
 	e.accounts.reconcile()
+	e.accounts.publish(e.accounts.budgets.Settle())
 	e.rows.apply()
 	e.loadCells()
 	e.inputs.loadTransfers()
@@ -199,10 +201,15 @@ func (e *engine) turn() {
 	e.limits.keepWithin()
 	e.glance = clock.Earliest(e.glance, e.accounts.waits)
 	e.glance = clock.Earliest(e.glance, e.limits.deadline)
+	e.schedule.goOn()
 	e.starter.dispatch()
+	for e.schedule.goOn() {
+		e.starter.dispatch()
+	}
 	if e.leavesJobs() {
 		e.starter.submitAhead()
 	}
+	e.accounts.publish(e.accounts.budgets.Publish())
 	if e.commit() {
 		e.send()
 	}
@@ -265,7 +272,7 @@ func (e *engine) finished() bool {
 	if !e.Stopped() && !e.wake.IsZero() {
 		return false // a delay, a rate or a back-off is being waited out
 	}
-	return !e.holds.moves() && !e.schedule.retrying() && !e.inputs.staging.Moving() && !e.waitsForBackend() && (e.Stopped() || !e.backends.WaitsForRoom(e.holds.wants))
+	return !e.holds.moves() && !e.schedule.retrying(nil) && !e.inputs.staging.Moving() && !e.waitsForBackend() && (e.Stopped() || !e.backends.WaitsForRoom(e.holds.wants))
 }
 
 // restUnknown reports whether only jobs are left whose backends cannot be asked: the
@@ -296,7 +303,7 @@ func (e *engine) waitsForBackend() bool {
 		return false
 	}
 	for _, b := range e.backends.Queues {
-		if b.Answers() {
+		if b.Answers() || b.Closed {
 			continue
 		}
 		for _, p := range e.phases {
@@ -329,6 +336,7 @@ func (e *engine) end() {
 	if e.err == nil {
 		e.accounts.reconcile()
 		e.conclude()
+		e.accounts.publish(e.accounts.budgets.Publish())
 		e.Sync()
 	}
 	if e.err == nil {

@@ -249,7 +249,7 @@ func (gs *gates) smokeFailed(f *attempt, text string) {
 
 // refuse holds a job that cannot be rendered: nothing was spent on it.
 func (gs *gates) refuse(f *attempt, diags diag.List) {
-	text := "it cannot be rendered"
+	text := "its definition cannot be evaluated"
 	if i := slices.IndexFunc(diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }); i >= 0 {
 		text = diags[i].String()
 	}

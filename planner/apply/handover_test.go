@@ -226,7 +226,7 @@ func TestWhatFailedIsNotWaitedFor(t *testing.T) {
 	s.world.settle(t)
 	s.conf = once
 	o := s.must(t.Context())
-	for _, says := range []string{"phase.b comes after phase.a, of whose 3 jobs 2 ", "`muster status`", "`muster resume phase.a`"} {
+	for _, says := range []string{"phase.b waits for phase.a (3 jobs: 2 ", "`muster status`", "`muster resume phase.a`"} {
 		if !strings.Contains(o.First, says) {
 			t.Errorf("no %q in %q (%+v)", says, o.First, o)
 		}

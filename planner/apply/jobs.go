@@ -19,6 +19,7 @@ type jobs struct {
 	byName   map[string]*phase
 	attempts map[string]*attempt // by token
 	byJob    map[string]*attempt // by state address
+	hashes   *planner.Settler    // of what is settled while the run lasts
 }
 
 // grown is what launch n of an attempt asked for, grown from that of an earlier one.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -13,6 +15,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -158,7 +161,9 @@ func (f *attempt) waits() bool {
 func (l *limits) stopShort() {
 	why := ""
 	for _, f := range l.inOrder(func(f *attempt) bool { return f.short != "" }) {
-		why = l.whyShort(f)
+		if why = l.whyShort(f); why == f.short {
+			why = f.Addr + " is held: " + why
+		}
 	}
 	if l.halted == progress.Beyond {
 		l.halted = progress.None
@@ -210,10 +215,12 @@ func (f *attempt) title() string {
 	return f.Pool + " of backend." + f.B.Name
 }
 
-// bills are what a pool billed in this run.
+// bills are what a pool billed.
 type bills struct {
-	last, rise ledger.Rise // of the last launch; by which others count
-	since      time.Time   // start of the last launch
+	last    decimal.Decimal // factor above the quote of the last launch
+	since   time.Time       // its start
+	factor  decimal.Decimal // by which others count, by this run's bills; 0 = as earlier says
+	earlier place.Rise      // by those of earlier runs
 }
 
 // repriceQueued has jobs that have not started cost what their places ask now,

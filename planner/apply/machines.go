@@ -6,7 +6,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/planner/amount"
-	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/state"
 )
 
@@ -60,8 +59,9 @@ func (ac *accounts) reconcileWith(backend string) {
 		return
 	}
 	now := map[string]string{"usd": bill.String()}
-	ac.budgets.Restate(ledger.Item{Backend: backend}, before, now)
-	ac.Emit(state.Spent{Entry: state.Entry{Address: "backend." + backend, Token: machinesToken, Backend: backend, At: ac.Clock(), Spent: state.TextsOf(now)}})
+	en := state.Entry{Address: "backend." + backend, Token: machinesToken, Backend: backend, At: ac.Clock(), Spent: state.TextsOf(now)}
+	ac.budgets.Restate(en, before, now)
+	ac.Emit(state.Spent{Entry: en})
 	ac.warnOfBudgets()
 }
 

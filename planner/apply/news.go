@@ -71,8 +71,10 @@ func (e *engine) Hear(n backends.News) {
 	case backends.Unheld:
 		e.limits.unheld(n.Attempts, n.Backend, n.Why)
 	case backends.Overtaken:
-		e.halt(progress.LeaseLost, "backend."+n.Name+" serves another muster by now")
+		e.halt(progress.LeaseLost, "backend."+n.Name+" now serves another muster")
 		e.err = n.Err
+	case backends.Rented:
+		e.machine(n.Backend, &n.Machine)
 	case backends.Accepted:
 		f := e.attempts[n.Token]
 		ev := state.Submitted{Address: f.Addr, Token: f.Token, Handle: f.Handle, Queue: f.Queue, At: e.Clock()}
@@ -91,6 +93,14 @@ func (e *engine) Hear(n backends.News) {
 		e.Emit(state.Unreachable{Away: state.Away{Backend: n.FullName(), Reason: n.Down, At: e.Clock()}})
 	case backends.Answered:
 		e.Emit(state.Reachable{Backend: n.FullName(), At: e.Clock()})
+	default:
+		e.hearOf(n)
+	}
+}
+
+// hearOf takes in news of one attempt that its backend gave after it was accepted.
+func (e *engine) hearOf(n backends.News) {
+	switch n := n.(type) {
 	case backends.Cancelling:
 		if f := e.attempts[n.Token]; f.p != nil && !f.smoke {
 			f.p.Set(f.cell, cells.Ending)

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/muster-run/muster/planner/apply/backends"
@@ -35,6 +36,7 @@ type outcomes struct {
 func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	n := f.N
 	oc.machine(f.B.Name, o.Rental)
+	oc.noted(f, o)
 	switch {
 	case o.Status == offer.Waiting && f.short != "" && n <= f.tab.Paid:
 		return // the launch that ended is known, and the next is held
@@ -62,12 +64,25 @@ func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	}
 }
 
+// noted keeps what a backend did with files of a job with the job, each once.
+func (oc *outcomes) noted(f *attempt, o *offer.Observation) {
+	for _, text := range o.Notes {
+		text = fmt.Sprintf("attempt %d: %s", o.Attempt, text)
+		if f.smoke || slices.ContainsFunc(oc.st.Notes[f.Addr], func(n state.Note) bool { return n.Text == text }) {
+			continue
+		}
+		oc.Emit(state.Noted{Note: state.Note{Address: f.Addr, Who: state.Muster, Text: text, At: oc.Clock()}})
+		oc.Note(f.Addr, f.Key+": "+text, false)
+	}
+}
+
 // late folds the end of a launch that is heard of after a later one: it is
 // recorded and paid for, and moves nothing.
 func (oc *outcomes) late(f *attempt, o *offer.Observation, n int) {
 	if o.Status == offer.Queued || o.Status == offer.Running || o.Status == offer.Verifying {
 		return
 	}
+	oc.noted(f, o)
 	j := oc.st.Jobs[f.Key]
 	if j == nil || slices.ContainsFunc(j.Attempts, func(a state.Attempt) bool { return a.N == n && !a.Ended.IsZero() && (a.Class != "" || a.Exit != nil) }) {
 		return
@@ -155,9 +170,9 @@ func (oc *outcomes) launchEnded(f *attempt, o *offer.Observation, n int) {
 		Retry: o.Expected, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()})
 	f.mark(cells.Waiting)
 	f.roomLost(o.Class)
-	next := " and is tried again"
+	next := "; retrying"
 	if why := oc.accounts.budgets.Refuses(&f.tab, oc.Clock()); why != "" && f.End == backends.Stays {
-		next, f.by = " and is not tried again: "+why, "muster: "+why
+		next, f.by = "; not retried: "+why, "muster: "+why
 		f.EndAs(backends.Hold)
 		oc.backends.Cancel()
 	}
@@ -279,22 +294,22 @@ func (oc *outcomes) resubmit(f *attempt) {
 	if f.Job == nil {
 		rec := oc.st.Jobs[f.Key]
 		if rec != nil && f.became(rec) {
-			oc.withdraw(f, "it became another job before it was submitted")
+			oc.withdraw(f, "its definition changed before it was submitted")
 			return
 		}
 		if v, _ := oc.inputs.codeHere(f.p, f.B, f.Pool); v != started || !oc.inputs.inputsReady(f) || !oc.inputs.inputsFound(f) {
-			oc.withdraw(f, "its inputs have to be looked for again")
+			oc.withdraw(f, "its inputs must be found again")
 			return
 		}
 		job, _, diags := oc.builder.build(f)
 		if diags.HasErrors() {
-			oc.withdraw(f, "it cannot be rendered")
+			oc.withdraw(f, "its definition cannot be evaluated")
 			oc.gates.refuse(f, diags)
 			return
 		}
 		f.Job = job
 		if f.where != nil && f.tab.Dearer(ledger.TariffOf(f.where), *f.asked) {
-			oc.withdraw(f, f.B.Title()+" asks more for it than when it was minted")
+			oc.withdraw(f, f.B.Title()+" quotes a higher price than when the job was prepared")
 			return
 		}
 	}

@@ -69,7 +69,7 @@ func (s *starter) startPack(list []*attempt) (wait []*attempt) {
 			f.Job.Pack, f.Job.Shape.Pack, f.Job.Retry = list[0].Token, len(list), providers.Retry{Max: 1}
 		}
 	}
-	covered := s.covered(list)
+	covered := s.covered(list) && s.accounts.claim(list...)
 	for _, f := range list {
 		s.accounts.setAside(f, nil)
 		switch {
@@ -98,10 +98,15 @@ func (s *starter) covered(list []*attempt) bool {
 }
 
 // mayGrow reports whether the jobs that are ready, fewer than share a node, wait for
-// others of their phase, which become ready when jobs that run have ended.
+// others of their phase, which become ready when jobs that run have ended, or when the
+// delay before their retry is over: jobs of one node that fail together are due moments
+// apart.
 func (s *starter) mayGrow(p *phase, q *cells.Queue) bool {
 	d := p.places.Of(q.Front())
-	if d == nil || q.Len() >= d.Shape.Pack || s.leavesJobs() || p.Counts[cells.Pending] == 0 || !upstreamRuns(p) {
+	if d == nil || q.Len() >= d.Shape.Pack || s.leavesJobs() {
+		return false
+	}
+	if (p.Counts[cells.Pending] == 0 || !upstreamRuns(p)) && (p.Counts[cells.Waiting] == 0 || !s.schedule.retrying(p)) {
 		return false
 	}
 	p.stalled.Note(stallPack, fmt.Sprintf("%s for others, to share a node: %d run on one", units.Count(q.Len(), "job"), d.Shape.Pack))

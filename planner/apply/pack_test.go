@@ -160,3 +160,28 @@ phase "z" {
 		t.Errorf("phase.z began %s after a job of %s", began["phase.z"].Sub(first), slow)
 	}
 }
+
+// TestPackRetriesTogether: jobs that fail moments apart share a node again when they are
+// retried.
+func TestPackRetriesTogether(t *testing.T) {
+	t.Parallel()
+	s := packing(t, strings.Replace(retrying(`"preempted"`, ""), `"1ms"`, `"1s"`, 1), 4)
+	s.world.result = func(j providers.Job, launch int) (r jobResult) {
+		if launch > 1 {
+			return r
+		}
+		for n := range 6 {
+			if strings.HasSuffix(j.Address, fmt.Sprintf("n=%d\"]", n+1)) {
+				r.takes = time.Duration(n) * 20 * time.Millisecond // one after another
+			}
+		}
+		r.exit, r.class = 1, "preempted"
+		return r
+	}
+	if o := s.must(t.Context()); o.Failed != 0 || o.Held != 0 {
+		t.Errorf("%+v", o)
+	}
+	if got := s.packs(); !slices.Equal(got, []int{2, 2, 4, 4}) {
+		t.Errorf("packs of %v", got)
+	}
+}

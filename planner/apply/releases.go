@@ -20,11 +20,13 @@ import (
 type releases struct {
 	*jobs
 	places  releaser
+	waiting []*planner.Row    // until jobs that are being cancelled have ended
 	leaving map[string]string // backends of machines whose release was asked for in this run, by id
 	since   time.Time         // when the last of them was asked for
 	next    time.Time         // when their providers are asked whether they are gone
 	asking  int
-	asked   bool // what is rented when the run ends
+	gone    []string // backends that gave machines back in this run
+	asked   bool     // what is rented when the run ends
 }
 
 // A releaser is the backends of a run; see backends.Set.
@@ -48,6 +50,10 @@ func (rl *releases) giveBack(row *planner.Row) {
 	if known && !was.Rented() {
 		return
 	}
+	if rl.cancelling(row.Backend) { // a job that waits there would rent another one
+		rl.waiting = append(rl.waiting, row)
+		return
+	}
 	note := func(text string) {
 		rl.Note("backend."+row.Backend, fmt.Sprintf("%s on backend.%s %s", row.Address, row.Backend, text), true)
 	}
@@ -60,10 +66,15 @@ func (rl *releases) giveBack(row *planner.Row) {
 		return
 	}
 	becomes := func(status state.RentalStatus) {
-		rl.Emit(state.Rented{Rental: state.Rental{ID: row.Address, Backend: row.Backend, Status: status, Since: rl.Clock(), PerHour: row.PerHour}})
+		m := rl.st.Rentals[row.Address]
+		m.ID, m.Backend, m.Status, m.Since, m.PerHour = row.Address, row.Backend, status, rl.Clock(), row.PerHour
+		rl.Emit(state.Rented{Rental: m})
 	}
 	if was.Status != state.RentalDeleting { // before it is sent: it may be gone, and we with it
 		becomes(state.RentalDeleting)
+	}
+	if row.PerHour != "" {
+		rl.Note("backend."+row.Backend, fmt.Sprintf("%s on backend.%s is being released: it is billed, at %s, until its provider says that it is gone", row.Address, row.Backend, amount.Hourly(row.PerHour)), false)
 	}
 	rl.places.Release(row.Backend, row.Address, func(err error) {
 		if err != nil {
@@ -72,6 +83,7 @@ func (rl *releases) giveBack(row *planner.Row) {
 			return
 		}
 		becomes(state.RentalReleased)
+		rl.gone = append(rl.gone, row.Backend)
 	})
 }
 
@@ -88,6 +100,11 @@ func (rl *releases) await(id, backend string) {
 
 // look asks the providers of machines that leave whether they are gone, when it is time.
 func (rl *releases) look() {
+	waiting := rl.waiting
+	rl.waiting = nil
+	for _, row := range waiting {
+		rl.giveBack(row)
+	}
 	now := rl.Clock()
 	if len(rl.leaving) == 0 || rl.Mode != Drive || rl.Stopped() || now.Sub(rl.since) > goneMost {
 		return
@@ -115,6 +132,9 @@ func (rl *releases) askLast() bool {
 	}
 	rl.asked = true
 	rented := map[string]bool{}
+	for _, backend := range rl.gone { // when they ended, and what they cost
+		rented[backend] = true
+	}
 	for _, r := range rl.st.Rentals {
 		if r.Rented() && rl.places.Reaches(r.Backend) {
 			rented[r.Backend] = true
@@ -123,7 +143,8 @@ func (rl *releases) askLast() bool {
 	for _, backend := range slices.Sorted(maps.Keys(rented)) {
 		rl.places.Rentals(backend, func(list []offer.Rental, err error) {
 			for _, m := range list {
-				if _, known := rl.st.Rentals[m.ID]; known && err == nil {
+				was, known := rl.st.Rentals[m.ID]
+				if said := known && !was.Rented() && m.Status != offer.RentalReleased; err == nil && (known || !m.Orphan) && !said { // a moment ago, that it is gone
 					rl.machine(backend, &m)
 				}
 			}
@@ -150,18 +171,26 @@ func (rl *releases) seen(backend string, list []offer.Rental) {
 	}
 }
 
-// machine records what a provider says of a machine that it rents, nil for none.
+// machine records what a provider says of a machine that it rents, nil for none. One that
+// is gone and that the state never knew is left out, unless it was billed.
 func (r *run) machine(backend string, says *offer.Rental) {
 	if says == nil {
 		return
 	}
-	if now, changed := observed.Rental(r.st.Rentals[says.ID], backend, *says, r.Clock()); changed {
-		r.Emit(state.Rented{Rental: now})
+	was, known := r.st.Rentals[says.ID]
+	order := ""
+	if _, ordered := r.st.Rentals[says.Order]; ordered && says.Order != says.ID {
+		order = says.Order
+	}
+	if !known && order == "" && says.Status == offer.RentalReleased && says.Billed == "" && says.Began.IsZero() {
+		return // it never was
+	}
+	if now, changed := observed.Rental(was, backend, *says, r.Clock()); changed || order != "" {
+		r.Emit(state.Rented{Rental: now, Order: order})
 	}
 }
 
-// machines records what providers just said of the campaign's machines. One that is gone
-// and that the state never knew is left out, unless it was billed.
+// machines records what providers just said of the campaign's machines.
 func (r *run) machines() {
 	seen := observed.Refresh{Rentals: r.Rentals}
 	for _, id := range slices.Sorted(maps.Keys(r.st.Rentals)) {
@@ -171,9 +200,7 @@ func (r *run) machines() {
 	}
 	for _, backend := range slices.Sorted(maps.Keys(r.Rentals)) {
 		for _, m := range r.Rentals[backend] {
-			if _, known := r.st.Rentals[m.ID]; known || m.Status != offer.RentalReleased || m.Billed != "" || !m.Began.IsZero() {
-				r.machine(backend, &m)
-			}
+			r.machine(backend, &m)
 		}
 	}
 }
@@ -195,6 +222,16 @@ func (rl *releases) needed(backend string) string {
 		return units.Count(unsafe, "output") + " there without a verified copy elsewhere; `muster pull` makes one"
 	}
 	return ""
+}
+
+// cancelling reports whether jobs of a backend are being ended.
+func (rl *releases) cancelling(backend string) bool {
+	for _, f := range rl.attempts {
+		if f.B.Name == backend && f.End != backends.Stays {
+			return true
+		}
+	}
+	return false
 }
 
 // running counts the jobs that may run on a backend.

@@ -25,6 +25,7 @@ func TestReleases(t *testing.T) {
 		t.Fatal("its result lies elsewhere, too")
 	}
 	const gone = "is gone"
+	const asked = "r1 on backend.far.x is being released: it is billed, at $0.60/h, until its provider says that it is gone"
 	for name, c := range map[string]struct {
 		was     state.RentalStatus // its status in the state; "" = not known there
 		running int
@@ -33,13 +34,13 @@ func TestReleases(t *testing.T) {
 		becomes string // statuses
 		note    string
 	}{
-		"idle":                   {was: "idle", says: gone, becomes: "deleting released"},
-		"one that nobody knew":   {says: gone, becomes: "deleting released"},
-		"asked for before":       {was: "deleting", says: gone, becomes: "released"},
+		"idle":                   {was: "idle", says: gone, becomes: "deleting released", note: asked},
+		"one that nobody knew":   {says: gone, becomes: "deleting released", note: asked},
+		"asked for before":       {was: "deleting", says: gone, becomes: "released", note: asked},
 		"gone already":           {was: "released", says: gone},
 		"a job may run there":    {was: "idle", running: 1, says: gone, note: "r1 on backend.far.x is kept: 1 job may run there"},
 		"a result lies there":    {was: "idle", job: only, says: gone, note: "r1 on backend.far.x is kept: 1 output there without a verified copy elsewhere; `muster pull` makes one"},
-		"it is there still":      {was: "idle", says: "it is listed still", becomes: "deleting", note: "r1 on backend.far.x was not released, and is billed: it is listed still"},
+		"it is there still":      {was: "idle", says: "it is listed still", becomes: "deleting", note: asked + "\nr1 on backend.far.x was not released, and is billed: it is listed still"},
 		"nothing reaches it":     {was: "idle", note: "r1 on backend.far.x was not released, and is billed: nothing reaches that backend"},
 		"running, and not known": {running: 2, says: gone, note: "2 jobs may run there"},
 	} {
@@ -47,7 +48,7 @@ func TestReleases(t *testing.T) {
 			t.Parallel()
 			st := &state.State{Rentals: map[string]state.Rental{}, Jobs: map[string]*state.Job{}}
 			if c.was != "" {
-				st.Rentals["r1"] = state.Rental{ID: "r1", Backend: "far.x", Status: c.was, PerHour: "9"}
+				st.Rentals["r1"] = state.Rental{ID: "r1", Backend: "far.x", Status: c.was, PerHour: "9", Account: "5001"}
 			}
 			if c.job != nil {
 				st.Jobs[c.job.Address] = c.job
@@ -57,6 +58,9 @@ func TestReleases(t *testing.T) {
 			r := recorded(st, now, func(e state.Event) {
 				m := e.(state.Rented).Rental
 				became = append(became, string(m.Status))
+				if known := c.was != ""; known != (m.Account == "5001") {
+					t.Errorf("its account is %q", m.Account)
+				}
 				if m.ID != "r1" || m.Backend != "far.x" || m.PerHour != "0.60" || m.Since != now {
 					t.Errorf("%+v", m)
 				}

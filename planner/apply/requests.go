@@ -156,7 +156,7 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 	}
 	rq.releaseQueues(closed)
 	rq.heldNoMore()
-	rq.Note("", "resumed by "+r.Who+": "+request.Jobs(n+there, "may start again", "may start again"), false)
+	rq.Note("", "resumed by "+r.Who+": "+units.Count(n+there, "job"), false)
 	count, text := rq.resumed(n, alone, there, lifted)
 	if stays := staysCancelled(cancelled); strings.HasSuffix(text, ".") {
 		text = term.Join(" ", text, stays)
@@ -182,17 +182,17 @@ func (rq *requests) resumed(n, alone, there int, lifted bool) (int, string) {
 	}
 	switch {
 	case n == 0 && there > 0:
-		return there, request.Jobs(there, "may start again: its queue held it", "may start again: their queues held them")
+		return there, fmt.Sprintf("released %s in the queue", units.Count(there, "job"))
 	case there > 0:
-		return n + there, fmt.Sprintf("%d jobs may start again, %d of which their queues held", n+there, there)
+		return n + there, fmt.Sprintf("released %d jobs, %d of them in the queue", n+there, there)
 	case n == 0 && lifted && rq.holds.Any():
-		return 0, "it is lifted, but no job may start: " + rq.holds.Text
+		return 0, "hold lifted, but no job can start: " + rq.holds.Text
 	case n == 0 && lifted:
 		return 0, "hold lifted; no job was waiting for it"
 	case n == 0:
-		return 0, "nothing was held; a job that failed and has changed since runs at the next apply"
+		return 0, "nothing was held; a job that failed and has changed since runs at the next `muster apply`"
 	}
-	return n, request.Jobs(n, "may start again", "may start again")
+	return n, fmt.Sprintf("released %s", units.Count(n, "job"))
 }
 
 // staysCancelled names what a resume of everything leaves alone.
@@ -281,7 +281,7 @@ func (rq *requests) placeAgain(p *phase, cell int32, rec *state.Job) {
 	if a == nil || p.places.Of(cell) != nil || rq.backends.Contacts[a.Backend] == nil {
 		return
 	}
-	(&attempt{Attempt: backends.Attempt{B: rq.backends.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell}).whereItWas()
+	(&attempt{Attempt: backends.Attempt{B: rq.backends.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell}).whereItWas(rq.Plan)
 }
 
 // releaseQueues lets queues start again what is held no more.
@@ -386,7 +386,7 @@ func (rq *requests) override(r request.Request) (int, string, error) {
 		}
 		n += len(p.Gate.Order)
 		p.Gate.Order, p.Gate.Failed = nil, false
-		rq.Note(a, "the gate of phase."+p.Name+" passes on the word of "+r.Who, false)
+		rq.Note(a, "the gate of phase."+p.Name+" is overridden by "+r.Who, false)
 	}
 	return n, "the gate passes", nil
 }

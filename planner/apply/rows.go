@@ -175,7 +175,7 @@ func (rw *rows) adoptImport(p *phase, cell int32) {
 		f := &attempt{Attempt: backends.Attempt{Key: address, Addr: address, Token: im.ID, B: b, N: 1, First: 1, Status: cells.Queued, Handle: im.ID},
 			p: p, cell: cell, max: 1, where: d, imported: true, plan: rw.approval}
 		if d == nil || d.Backend != b.Name {
-			f.where = f.whereItWas()
+			f.where = f.whereItWas(rw.Plan)
 		}
 		rw.accounts.setAside(f, nil) // nobody asked for it, and what it may cost counts all the same
 		req := p.Requests(0)[p.RequestOf(int(cell), 0)]

@@ -539,9 +539,9 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 		{request.Resume, nil, 0, "nothing was held"},
 		{request.Hold, []string{`phase.a["n=1"]`}, 1, "does not start"},
 		{request.Hold, nil, 6, "6 jobs do not start"},
-		{request.Resume, []string{`phase.a["n=1"]`}, 0, "no job may start: held by bob"},
+		{request.Resume, []string{`phase.a["n=1"]`}, 0, "no job can start: held by bob"},
 		{request.Hold, []string{`phase.a["n=2"]`}, 1, "1 job does not start"},
-		{request.Resume, nil, 6, "6 jobs may start again"},
+		{request.Resume, nil, 6, "released 6 jobs"},
 		{request.Resume, nil, 0, "nothing was held"},
 	} {
 		m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
@@ -566,22 +566,22 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 	}
 	first, second := s.world.order[0], s.world.order[1]
 	held(offer.JobHeld, "held; `muster resume` lets it go", first, second)
-	resume(2, "2 jobs may start again: their queues held them")
+	resume(2, "released 2 jobs in the queue")
 	held("", "held by an administrator", first)
 	held("", "others come first", second)
 	resume(0, "nothing was held")
 	held(offer.JobHeld, "held by muster again: slurmctld was killed, and has forgotten that it was let go; the next `muster apply` lets it go", second)
-	resume(1, "1 job may start again: its queue held it")
+	resume(1, "released 1 job in the queue")
 	held("", "others come first", second)
 	held(offer.JobHeld, "held", first)
-	resume(1, "1 job may start again: its queue held it")
+	resume(1, "released 1 job in the queue")
 	m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
 	hold := request.Request{Verb: request.Hold, Who: "bob", Addresses: []string{s.world.jobs[second].Address}}
 	if a, err := Do(t.Context(), s.config(s.plan(camp, m.st, f), camp, m, f), hold); err != nil || a.Jobs != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	held(offer.JobHeld, "held", second) // at its word
-	resume(2, "2 jobs may start again, 1 of which their queues held")
+	resume(2, "released 2 jobs, 1 of them in the queue")
 }
 
 func TestStoreThatFailsStopsSubmittingAtOnce(t *testing.T) {

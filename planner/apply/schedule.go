@@ -211,7 +211,7 @@ func (sc *schedule) releaseRetries() {
 			sc.makeReady(p, d.Cell)
 		}
 	}
-	if d, ok := sc.retries.Next(); ok && sc.retrying() { // else a person has to act first, and the run need not wait
+	if d, ok := sc.retries.Next(); ok && sc.retrying(nil) { // else a person has to act first, and the run need not wait
 		sc.wakeAt(d.At)
 	}
 }
@@ -226,15 +226,15 @@ func (sc *schedule) retryAt(p *phase, cell int32, at time.Time) {
 func (sc *schedule) due(p *phase, cell int32, at time.Time) {
 	sc.retries.Add(retry.Due{At: at, Phase: p.Ord, Cell: cell})
 	if sc.leavesJobs() && !sc.holds.stopped(p) {
-		sc.needs(fmt.Sprintf("%s is launched again at %s", p.Address(int(cell)), units.FormatSecond(at.UTC())))
+		sc.needs(fmt.Sprintf("%s is retried at %s", p.Address(int(cell)), units.FormatSecond(at.UTC())))
 	}
 }
 
-// retrying reports whether a retry will be made by this run.
-func (sc *schedule) retrying() bool {
+// retrying reports whether this run will make a retry, of a phase or, with nil, of any.
+func (sc *schedule) retrying(of *phase) bool {
 	return sc.retries.Some(func(d retry.Due) bool {
 		p := sc.phases[d.Phase]
-		return p.At[d.Cell] == cells.Waiting && !sc.holds.stopped(p)
+		return (of == nil || of == p) && p.At[d.Cell] == cells.Waiting && !sc.holds.stopped(p)
 	})
 }
 
@@ -250,7 +250,7 @@ func (sc *schedule) makeReady(p *phase, cell int32) {
 		// The plan had no reason to place it. The next one has.
 		if !p.unplaced {
 			p.unplaced = true
-			sc.Note(p.Address(int(cell)), p.Address(int(cell))+" is free, but this plan does not place it: apply again", false)
+			sc.Note(p.Address(int(cell)), p.Address(int(cell))+" can start, but this plan has no place for it: run muster apply again", false)
 		}
 		return
 	}

@@ -52,13 +52,30 @@ func (p *phase) unsettledAt(cell int32) bool {
 	return p.unsettled != nil && p.unsettled[cell] == unsettled
 }
 
+// ownResults gives the run results of its own, to be settled while it runs: the
+// plan's stay as they were approved, and other rehearsals read them.
+func (se *settler) ownResults() {
+	var plans []*planner.PhasePlan
+	for _, p := range se.phases {
+		own := *p.plan
+		own.Result = slices.Clone(own.Result)
+		p.plan, plans = &own, append(plans, &own)
+	}
+	se.hashes = planner.NewSettler(plans, se.left())
+}
+
 // load finds the cells whose hash is not known.
 func (se *settler) load() {
-	if se.inputs.staging.Digests == nil || se.Plan.Destroy {
+	if se.Plan.Destroy || se.inputs.staging.Digests == nil && !slices.ContainsFunc(se.phases, (*phase).partial) {
 		return
 	}
+	se.ownResults()
 	for _, p := range se.phases {
+		se.loadPartial(p)
 		for _, st := range p.stores {
+			if se.inputs.staging.Digests == nil {
+				break
+			}
 			for c := range int32(len(p.At)) {
 				if st.Lacks(c) {
 					p.unsettle(c)
@@ -96,7 +113,7 @@ func (p *phase) awaitsHash(cell int32) bool {
 		if ed.from.unsettled == nil {
 			continue
 		}
-		for _, m := range ed.In.Members(ed.In.GroupOf(int(cell))) {
+		for _, m := range ed.Members(ed.In.GroupOf(int(cell))) {
 			if s := ed.from.At[m]; ed.from.unsettledAt(int32(m)) && !s.InFlight() && s != cells.Done {
 				return true
 			}
@@ -160,7 +177,7 @@ func (se *settler) settleDone(p *phase, cell int32) {
 	case !known || p.awaitsHash(cell):
 		return
 	default:
-		h := se.Plan.Settle(p.plan, int(cell))
+		h := se.hashes.Result(p.plan, int(cell))
 		if p.plan.Does(cell) == planner.Accept {
 			se.Emit(state.Accepted{Address: p.Address(int(cell)), Result: h.String(), By: se.Who, At: se.Clock()})
 		} else if why := se.madeFromOther(p, cell, h); why != "" {
@@ -195,12 +212,12 @@ func (se *settler) madeFromOther(p *phase, cell int32, h planner.Hash) string {
 	}
 	var inputs map[string]string
 	for _, ed := range p.inputs {
-		for _, m := range ed.In.Members(ed.In.GroupOf(int(cell))) {
+		for _, m := range ed.Members(ed.In.GroupOf(int(cell))) {
 			switch {
 			case ed.from.At[m] == cells.Changed:
 			case ed.from.plan.Does(int32(m)).Starts():
 				if inputs == nil {
-					inputs = se.Plan.SettledInputs(p.plan, int(cell))
+					inputs = se.hashes.Inputs(p.plan, int(cell))
 				}
 				if inputs[ed.In.Name] == rec.Inputs.Get(ed.In.Name) {
 					continue
@@ -243,9 +260,9 @@ func (se *settler) start(p *phase, cell int32, smoke bool) verdict {
 	if p.awaitsHash(cell) {
 		return parked
 	}
-	p.plan.Result[cell] = se.Plan.Settle(p.plan, int(cell))
+	p.plan.Result[cell] = se.hashes.Result(p.plan, int(cell))
 	if _, gate := p.Gate.Prints[cell]; gate {
-		p.Gate.Prints[cell] = se.Plan.SettledSmoke(p.plan, int(cell), se.environment(p, cell)).String()
+		p.Gate.Prints[cell] = se.hashes.Smoke(p.plan, int(cell), se.environment(p, cell)).String()
 	}
 	if smoke {
 		return se.settleSmoke(p, cell)
@@ -281,12 +298,15 @@ func (se *settler) rest() {
 			}
 		}
 	}
+	if !se.Plan.Destroy {
+		se.outdated()
+	}
 }
 
 // inputHashes are, by input, what a cell depends on of its producers.
 func (js *jobs) inputHashes(p *phase, cell int) map[string]string {
 	if p.unsettled != nil && p.unsettled[cell] == settledLate {
-		return js.Plan.SettledInputs(p.plan, cell)
+		return js.hashes.Inputs(p.plan, cell)
 	}
 	return js.Plan.InputHashes(p.plan, cell)
 }

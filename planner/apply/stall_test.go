@@ -72,7 +72,7 @@ func TestDelayOfARetryHoldsForTheNextRun(t *testing.T) {
 	}
 	s.conf = once
 	o := s.must(t.Context())
-	if o.Left != 1 || o.Next != "muster apply -once" || !strings.Contains(o.First, `phase.a["n=1"] is launched again at `) {
+	if o.Left != 1 || o.Next != "muster apply -once" || !strings.Contains(o.First, `phase.a["n=1"] is retried at `) {
 		t.Errorf("outcome of a pass before the delay is over: %+v", o)
 	}
 	if n := s.world.runs[`phase.a["n=1"]`]; n != 1 {

@@ -257,7 +257,7 @@ func (s *starter) launch(p *phase, cell int32, smoke bool, d *place.Decision, b 
 		return s.join(f)
 	}
 	s.accounts.setAside(f, nil)
-	if !s.accounts.afford(f) {
+	if !s.accounts.afford(f) || !s.accounts.claim(f) {
 		return s.unaffordable(f)
 	}
 	return s.mint(f)

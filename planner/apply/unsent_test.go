@@ -56,7 +56,7 @@ func (b *troubled) Find(ctx context.Context, name string, tokens []string) ([]of
 }
 
 // TestDetachSaysWhatIsNotSubmitted: what a backend only accepted, or holds until
-// the rest is in, is not counted as queued, and is tried again before the run
+// the rest is in, is not counted as queued,; retrying before the run
 // gives up.
 func TestDetachSaysWhatIsNotSubmitted(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -238,7 +239,7 @@ func TestBillsThatRiseHoldWhatIsQueued(t *testing.T) {
 	s.world.price, s.world.slots = offer.Price{USDPerHour: "1"}, 1
 	s.world.can.FeedSlots = 0
 	s.world.result = func(providers.Job, int) jobResult {
-		return jobResult{lasted: time.Hour, billed: "3 usd", takes: 20 * time.Millisecond}
+		return jobResult{lasted: time.Hour, billed: "3 usd", takes: 200 * time.Millisecond} // a hold overtakes the next start on a busy machine, too
 	}
 	o := s.must(t.Context())
 	spent, _ := s.state().Spent(nil)
@@ -252,6 +253,40 @@ func TestBillsThatRiseHoldWhatIsQueued(t *testing.T) {
 	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
 	if most := s.state().Approvals[1].Ceiling["usd"]; amount.Of(most).LessThan(decimal.NewFromInt(18)) {
 		t.Errorf("$%s approved for six jobs and more at $3", most)
+	}
+}
+
+// TestWhatRunsCountsAtWhatItsPoolBills: bills rose in an earlier apply; what runs since then
+// counts at the price that it will be billed, in every later apply, too.
+func TestWhatRunsCountsAtWhatItsPoolBills(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(tenJobs, "BUDGET", `budget "b" { limits = { usd = 14 } }`, 1))
+	w := s.world
+	w.price, w.slots = offer.Price{USDPerHour: "1"}, 2
+	w.can.FeedSlots = 0
+	begun := 0
+	w.result = func(providers.Job, int) jobResult {
+		begun++
+		return jobResult{lasted: time.Hour, billed: "3 usd", takes: time.Millisecond, hang: begun > 2}
+	}
+	s.conf = detached
+	s.must(t.Context())
+	w.until(func() bool { w.step(); return begun >= 4 })
+	started := func() int { _, n := w.count(); return n }
+	before := started()
+	for _, mode := range []func(*Config){once, detached, detached, once} {
+		s.conf = mode
+		o := s.must(t.Context()) // $6 spent, and $3 for each that runs
+		if held, n := w.count(); o.Stopped != progress.Budget || held == 0 {
+			t.Errorf("%d held, %d started: %+v", held, n, o)
+		}
+		w.mu.Lock()
+		w.slots = 10
+		w.step()
+		w.mu.Unlock()
+		if n := started(); n > before {
+			t.Fatalf("%d of ten were started at $3, of $14", n)
+		}
 	}
 }
 
@@ -312,12 +347,17 @@ func TestWhatMayStartFits(t *testing.T) {
 			for _, e := range st.Ledger {
 				total = total.Add(amount.Of(e.Spent.Get("usd")))
 			}
-			mayStart := 0
+			mayStart, risen := 0, place.Rises(st)
 			for _, j := range st.InFlight() {
 				if j.Short != "" {
 					continue
 				}
-				total = total.Add(amount.Of(j.Last().Ceiling["usd"]))
+				a := j.Last()
+				by := decimal.NewFromInt(1)
+				if d, ok := (place.Decision{}).Charged(a); ok && risen[place.PoolAt{Backend: a.Backend, Pool: a.Pool}].Factor.IsPositive() {
+					by = risen[place.PoolAt{Backend: a.Backend, Pool: a.Pool}].Over(d.Price).Div(place.RisenBy(d.Price))
+				}
+				total = total.Add(amount.Of(a.Ceiling["usd"]).Mul(by))
 				if j.Status == state.Queued || j.Status == state.Submitting {
 					mayStart++
 				}

@@ -24,7 +24,7 @@ func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
 		}
 	}
 	for i, b := range budgets {
-		if len(b.AppliesTo) > 0 {
+		if len(b.AppliesTo) > 0 || b.Shared != nil { // what others leave of a shared one changes
 			continue
 		}
 		for unit, limit := range b.Limits {

@@ -31,6 +31,7 @@ type Check struct {
 // A Case is what budgets are held against. The forecast's figures hold what is
 // in flight, at its ceiling.
 type Case struct {
+	Owner     lang.Owner // whose plan it is
 	Forecast  *forecast.Forecast
 	Ledger    []state.Entry
 	Works     func() []Work            // what starts, in plan order
@@ -70,6 +71,7 @@ func (c Case) Check(b lang.Budget) Check {
 	lines := c.Forecast.ByScope[b.Name]
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 		spent, unknown, unpriced := Spent(c.Ledger, b, unit)
+		spent = spent.Add(Elsewhere(b, c.Owner, unit))
 		out.Spent[unit] = spent.String()
 		if unknown > 0 {
 			out.Warn = append(out.Warn, fmt.Sprintf("%s in the ledger without known %s, counted at the ceiling", attempts(unknown), amount.Unit(unit)))
@@ -112,18 +114,20 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 	out.Holds = out.Holds || amount.Exceeds(most, limit) && c.holds(b, unit)
 	switch {
 	case amount.Exceeds(p90, limit):
-		c.fails(out, fmt.Sprintf("p90 comes to %s%s, above the limit of %s", q(p90), ofSpent(unit, spent), q(limit)))
+		is, most := amount.Apart(unit, p90, limit)
+		c.fails(out, fmt.Sprintf("p90 is %s%s, above the limit of %s", is, ofSpent(unit, spent), most))
 	case amount.Exceeds(most, limit):
 		left := c.leftOver(b, unit, limit.Sub(spent))
 		out.Left = max(out.Left, left)
 		if b.Strict {
-			c.fails(out, fmt.Sprintf("at most comes to %s%s, above the limit of %s, and the budget is strict. %s", q(most), ofSpent(unit, spent), q(limit), amount.Set(unit, most)))
+			is, of := amount.Apart(unit, most, limit)
+			c.fails(out, fmt.Sprintf("at most is %s%s, above the limit of %s, and the budget is strict. %s", is, ofSpent(unit, spent), of, amount.Set(unit, most)))
 		} else {
 			out.Warn = append(out.Warn, runsOut(left)+". "+amount.Set(unit, most))
 		}
 	}
 	if warn := limit.Mul(decimal.NewFromFloat(b.WarnAt)); b.WarnAt > 0 && amount.Exceeds(p90, warn) && !amount.Exceeds(p90, limit) {
-		out.Warn = append(out.Warn, fmt.Sprintf("p90 comes to %s%s, above %s%% of the limit of %s", q(p90), ofSpent(unit, spent), decimal.NewFromFloat(b.WarnAt*100).Round(1), q(limit)))
+		out.Warn = append(out.Warn, fmt.Sprintf("p90 is %s%s, above %s%% of the limit of %s", q(p90), ofSpent(unit, spent), decimal.NewFromFloat(b.WarnAt*100).Round(1), q(limit)))
 	}
 }
 
@@ -143,6 +147,17 @@ func ofSpent(unit string, spent decimal.Decimal) string {
 		return ""
 	}
 	return fmt.Sprintf(" with %s spent already", amount.Words(unit, spent.String()))
+}
+
+// Elsewhere is what other campaigns spent and may still spend of a shared budget.
+func Elsewhere(b lang.Budget, me lang.Owner, unit string) decimal.Decimal {
+	var sum amount.Tally
+	for _, other := range b.Others(me) {
+		if text := other[unit]; text != "" {
+			sum.Add(text)
+		}
+	}
+	return sum.Total()
 }
 
 // Spent sums a unit over the ledger entries a budget counts. An entry whose

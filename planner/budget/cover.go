@@ -15,9 +15,10 @@ import (
 // Uncovered says in which units a budget leaves no room for one launch more
 // beside what is spent and what is in flight, each at its ceiling; nothing
 // where there is room.
-func Uncovered(st *state.State, b lang.Budget, each state.Amounts) (out []string) {
+func Uncovered(st *state.State, dir string, b lang.Budget, each state.Amounts) (out []string) {
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 		spent, _, _ := Spent(st.Ledger, b, unit)
+		spent = spent.Add(Elsewhere(b, lang.Owner{Lineage: st.Lineage, Dir: dir}, unit))
 		flying := inFlight(st, b, unit)
 		limit, one := amount.Of(b.Limits[unit]), amount.Of(each[unit])
 		if one.IsZero() || !amount.Exceeds(spent.Add(flying).Add(one), limit) {

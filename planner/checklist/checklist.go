@@ -4,6 +4,7 @@
 package checklist
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -46,7 +47,7 @@ var points = [...]struct {
 	{"backend chosen", backendChosen},
 	{"facts current", factsCurrent},
 	{"smoke done", smokeDone},
-	{"partition", partition},
+	{"", partition}, // in the scheduler's word
 	{"mail set", mailSet},
 	{"no duplicate", noDuplicate},
 	{"walltime", walltime},
@@ -73,7 +74,7 @@ func Of(p *planner.Plan, in planner.Input, store string, queues map[string]Queue
 		l := List{Phase: pp.Phase.Name}
 		for _, point := range points {
 			pass, why := point.look(f)
-			l.Points = append(l.Points, Point{point.name, pass, why})
+			l.Points = append(l.Points, Point{cmp.Or(point.name, f.words().Pool), pass, why})
 		}
 		out = append(out, l)
 	}

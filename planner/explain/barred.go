@@ -42,7 +42,7 @@ func uncovered(in planner.Input, phase string, x Job) (out []string) {
 	each, _ := ceiling.Ceiling(x.Decision, lang.Retry{}, in.Pools)
 	for _, b := range in.Campaign.Budgets {
 		if b.Counts(phase, x.Decision.Backend) {
-			out = append(out, budget.Uncovered(in.State, b, amount.Texts(each))...)
+			out = append(out, budget.Uncovered(in.State, in.Campaign.Dir, b, amount.Texts(each))...)
 		}
 	}
 	return out

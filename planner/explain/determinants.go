@@ -35,7 +35,8 @@ func determinants(p *planner.Plan, pp *planner.PhasePlan, cell int, st *state.St
 		if from == nil {
 			continue
 		}
-		for _, m := range in.Members(in.GroupOf(cell)) {
+		read, _ := p.Reads(pp, in, cell)
+		for _, m := range read {
 			address := from.Phase.Address(m)
 			text := address + ", result " + from.Result[m].String()
 			if st != nil && st.Job(address) != nil {

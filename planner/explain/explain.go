@@ -38,6 +38,7 @@ type Job struct {
 	Smoke     string       // what the gate of its phase does
 	Held      bool         // with its phase, for what Smoke says
 	Pilot     bool
+	Without   []planner.Lack // of the recorded job
 	Protected bool
 }
 
@@ -48,6 +49,8 @@ type Wait struct {
 	Open    int          // of them not done
 	Address string       // the first open one
 	Kind    planner.Kind // what the plan does with that one
+
+	Required int // how many must be done
 }
 
 // Of says what one job would do and why, every candidate with its
@@ -62,6 +65,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 		Result: pp.Result[cell], Request: planner.Hash(pp.Phase.Requests(lang.Run)[pp.Phase.RequestOf(cell, lang.Run)].Hash), Fields: determinants(p, pp, cell, in.State, in.Observed.Contents),
 		Decision: pp.Decision(cell), Pilot: slices.Contains(pp.Pilot, cell),
 	}
+	x.Without = planner.Lacks(pp.Phase, x.Detail.State, in.State)
 	x.Goes = x.Kind.Starts() || x.Kind == planner.Blocked
 	if x.Decision.Backend == "" && x.Decision.Candidates == nil || !x.Goes {
 		x.Decision = planner.WouldGo(in, pp, cell)
@@ -77,7 +81,9 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	}
 	for _, i := range pp.Phase.Inputs {
 		if from := p.Phase(i.From.Name); from != nil {
-			x.Waits = append(x.Waits, waitFor(from, "input."+i.Name, i.Members(i.GroupOf(cell))))
+			w := waitFor(from, "input."+i.Name, i.Members(i.GroupOf(cell)))
+			w.Required = i.Required(w.Jobs)
+			x.Waits = append(x.Waits, w)
 		}
 	}
 	for _, other := range p.Phases {
@@ -88,7 +94,10 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 		}
 	}
 	if in.State != nil {
-		x.Notes = slices.Concat(in.State.Notes["phase."+phase], in.State.Notes[x.Address])
+		x.Notes = in.State.Notes[x.Address]
+		if of := "phase." + phase; of != x.Address { // which it is for a phase of one job
+			x.Notes = slices.Concat(in.State.Notes[of], x.Notes)
+		}
 	}
 	x.Smoke, x.Held = gateText(pp), x.Kind == planner.HeldKind && pp.Hold != "" && x.Detail.Text == pp.Hold
 	if at := x.Detail.State.Last(); x.Goes || x.Kind == planner.Continue && at != nil && at.Started.IsZero() {
@@ -100,7 +109,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 }
 
 func waitFor(pp *planner.PhasePlan, on string, cells []int) Wait {
-	w := Wait{On: on, Jobs: len(cells)}
+	w := Wait{On: on, Jobs: len(cells), Required: len(cells)}
 	for _, i := range cells {
 		switch pp.Kind[i] {
 		case planner.None, planner.Move, planner.Accept, planner.Bytes, planner.Record:

@@ -76,10 +76,10 @@ func (s *stuckJobs) input(p *lang.Phase, cell int) string {
 		if roots == nil {
 			continue
 		}
-		for _, m := range in.Members(in.GroupOf(cell)) {
-			if roots[m] != "" {
-				return roots[m]
-			}
+		members := in.Members(in.GroupOf(cell))
+		stuck := slices.DeleteFunc(slices.Clone(members), func(m int) bool { return roots[m] == "" })
+		if len(members)-len(stuck) < in.Required(len(members)) {
+			return roots[stuck[0]]
 		}
 	}
 	return ""

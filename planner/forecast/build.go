@@ -16,7 +16,7 @@ type builder struct {
 	deal      deal           // of chance
 	runs      map[string]int // phase → its run node
 	offers    map[string]offer.Pool
-	submit    map[string]*int64 // pool → jobs that may be handed to it still
+	submit    map[string]*int64 // pool → jobs that may be submitted to it still
 	slots     map[string]*int64 // of jobs with a limit of their own → those that may run still
 	transfers map[int]int       // of the input → its node
 }
@@ -225,7 +225,7 @@ func (b *builder) connect(p *Phase, to int, cells []int32) {
 			continue
 		}
 		if ok {
-			if e := newEdge(in.Join, to, cells, b.nodes[from].of, n.pending, nil); e != nil {
+			if e := newEdge(in.Join, to, cells, in.ending(b.nodes[from].of), n.pending, nil); e != nil {
 				b.nodes[from].edges = append(b.nodes[from].edges, e)
 			}
 		}

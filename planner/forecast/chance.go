@@ -58,24 +58,7 @@ func quantiles(n int) (own []float64, top, late float64) {
 // group among the new ones, and what these are; the groups themselves where
 // nothing is left to chance.
 func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run) {
-	runs := make([]run, len(groups))
-	counts := make([]int, len(groups))
-	for _, g := range of {
-		if g != 0 && g != Never {
-			counts[g]++
-		}
-	}
-	n, chance := 0, false
-	for i, g := range groups {
-		if i == 0 {
-			continue
-		}
-		runs = g.together(runs, i, d.late, 1)
-		if !g.InFlight {
-			n += counts[i]
-			chance = chance || counts[i] > 0 && g.left() > 0
-		}
-	}
+	runs, n, chance := d.whole(of, groups)
 	switch {
 	case !chance:
 		return of, runs
@@ -124,6 +107,29 @@ func (d deal) divide(phase string, of []uint16, groups []Group) ([]uint16, []run
 		out[i] = to
 	}
 	return out, runs
+}
+
+// whole gives each group one run for all its jobs. It counts the jobs that have not
+// started, and reports whether any of them may take one of several times.
+func (d deal) whole(of []uint16, groups []Group) (runs []run, n int, chance bool) {
+	runs = make([]run, len(groups))
+	counts := make([]int, len(groups))
+	for _, g := range of {
+		if g != 0 && g != Never {
+			counts[g]++
+		}
+	}
+	for i, g := range groups {
+		if i == 0 {
+			continue
+		}
+		runs = g.together(runs, i, d.late, 1)
+		if !g.InFlight {
+			n += counts[i]
+			chance = chance || counts[i] > 0 && g.left() > 0
+		}
+	}
+	return runs, n, chance
 }
 
 // failing appends the runs of a cell's launches that fail, each of which keeps

@@ -269,7 +269,11 @@ func (g Group) longest(t time.Duration) time.Duration {
 
 // level adds launches of a duration to one of the three columns.
 func (s sums) level(i int, d charge, t time.Duration, launches decimal.Decimal, mark Mark) {
-	cost, priced := place.Charged(d.Shape, d.Price, t, d.Around(), d.Hold)
+	around := d.Around()
+	if i == atMost { // as what is set aside for a launch: an approved ceiling below that starts nothing
+		around += d.Price.Spare
+	}
+	cost, priced := place.Charged(d.Shape, d.Price, t, around, d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
 			v = amount.Counted(v)

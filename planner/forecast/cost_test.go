@@ -187,7 +187,7 @@ func TestSmokesCost(t *testing.T) {
 	p := oneOf("teachers", 2, priced("slurm.alpine", oneGPU, a100Hour, 4*time.Hour, 3))
 	p.Smoke, p.SmokeJob = []int{0, 1}, priced("slurm.alpine", oneGPU, a100Hour, 20*time.Minute, 1)
 	q := oneOf("students", 24, priced("ssh.lab", oneGPU, free, 45*time.Minute, 1))
-	q.Inputs = []Edge{{"teachers", halves(24)}}
+	q.Inputs = []Edge{{From: "teachers", Join: halves(24)}}
 	f := Make(Input{Phases: []Phase{p, q}})
 	want := []string{"usd 0 0 0", "service_units 468.866667* 937.733333* 2668.933334", "gpu_hours 13.333333* 26.666667* 42.666667"}
 	if d := cmp.Diff(want, show(f.Lines)); d != "" {

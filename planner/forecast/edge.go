@@ -1,5 +1,7 @@
 package forecast
 
+import "slices"
+
 // An edge releases the consumers of a group when its last producer ends.
 type edge struct {
 	consumer int     // node
@@ -27,6 +29,21 @@ func newRows(n int, pairs func(yield func(row, item int32))) rows {
 		next[row]++
 	})
 	return r
+}
+
+// ending are the groups of producers that cells wait for: of a partial edge without
+// those that never end.
+func (e Edge) ending(of []uint16) []uint16 {
+	if !e.Partial || !slices.Contains(of, Never) {
+		return of
+	}
+	out := slices.Clone(of)
+	for i, g := range out {
+		if g == Never {
+			out[i] = 0
+		}
+	}
+	return out
 }
 
 // newEdge joins a consumer's cells (by their index in the phase; nil = all) to

@@ -51,6 +51,8 @@ type Phase struct {
 type Edge struct {
 	From string // producer phase; "" = none, and the edge is there for its legs
 	Join Join
+
+	Partial bool // the cells go on without producers that never end
 }
 
 // A Join says which producers each cell waits for; lang.Input is one.
@@ -67,7 +69,7 @@ var _ Join = (*lang.Input)(nil)
 func NewPhase(p *lang.Phase) Phase {
 	out := Phase{Name: p.Name, DependsOn: p.DependsOn, Cap: p.MaxParallel}
 	for _, in := range p.Inputs {
-		out.Inputs = append(out.Inputs, Edge{in.From.Name, in})
+		out.Inputs = append(out.Inputs, Edge{in.From.Name, in, in.Partial()})
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func (p *Phase) join(t *rapid.T, producer *Phase) {
 		for c := range j {
 			j[c] = rapid.SliceOfNDistinct(rapid.IntRange(0, len(producer.Of)-1), 0, 3, rapid.ID).Draw(t, "members")
 		}
-		p.Inputs = append(p.Inputs, Edge{producer.Name, j})
+		p.Inputs = append(p.Inputs, Edge{From: producer.Name, Join: j})
 	}
 }
 

@@ -62,6 +62,7 @@ func TestWalltime(t *testing.T) {
 		{"a producer that is not of the plan", Input{Phases: []Phase{phase("b", 1, 5, from("gone", newOneToOne(1)), after("gone"))}}, 5, 10, "b"},
 
 		{"who waits for something held never runs", Input{Phases: []Phase{phase("a", 2, 10, of(1, Never)), phase("b", 2, 5, from("a", newOneToOne(2)))}}, 15, 30, "a b"},
+		{"who goes on without something held", Input{Phases: []Phase{phase("a", 2, 10, of(1, Never)), phase("b", 1, 5, from("a", newEverything(2)), partial)}}, 15, 30, "a b"},
 		{"all that waits for something held", Input{Phases: []Phase{phase("a", 2, 10, of(1, Never)), phase("b", 1, 5, after("a"))}}, 10, 20, "a"},
 		{"all held", Input{Phases: []Phase{phase("a", 2, 10, of(Never, Never))}}, 0, 0, ""},
 

@@ -70,8 +70,11 @@ func phase(name string, n int, d float64, mods ...func(*Phase)) Phase {
 }
 
 func from(name string, j Join) func(*Phase) {
-	return func(p *Phase) { p.Inputs = append(p.Inputs, Edge{name, j}) }
+	return func(p *Phase) { p.Inputs = append(p.Inputs, Edge{From: name, Join: j}) }
 }
+
+// partial has the cells go on without producers that never end.
+func partial(p *Phase) { p.Inputs[len(p.Inputs)-1].Partial = true }
 
 func after(name string) func(*Phase) {
 	return func(p *Phase) { p.DependsOn = append(p.DependsOn, name) }

@@ -70,7 +70,7 @@ func TestSegmentsAreNoRetries(t *testing.T) {
 				t.Errorf("worked %s, and ran %s", worked, got.Run)
 			}
 			if last := c.attempts[len(c.attempts)-1]; got.Total() != last.Ended.Sub(at(0)) {
-				t.Errorf("%v do not add up to the time from hand-over to end", got)
+				t.Errorf("%v do not add up to the time from submission to end", got)
 			}
 		})
 	}

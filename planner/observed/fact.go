@@ -146,7 +146,7 @@ func (r *Refresh) foldAbsent(f *Fact, o offer.Observation, now time.Time) {
 		f.Reason = cmp.Or(o.Reason, Unlisted)
 		return
 	}
-	f.Unknown = cmp.Or(o.Reason, Unlisted) + "; that counts after a second reading a minute later"
+	f.Unknown = cmp.Or(o.Reason, Unlisted) + "; muster looks again in a minute before it counts the job as lost"
 }
 
 // Going reports whether a backend was seen to have a record's last attempt,

@@ -3,6 +3,9 @@ package observed
 import (
 	"fmt"
 	"strings"
+
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // Failure is the class, why and by whom, and the last lines of the log.
@@ -52,4 +55,22 @@ func (f Fact) refused() string {
 func (f Fact) Head() string {
 	head, _, _ := strings.Cut(f.Failure(), "\n")
 	return head
+}
+
+// GaveUp reports whether a recorded job ended without a result and nobody keeps it
+// from running: it failed, was cancelled, or muster holds it. A person who holds a job
+// has not given it up.
+func GaveUp(job *state.Job) bool {
+	if job == nil {
+		return false
+	}
+	switch job.Status {
+	case state.Failed:
+		return true
+	case state.Cancelled:
+		return job.Class != offer.Blocked
+	case state.Held:
+		return job.By == "muster"
+	}
+	return false
 }

@@ -42,7 +42,7 @@ func TestNotListedIsNotGone(t *testing.T) {
 func TestLostSaysWhereItWasLookedFor(t *testing.T) {
 	for said, want := range map[string]string{"": Unlisted, "the queue of spool /s does not know it": "the queue of spool /s does not know it"} {
 		r := Refresh{Jobs: map[string]offer.Observation{"t": {Token: "t", Presence: offer.Absent, Reason: said}}, Gone: map[string]time.Time{"t": now}}
-		if f := r.Join(running(), now); f.Unknown != want+"; that counts after a second reading a minute later" {
+		if f := r.Join(running(), now); f.Unknown != want+"; muster looks again in a minute before it counts the job as lost" {
 			t.Errorf("missed once: %q", f.Unknown)
 		}
 		if f := r.Join(running(), now.Add(time.Minute)); f.Status != state.Failed || f.Reason != want {

@@ -16,7 +16,10 @@ import (
 func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) (r state.Rental, changed bool) {
 	known := was.ID != ""
 	r = state.Rental{ID: says.ID, Kind: says.Kind, Backend: backend, Since: says.Since.UTC(), Status: state.RentalStatus(says.Status), PerHour: cmp.Or(says.Rate, was.PerHour),
-		Began: latest(says.Began, was.Began), Ended: latest(says.Ended, was.Ended), Billed: cmp.Or(says.Billed, was.Billed)}
+		Began: latest(says.Began, was.Began), Ended: latest(says.Ended, was.Ended), Billed: cmp.Or(says.Billed, was.Billed), Account: was.Account, AccountKey: was.AccountKey}
+	if says.Account != (offer.Account{}) {
+		r.Account, r.AccountKey = says.Account.ID, says.Account.Key
+	}
 	switch {
 	case known && was.Status == state.RentalDeleting && r.Status != state.RentalReleased:
 		r.Kind, r.Status, r.Since, r.PerHour = was.Kind, was.Status, was.Since, was.PerHour
@@ -26,7 +29,7 @@ func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) 
 		r.Since = now
 	}
 	same := known && r.Status == was.Status && r.Since.Equal(was.Since) && r.PerHour == was.PerHour && r.Kind == was.Kind &&
-		r.Began.Equal(was.Began) && r.Ended.Equal(was.Ended) && r.Billed == was.Billed
+		r.Began.Equal(was.Began) && r.Ended.Equal(was.Ended) && r.Billed == was.Billed && r.Account == was.Account && r.AccountKey == was.AccountKey
 	return r, !same
 }
 

@@ -92,3 +92,60 @@ func TestFreePoolFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestFewestWaves: of pools that are as good, the one comes first that runs more of
+// the jobs at once; jobs that share a node count as one.
+func TestFewestWaves(t *testing.T) {
+	pool := func(name string, most int) offer.Pool {
+		return offer.Pool{Backend: "pbs.polaris", Name: name, Kind: offer.QueuePool, Word: "queue", CPUs: 32, MaxNodes: 9, MaxJobs: most, Idle: -1, Wait: -1, WholeNode: true, Pack: true, Price: offer.Price{Known: true}}
+	}
+	for name, c := range map[string]struct {
+		jobs  int
+		pools []offer.Pool
+		want  string
+		why   string // of the other
+	}{
+		"one at a time":     {20, []offer.Pool{pool("capacity", 1), pool("preemptable", 0)}, "preemptable", "runs 4 jobs at once: 5 times one after another"},
+		"as many as fit it": {4, []offer.Pool{pool("capacity", 1), pool("preemptable", 0)}, "capacity", "the first by name"},
+		"fewer times":       {20, []offer.Pool{pool("a", 2), pool("b", 3)}, "b", "runs 8 jobs at once: 3 times one after another"},
+	} {
+		d, said := decide(t, Group{Jobs: c.jobs, Shape: cpu(8, time.Hour), Candidates: []string{"pbs.polaris"}}, func(in *Input) { in.Pools = c.pools })
+		other := ""
+		for _, o := range d.Candidates {
+			if !o.Won {
+				other = o.Why
+			}
+		}
+		if d.Pool != c.want || !strings.Contains(other, c.why) {
+			t.Errorf("%s: goes to %s, the other %q (%s)", name, d.Pool, other, said)
+		}
+	}
+}
+
+// TestSeenWait: a pool where jobs have waited does not lose to another of its backend of
+// which no wait is known.
+func TestSeenWait(t *testing.T) {
+	pool := func(name string) offer.Pool {
+		return offer.Pool{Backend: "pbs.polaris", Name: name, Kind: offer.QueuePool, Word: "queue", CPUs: 32, MaxNodes: 9, Idle: -1, Wait: -1, Price: offer.Price{Known: true}}
+	}
+	for name, c := range map[string]struct {
+		waits map[string]time.Duration
+		want  string
+	}{
+		"none":                {nil, "a"},
+		"only of one":         {map[string]time.Duration{"a": time.Hour}, "a"},
+		"of two, the shorter": {map[string]time.Duration{"a": time.Hour, "b": time.Minute}, "b"},
+		"equal, the surer":    {map[string]time.Duration{"b": time.Hour, "c": time.Hour}, "b"},
+	} {
+		d, said := decide(t, Group{Shape: cpu(8, time.Hour), Candidates: []string{"pbs.polaris"}}, func(in *Input) {
+			in.Pools = []offer.Pool{pool("a"), pool("b"), pool("c")}
+			for i := range in.Pools {
+				in.Pools[i].Rank = i
+			}
+			in.Waited = func(_, pool string) (time.Duration, bool) { d, ok := c.waits[pool]; return d, ok }
+		})
+		if d.Pool != c.want {
+			t.Errorf("%s: goes to %s, not %s (%s)", name, d.Pool, c.want, said)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package place
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,14 @@ type criterion struct {
 type ranking []criterion
 
 var (
-	cheapest  = criterion{byCost, dearer}
-	soonest   = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
+	cheapest = criterion{byCost, dearer}
+	soonest  = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
+	atOnce   = criterion{func(a, b option) int { return cmp.Compare(a.waves, b.waves) }, func(o, _ option) string {
+		return fmt.Sprintf("runs %s at once: %d times one after another", units.Count(o.limits.On(o.pool).MaxJobs, "job"), o.waves)
+	}}
+	patient = criterion{func(a, b option) int { return cmp.Compare(b2i(jammed(a)), b2i(jammed(b))) }, func(o, _ option) string {
+		return fmt.Sprintf("jobs wait about %s there, longer than its max_wait of %s", units.ShortDuration(o.wait), units.ShortDuration(o.pool.MaxWait))
+	}}
 	free      = criterion{func(a, b option) int { return cmp.Compare(b2i(crowded(a)), b2i(crowded(b))) }, saying("nothing is free there now, and when it would start is not known")}
 	asWritten = criterion{func(a, b option) int { return cmp.Compare(a.order, b.order) }, saying("is later in candidates")}
 	sparing   = criterion{func(a, b option) int { return cmp.Compare(idles(a), idles(b)) }, saying("would idle its GPUs")}
@@ -42,26 +49,27 @@ var (
 
 func saying(s string) func(o, best option) string { return func(o, best option) string { return s } }
 
-// order is the ranking of a rule. Ties end by cost, then wait, then the order
-// written, then whether the wait is known, then the order in which a backend
+// order is the ranking of a rule. A pool with a longer wait than its max_wait comes after
+// the others. Ties end by cost, then wait, then how many jobs
+// may run at once, then the order written, then whether the wait is known, then the order in which a backend
 // names its pools, then name, so that the same plan comes out every time.
 func (in Input) order(use string, pressed bool) ranking {
 	switch use {
 	case useOrder:
-		return ranking{asWritten, sparing, cheapest, free, soonest, forTests, surest, byRank, byName}
+		return ranking{asWritten, patient, sparing, cheapest, free, soonest, atOnce, forTests, surest, byRank, byName}
 	case useSoonest:
-		return ranking{sparing, free, soonest, cheapest, asWritten, forTests, surest, byRank, byName}
+		return ranking{patient, sparing, free, soonest, atOnce, cheapest, asWritten, forTests, surest, byRank, byName}
 	case useRentalIfPressed:
 		if pressed {
-			return ranking{rented, sparing, free, soonestUnlessRented, cheapest, soonest, asWritten, forTests, surest, byRank, byName}
+			return ranking{rented, patient, sparing, free, soonestUnlessRented, cheapest, soonest, atOnce, asWritten, forTests, surest, byRank, byName}
 		}
-		return ranking{owned, sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
+		return ranking{owned, patient, sparing, cheapest, free, soonest, atOnce, asWritten, forTests, surest, byRank, byName}
 	case useProduction:
-		return ranking{owned, sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
+		return ranking{owned, patient, sparing, cheapest, free, soonest, atOnce, asWritten, forTests, surest, byRank, byName}
 	case useCheapest, useCheapestSoonest:
-		return ranking{sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
+		return ranking{patient, sparing, cheapest, free, soonest, atOnce, asWritten, forTests, surest, byRank, byName}
 	}
-	return ranking{named(use), sparing, cheapest, free, soonest, asWritten, forTests, surest, byRank, byName}
+	return ranking{named(use), patient, sparing, cheapest, free, soonest, atOnce, asWritten, forTests, surest, byRank, byName}
 }
 
 // soonestUnlessRented ranks pools with a queue by their wait: rentals start
@@ -135,14 +143,41 @@ func dearer(o, best option) string {
 	return "costs more"
 }
 
+// jammed reports whether the wait at a pool is longer than its backend accepts.
+func jammed(o option) bool { return o.pool.MaxWait > 0 && o.wait > o.pool.MaxWait }
+
 // crowded reports whether nothing of a pool is free, and nobody says when it is:
 // an unknown wait counts as none, but not where there is a queue.
 func crowded(o option) bool { return o.wait < 0 && o.pool.Total > 0 && o.pool.Idle == 0 }
 
-func byWait(a, b option) int { return cmp.Compare(counted(a.wait), counted(b.wait)) }
+// byWait compares waits in whole minutes: schedulers look at their queues every 30 to 60 s
+// (Slurm's sched_interval), so waits that differ by seconds say nothing about the next one.
+func byWait(a, b option) int {
+	return cmp.Compare(a.counted()/time.Minute, b.counted()/time.Minute)
+}
 
-// counted takes an unknown wait as none: it is said on the plan.
-func counted(d time.Duration) time.Duration { return max(d, 0) }
+// counted takes an unknown wait as none, which the plan says, or as that of the pools
+// of its backend where jobs have waited: nobody knows that it is shorter.
+func (o option) counted() time.Duration {
+	if o.wait < 0 {
+		return o.others
+	}
+	return o.wait
+}
+
+// seen tells pools with an unknown wait how long jobs have waited at least in others
+// of their backend.
+func seen(options []option) {
+	least := time.Duration(-1)
+	for _, o := range options {
+		if o.waited && (least < 0 || o.wait < least) {
+			least = o.wait
+		}
+	}
+	for i := range options {
+		options[i].others = max(least, 0)
+	}
+}
 
 func b2i(b bool) int {
 	if b {

@@ -116,6 +116,47 @@ func alikeUnknown(like, name string) func(*Input) {
 
 func policy(p lang.Policy) func(*Input) { return func(in *Input) { in.Policy = p } }
 
+// TestMaxWait: jobs go to another partition while the wait at one is longer than its
+// max_wait, and stay where nothing else takes them.
+func TestMaxWait(t *testing.T) {
+	// Requirement: DT-13
+	t.Parallel()
+	accept := func(most time.Duration) func(*Input) {
+		return func(in *Input) {
+			for i := range in.Pools {
+				if in.Pools[i].Name == "al40" {
+					in.Pools[i].MaxWait, in.Pools[i].Wait = most, 5*time.Hour
+				}
+			}
+		}
+	}
+	any := gpus(1, 12*time.Hour)
+	only := gpus(1, 12*time.Hour)
+	only.GPU.Models = []string{"L40"}
+	for name, c := range map[string]struct {
+		shape offer.Shape
+		most  time.Duration
+		want  string
+	}{
+		"the cheapest has no max_wait":  {any, 0, "slurm.alpine al40"},
+		"its wait is within its limit":  {any, 5 * time.Hour, "slurm.alpine al40"},
+		"its wait is longer":            {any, 4 * time.Hour, "slurm.alpine aa100"},
+		"nothing else can take the job": {only, 4 * time.Hour, "slurm.alpine al40"},
+	} {
+		d, said := decide(t, Group{Shape: c.shape, Candidates: []string{"slurm.alpine"}}, accept(c.most))
+		if goes(d) != c.want || said != "" {
+			t.Errorf("%s: goes to %q, want %q\n%s", name, goes(d), c.want, said)
+		}
+		if c.want != "slurm.alpine aa100" {
+			continue
+		}
+		i := slices.IndexFunc(d.Candidates, func(c Candidate) bool { return c.Pool == "al40" })
+		if want := "jobs wait about 5h there, longer than its max_wait of 4h"; i < 0 || d.Candidates[i].Why != want {
+			t.Errorf("%s: %+v, want %q", name, d.Candidates, want)
+		}
+	}
+}
+
 // TestTable has a case, or several, for each row of the default table
 // (planner.md, Placement).
 func TestTable(t *testing.T) {

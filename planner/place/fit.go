@@ -90,7 +90,7 @@ func fitFirst(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
 		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, units.Count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes), of: "nodes"}
 	case p.MinNodes > 1 && p.MinNodes > nodes:
-		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %d are asked for", name, p.MinNodes, nodes), would: fmt.Sprintf("nodes = %d", p.MinNodes), of: "nodes"}
+		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %s asked for", name, p.MinNodes, are(nodes)), would: fmt.Sprintf("nodes = %d", p.MinNodes), of: "nodes"}
 	case p.CPUs > 0 && ceilDiv(s.CPUs, nodes) > p.CPUs:
 		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, units.Count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes), of: "cpus"}
 	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
@@ -113,11 +113,19 @@ func fitGPU(p offer.Pool, s offer.Shape, nodes int) *misfit {
 	case ceilDiv(s.GPUs, nodes) > p.GPUs:
 		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, units.Count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
 	case !modelFits(p, s.GPU.Models):
-		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: "models = [" + inQuotes(strings.Split(orElse(p.GPUClass, p.GPUModel), " or ")) + "]", of: "gpu.models"}
+		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: models(p), of: "gpu.models"}
 	case s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory:
 		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem)), of: "gpu.memory"}
 	}
 	return nil
+}
+
+// models are the GPUs of a pool as gpu of a job names them, "" if they are not known.
+func models(p offer.Pool) string {
+	if p.GPUModel == "" {
+		return ""
+	}
+	return "models = [" + inQuotes(strings.Split(orElse(p.GPUClass, p.GPUModel), " or ")) + "]"
 }
 
 func inQuotes(names []string) string {
@@ -145,6 +153,13 @@ func fitTime(p offer.Pool, s offer.Shape, checkpoint bool, name string) (int, *m
 		bad.would = "let the smoke's walltime be at most " + limit
 	}
 	return 0, bad
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
 }
 
 // number is a small count in words.

@@ -17,10 +17,12 @@ type option struct {
 	pool     offer.Pool
 	price    offer.Price
 	wait     time.Duration
-	waited   bool // that wait is not quoted, but seen
+	waited   bool          // that wait is not quoted, but seen
+	others   time.Duration // that jobs were seen to wait in other pools of the backend; 0 = not known
 	boot     time.Duration
 	hold     time.Duration
 	segments int
+	waves    int          // of jobs, one after another, as many at once as the pool runs
 	limits   offer.Limits // of the shape, where they are not the pool's
 	shape    offer.Shape  // with the jobs that it shares a node with
 	order    int          // of its backend among the candidates
@@ -52,6 +54,7 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 				out, said = append(out, in.option(g, p, order, q)), append(said, q)
 			}
 		}
+		seen(out[first:])
 		if alike(said) {
 			for i := range out[first:] { // what its pools lack besides is beside the point
 				out[first+i].bad = &misfit{why: said[0].Why, would: said[0].Would}
@@ -114,6 +117,10 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	}
 	o.price = in.Risen[PoolAt{p.Backend, p.Name}].Of(Payable(p, o.price, o.wait))
 	o.pack(g, p)
+	if most := o.limits.On(p).MaxJobs; most > 0 {
+		o.waves = ceilDiv(g.Jobs, most)
+	}
+	o.waves = max(o.waves, 1)
 	o.cost, o.known = Charged(o.shape, o.price, g.expected(), around(o.price, o.boot, o.wait), o.hold)
 	return o
 }

@@ -107,10 +107,10 @@ func Charged(s offer.Shape, p offer.Price, run, around, hold time.Duration) (amo
 	return amounts, known
 }
 
-// AtMost is the most that one launch may be charged: its whole walltime, what
-// is billed around it, and the machine that is kept after it.
+// AtMost is the most that one launch may be charged: its whole walltime, what is billed
+// around it, the machines that are tried before it, and the machine that is kept after it.
 func AtMost(s offer.Shape, p offer.Price, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
-	return Charged(s, p, s.Walltime, around, hold)
+	return Charged(s, p, s.Walltime, around+p.Spare, hold)
 }
 
 // Guessed reports whether what a price charges in a unit is an estimate: its rates

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 func TestCost(t *testing.T) {
@@ -177,5 +178,23 @@ func TestAMinimumIsBilledOnce(t *testing.T) {
 		if got := cost[USD].Round(9).String() + " " + cost[ServiceUnits].Round(9).String(); !known.All() || got != c.usd+" "+c.su {
 			t.Errorf("%v, %v before it and %v after: %s, not %s %s", c.run, c.around, c.hold, got, c.usd, c.su)
 		}
+	}
+}
+
+// TestAtMostCountsMachinesThatAreTried: at most has them, and what a launch is charged has
+// not. A record of the launch keeps it.
+func TestAtMostCountsMachinesThatAreTried(t *testing.T) {
+	t.Parallel()
+	price := offer.Price{Known: true, USDPerHour: "2", Spare: 90 * time.Minute}
+	s := offer.Shape{Nodes: 1, CPUs: 1, Walltime: time.Hour}
+	most, _ := AtMost(s, price, 15*time.Minute, 15*time.Minute)
+	took, _ := Charged(s, price, time.Hour, 15*time.Minute, 15*time.Minute)
+	if most[USD].String() != "6" || took[USD].String() != "3" {
+		t.Errorf("at most %s, charged %s", most[USD], took[USD])
+	}
+	d := Decision{Price: price, Shape: s}
+	at := &state.Attempt{Rates: d.Rates(s)}
+	if again, ok := (Decision{}).Charged(at); !ok || again.Price.Spare != price.Spare {
+		t.Errorf("%+v", again.Price)
 	}
 }

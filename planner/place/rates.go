@@ -32,7 +32,7 @@ func rates(p *offer.Price) map[string]*string {
 }
 
 func times(p *offer.Price, d *Decision) map[string]*time.Duration {
-	out := map[string]*time.Duration{"granularity": &p.Granularity, "minimum": &p.Minimum, "around": &d.Boot, "hold": &d.Hold}
+	out := map[string]*time.Duration{"granularity": &p.Granularity, "minimum": &p.Minimum, "around": &d.Boot, "hold": &d.Hold, "spare": &p.Spare}
 	if p.BillsWhileQueued {
 		out["wait"] = &d.Wait
 	}

@@ -39,10 +39,17 @@ type PoolAt struct{ Backend, Pool string }
 // rounded.
 var billTolerance = decimal.New(1001, -3)
 
-// Rises are the pools whose last two launches were billed above their quotes: one
-// alone may be a surcharge of its own. A pool that
-// quotes something else by now is believed again.
-func Rises(st *state.State) map[PoolAt]Rise {
+// Bills are what the last launches of a pool were billed.
+type Bills struct {
+	Last  decimal.Decimal // factor of the last launch above its quote; 1 for none
+	Since time.Time       // its start
+	Rise  Rise            // by which others count; the zero Rise for none
+}
+
+// BillsOf are those of every pool that billed. Its Rise says that the last two launches were
+// billed above their quotes: one alone may be a surcharge of its own. A pool that quotes
+// something else by now is believed again.
+func BillsOf(st *state.State) map[PoolAt]Bills {
 	last := map[PoolAt][2]*state.Attempt{} // the last first
 	for _, j := range st.All() {
 		for i := range j.Attempts {
@@ -59,14 +66,28 @@ func Rises(st *state.State) map[PoolAt]Rise {
 			}
 		}
 	}
-	out := map[PoolAt]Rise{}
+	out := map[PoolAt]Bills{}
 	for at, two := range last {
-		if two[1] == nil {
-			continue
+		b := Bills{Last: decimal.NewFromInt(1), Since: two[0].Started}
+		if r, ok := riseOf(two[0]); ok {
+			b.Last = r.Factor
+			if two[1] != nil {
+				if _, before := riseOf(two[1]); before {
+					b.Rise = r
+				}
+			}
 		}
-		r, ok := riseOf(two[0])
-		if _, before := riseOf(two[1]); ok && before {
-			out[at] = r
+		out[at] = b
+	}
+	return out
+}
+
+// Rises are the pools that bill more than they quote.
+func Rises(st *state.State) map[PoolAt]Rise {
+	out := map[PoolAt]Rise{}
+	for at, b := range BillsOf(st) {
+		if b.Rise.Factor.IsPositive() {
+			out[at] = b.Rise
 		}
 	}
 	return out
@@ -90,10 +111,7 @@ func riseOf(a *state.Attempt) (r Rise, ok bool) {
 	if !ok || !rated[unit].IsPositive() {
 		return r, false
 	}
-	r = Rise{Factor: decimal.NewFromInt(1), was: decimal.NewFromInt(1), rates: a.Rates}
-	if f, err := decimal.NewFromString(a.Rates[risenBy]); err == nil && f.IsPositive() {
-		r.was = f
-	}
+	r = Rise{Factor: decimal.NewFromInt(1), was: RisenBy(d.Price), rates: a.Rates}
 	if by := billed.DivRound(rated[unit], 12); by.GreaterThan(billTolerance) {
 		r.Factor = by
 	}
@@ -123,4 +141,30 @@ func (r Rise) Of(p offer.Price) offer.Price {
 	}
 	raised.Risen = r.Factor.String()
 	return raised
+}
+
+// RisenBy is the factor by which the rates of a price are above what its pool quoted, 1
+// for none.
+func RisenBy(p offer.Price) decimal.Decimal {
+	if f, err := decimal.NewFromString(p.Risen); err == nil && f.IsPositive() {
+		return f
+	}
+	return decimal.NewFromInt(1)
+}
+
+// Over is the factor that bills of launches have above what their pool quoted when their
+// price was recorded; 1 if the pool quoted something else then than when it billed more.
+func (r Rise) Over(p offer.Price) decimal.Decimal {
+	was := RisenBy(p)
+	for name, rate := range rates(&p) {
+		if *rate == "" && r.rates[name] == "" {
+			continue
+		}
+		recorded, err := decimal.NewFromString(*rate)
+		billed, err2 := decimal.NewFromString(r.rates[name])
+		if err != nil || err2 != nil || !recorded.Mul(r.was).Equal(billed.Mul(was)) {
+			return decimal.NewFromInt(1)
+		}
+	}
+	return r.Factor
 }

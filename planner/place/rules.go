@@ -86,6 +86,6 @@ func (in Input) long(g Group, fits []option) bool {
 		limit = longWait
 	}
 	first := in.order(useProduction, false).best(fits)
-	wait := counted(first.wait)
+	wait := max(first.wait, 0)
 	return wait > limit || g.Shape.Walltime > 0 && wait > g.Shape.Walltime
 }

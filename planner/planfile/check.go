@@ -221,7 +221,7 @@ func (f *File) checkExpiry(l *diag.List, quotes []place.Quoted, now time.Time) {
 			}
 			said[d.Backend+"\x00"+d.Pool] = true
 			l.Append(diag.Diagnostic{Summary: "A quote has expired since the plan was made", Address: "phase." + p.Name,
-				Detail: fmt.Sprintf("The price on %s stood until %s, and there is no new quote for it. Plan again.", strings.TrimSuffix(d.Backend+" "+d.Pool, " "), day(was.Expires))})
+				Detail: fmt.Sprintf("The quote for %s expired at %s, and there is no new one. Plan again.", strings.TrimSuffix(d.Backend+" "+d.Pool, " "), day(was.Expires))})
 		}
 	}
 }

@@ -91,6 +91,7 @@ type Row struct {
 	Backend string       `json:"backend,omitempty"`
 	Release bool         `json:"release,omitempty"`
 	PerHour string       `json:"per_hour,omitempty"`
+	Away    bool         `json:"away,omitempty"`
 	Detail  Detail       `json:"detail"`
 	Before  Before       `json:"before"`
 }

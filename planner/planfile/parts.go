@@ -59,7 +59,9 @@ func other(r Row) Other {
 	switch {
 	case r.Release:
 		out.Action = "release"
-	case r.PerHour != "":
+	case r.PerHour != "" && r.Kind == planner.Move:
+		out.Action = "replace"
+	case r.PerHour != "" && !r.Away:
 		out.Action = "orphan"
 	}
 	return out

@@ -193,7 +193,7 @@ func TestCheck(t *testing.T) {
 			f.Head.Quotes = quote(f, "1")
 			f.Head.Quotes[0].Quote.Expires = now.Add(time.Hour)
 			return c, nil
-		}, want: "no new quote"},
+		}, want: "no new one"},
 		"a quote expired and stands again": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
 			f.Head.Quotes = quote(f, "1")
 			f.Head.Quotes[0].Quote.Expires = now.Add(time.Hour)

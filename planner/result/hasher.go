@@ -41,6 +41,7 @@ type Hasher struct {
 	groups   map[*lang.Input][]Hash // producers' hash by group
 	inputs   map[*lang.Phase][]*lang.Input
 	buf      []byte
+	out      func(in *lang.Input, producer int) bool // whether jobs go on without a producer; nil: without none
 }
 
 // New is a hasher under a scheme this muster can compute.
@@ -92,6 +93,27 @@ func (h *Hasher) Settle(p *lang.Phase, i int) {
 		g := in.GroupOf(i)
 		h.groups[in][g] = h.group(in, g)
 	}
+}
+
+// Leave has later calls of Settle leave out producers that jobs go on without.
+func (h *Hasher) Leave(out func(in *lang.Input, producer int) bool) { h.out = out }
+
+// Without is the hash of a cell that went on without some producers, by given digests
+// of its contents, and InputWithout what it depends on of one input.
+func (h *Hasher) Without(p *lang.Phase, i int, out func(in *lang.Input, producer int) bool, digest func(name string) string) Hash {
+	h.out = out
+	h.Settle(p, i)
+	sum := h.With(p, i, digest)
+	h.out = nil
+	h.Settle(p, i)
+	return sum
+}
+
+// InputWithout is what a group depends on of an input without some of its producers.
+func (h *Hasher) InputWithout(in *lang.Input, g int, out func(in *lang.Input, producer int) bool) Hash {
+	h.out = out
+	defer func() { h.out = nil }()
+	return h.group(in, g)
 }
 
 // Inputs are the inputs of a hashed phase by name.
@@ -160,6 +182,9 @@ func (h *Hasher) group(in *lang.Input, g int) (out Hash) {
 	d := sha256.New()
 	d.Write([]byte(h.prefix))
 	for _, m := range members {
+		if h.out != nil && in.Partial() && h.out(in, m) {
+			continue
+		}
 		h.buf = append(in.From.AppendKey(h.buf[:0], m), 0)
 		h.buf = append(h.buf, producers[m][:]...)
 		d.Write(h.buf)

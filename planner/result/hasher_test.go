@@ -11,8 +11,7 @@ import (
 
 func phase(t *testing.T) *lang.Phase {
 	t.Helper()
-	dir := t.TempDir()
-	text := `campaign "test" {}
+	return load(t, `campaign "test" {}
 phase "a" {
   grid {
     axes = { seed = [1, 2] }
@@ -27,7 +26,12 @@ phase "a" {
     }
   }
 }
-`
+`)
+}
+
+func load(t *testing.T, text string) *lang.Phase {
+	t.Helper()
+	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "test.muster.hcl"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +68,47 @@ func TestHashesAreTextAndBack(t *testing.T) {
 	for _, text := range []string{"", "12", column[0].String() + "0", "G" + column[0].String()[1:]} {
 		if _, ok := ParseHash(text); ok || column[0].Is(text) {
 			t.Errorf("%q counts as a hash", text)
+		}
+	}
+}
+
+// A campaign that says nothing new about its checkpoints keeps the hashes that older states
+// hold, and how checkpoints are verified determines no result.
+//
+// Requirement: WT-08, STO-08
+func TestCheckpointHashesStay(t *testing.T) {
+	for name, c := range map[string]struct{ block, want string }{
+		"path": {`checkpoint { path = "ck/${cell.seed}" }`, "ec5b16c56f461acde96b076fd185e166"},
+		"interval": {`checkpoint {
+    path     = "ck/${cell.seed}"
+    interval = "10m"
+    signal   = "USR1"
+    grace    = "30s"
+  }`, "ec5b16c56f461acde96b076fd185e166"},
+		"verified": {`checkpoint {
+    path           = "ck/${cell.seed}"
+    verify         = "zip"
+    min_size       = "1KiB"
+    verify_timeout = "5m"
+  }`, "ec5b16c56f461acde96b076fd185e166"},
+		"kept": {`checkpoint {
+    glob = "ck/${cell.seed}/*"
+    keep = 2
+  }`, "ec5b16c56f461acde96b076fd185e166"},
+	} {
+		p := load(t, `campaign "test" {}
+phase "a" {
+  grid { axes = { seed = [1, 2] } }
+  job {
+    command = "train --seed ${cell.seed} --resume ${checkpoint} --out ${output.out}"
+    output "out" { path = "out/${cell.seed}.txt" }
+    resources { walltime = "1h" }
+  }
+  `+c.block+`
+}
+`)
+		if got := New(Scheme, nil).Phase(p)[1].String(); got != c.want {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

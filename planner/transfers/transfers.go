@@ -56,6 +56,15 @@ func (p *Phase) decision(cell int) place.Decision {
 	return place.Decision{}
 }
 
+// ended reports whether a cell ended without a result and does not start again.
+func (p *Phase) ended(cell int) bool {
+	if p.Starts(cell) || p.Records == nil || p.Records[cell] == nil {
+		return false
+	}
+	status := p.Records[cell].Status
+	return status != state.Completed && !status.Active()
+}
+
 // A draft is a row in the making: one input's files on one way.
 type draft struct {
 	t       Transfer
@@ -88,6 +97,9 @@ func Of(filesystems *Filesystems, p, from *Phase, in *lang.Input) []Transfer {
 		}
 		done[n] = true
 		for _, producer := range in.Members(n.group) {
+			if in.Partial() && from.ended(producer) {
+				continue
+			}
 			add(drafts, filesystems, p, from, in, producer, n.to)
 		}
 	}

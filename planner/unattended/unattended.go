@@ -30,6 +30,7 @@ type Link struct {
 	Done    bool   // the jobs before them are done
 	Moves   bool   // Input: files move between backends before they start
 	Glob    bool   // Input: a set of files that is not known yet
+	Partial bool   // Input: the job may go on with some of the jobs before it
 	Expect  bool   // Smoke: muster judges its metrics
 	Queued  bool   // the jobs before them are in the same queue
 }
@@ -57,12 +58,14 @@ func Waits(can offer.Capabilities, l Link) Wait {
 	case l.Done:
 		return Wait{}
 	case l.Kind == Smoke && l.Expect:
-		smoke.Short = "a gate on expect"
+		smoke.Short = "a smoke whose expect muster checks"
 		return smoke
 	case l.Kind == Smoke && (!can.Dependencies || !l.Queued):
 		return smoke
 	case !can.Dependencies:
 		return why("backend.%s does not order jobs by itself", l.Backend)
+	case l.Partial:
+		return why("phase.%s goes on with some of phase.%s, which muster decides when all of them have ended", l.Phase, l.From)
 	case l.Glob:
 		return why("phase.%s reads phase.%s's glob, which is expanded only when phase.%s is done", l.Phase, l.From, l.From)
 	case l.Queued:

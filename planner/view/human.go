@@ -128,6 +128,8 @@ func summary(p *planner.Plan) string {
 	}
 	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing+c.Altered+c.Bytes == 0 {
 		switch {
+		case p.Destroy && slices.ContainsFunc(p.Loose, func(r planner.Row) bool { return r.Away }):
+			return "Nothing can be released: the backends of the rented machines cannot be asked."
 		case p.Destroy:
 			return "Nothing to do: no job runs or waits, and muster rents nothing."
 		case c.Total == 0:
@@ -159,7 +161,7 @@ func summary(p *planner.Plan) string {
 func (h Human) notes(p *planner.Plan) string {
 	notes := slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return slices.Contains(p.Dangers, n) })
 	for _, text := range p.Asks {
-		notes = append(notes, "needs a plan that is saved: "+text)
+		notes = append(notes, "needs a saved plan: "+text)
 	}
 	for i, check := range p.Budgets {
 		if spent := Amounts(check.Spent); spent != "" && i < shownBudgets && p.Counts.Changes() {

@@ -35,7 +35,9 @@ func looseLine(r planner.Row) line {
 	switch {
 	case r.Release:
 		l.label = "- release"
-	case r.PerHour != "":
+	case r.PerHour != "" && r.Kind == planner.Move:
+		l.label = "→ replace"
+	case r.PerHour != "" && !r.Away:
 		l.label = "? orphan"
 	case r.Kind == planner.Forget:
 		l.note = strings.TrimPrefix(l.note+"; files stay", "; ")

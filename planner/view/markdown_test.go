@@ -42,8 +42,8 @@ func TestMarkdownForAStranger(t *testing.T) {
 			p.Diags = diag.List{{Summary: "no place fits", Detail: "Every candidate was looked at:\n\n  x: no", In: `phase "train"`}}
 		}, []string{"- **error** `phase \"train\"`: no place fits. Every candidate was looked at:<br>x: no", "**What your approval allows:** nothing. A plan with errors cannot be applied"}, []string{"␊"}},
 		"a broken budget": {func(p *planner.Plan) {
-			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}, Limits: state.Amounts{"usd": "1"}}}
-		}, []string{"- **budget** `paper`: p90 comes to $4", "**What your approval allows:** nothing."}, nil},
+			p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 is $4"}, Limits: state.Amounts{"usd": "1"}}}
+		}, []string{"- **budget** `paper`: p90 is $4", "**What your approval allows:** nothing."}, nil},
 		"four budgets": {func(p *planner.Plan) {
 			for _, name := range []string{"one", "two", "three", "four"} {
 				p.Budgets = append(p.Budgets, planner.BudgetCheck{Name: name, Limits: state.Amounts{"usd": "4", "gpu_hours": "60"}})
@@ -63,7 +63,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"results replaced": {func(p *planner.Plan) {
 			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8
 			p.Phases[0].Details[0] = planner.Detail{Destroy: true}
-		}, []string{"- runs **1 job again** on `local.local` although they had a result; the old files are moved aside;", "- **loss**: the finished or running work of 1 job or machine is re-run", "  - re-run `phase.train[\"seed=0\"]`"}, nil},
+		}, []string{"- runs **1 job again** on `local.local` although they had a result; the old files are moved aside;", "- **loss**: the finished or running work of 1 job is re-run or cancelled", "  - re-run `phase.train[\"seed=0\"]`"}, nil},
 		"a backend away": {func(p *planner.Plan) {
 			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"},
 				planner.BackendView{Name: "ssh.y", Fallback: "slurm.x cannot be asked (no route @all): ssh.y instead"})
@@ -71,7 +71,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"every kind of change": {func(p *planner.Plan) {
 			p.Counts = planner.Counts{Resubmit: 1, Cancel: 2, Adopt: 3, Move: 4, Accept: 5, Record: 6, Forget: 7, Release: 8, Delete: 9, Unchanged: 10}
 		}, []string{
-			"- resubmits **1 job** that wait in a queue", "- **cancels 2 jobs**;", "- adopts 3 jobs", "- keeps the results of 4 jobs under their new addresses", "- keeps the results of 5 jobs although", "- looks at what became of 6 jobs",
+			"- resubmits **1 job** that wait in a queue", "- **cancels 2 jobs**;", "- adopts 3 jobs", "- keeps the results of 4 jobs under their new addresses", "- keeps the results of 5 jobs although", "- checks the outcome of 6 jobs",
 			"- forgets 7 jobs that the campaign no longer has; their files stay;", "- leaves 10 jobs as they are, done and verified;", "- **gives 8 rented machines back**;", "- **deletes 9 outputs**",
 		}, nil},
 		"only rows of the record": {func(p *planner.Plan) { p.Counts = planner.Counts{Forget: 7, Total: 9, Selected: 9} },

@@ -68,7 +68,7 @@ func markdownDoes(p *planner.Plan) (does []string) {
 		{c.AdoptFiles, "takes files that are there for the results of %s: nothing is run, and muster records that it did not make them"},
 		{c.Restore, "**puts the earlier results of %s back**: nothing is run, and the files that are there now are moved aside"},
 		{c.Accept, "keeps the results of %s although the jobs changed"},
-		{c.Record, "looks at what became of %s and records it"},
+		{c.Record, "checks the outcome of %s and records it"},
 		{c.Forget, "forgets %s that the campaign no longer has; their files stay"},
 		{c.Unchanged, "leaves %s as they are, done and verified"},
 	} {

@@ -99,16 +99,16 @@ func TestMissingOutputsAreOneRow(t *testing.T) {
 func TestMarkdownSaysWhatIsRisky(t *testing.T) {
 	t.Parallel()
 	p := plan(t, "campaign \"c\" {}\n"+phase("train", 9, ""))
-	p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 comes to $4"}}}
+	p.Budgets = []planner.BudgetCheck{{Name: "paper", Broken: []string{"p90 is $4"}}}
 	p.Diags = diag.List{
 		{Severity: diag.Warning, Summary: "jobs are likely to need longer than their walltime", Detail: "5 jobs of phase.train.", In: `phase "train"`},
-		{Severity: diag.Warning, Summary: `budget "paper" does not hold`, Detail: "p90 comes to $4.", In: `budget "paper"`},
+		{Severity: diag.Warning, Summary: `budget "paper" does not cover this plan`, Detail: "p90 is $4.", In: `budget "paper"`},
 	}
 	var b strings.Builder
 	if err := Markdown(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	for text, n := range map[string]int{"need longer than their walltime. 5 jobs of phase.train.": 1, "p90 comes to $4": 1, "nine campaigns in ten": 1} {
+	for text, n := range map[string]int{"need longer than their walltime. 5 jobs of phase.train.": 1, "p90 is $4": 1, "nine campaigns in ten": 1} {
 		if got := strings.Count(b.String(), text); got != n {
 			t.Errorf("%q stands there %d times, not %d\n%s", text, got, n, b.String())
 		}
@@ -134,7 +134,7 @@ func TestProblemIsToldWhole(t *testing.T) {
 // TestALongNameLeavesTheFigures: the text after a name is not cut for it.
 func TestALongNameLeavesTheFigures(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 250)
+	long := strings.Repeat("x", 200)
 	p := plan(t, "campaign \"c\" {}\n"+phase(long, 3, "")+phase("figure", 1, ""))
 	for _, style := range []term.Style{{UTF8: true, Width: 80}, {Width: 80}, {UTF8: true, Width: 140}, {UTF8: true}} {
 		h := Human{Style: style}

@@ -258,6 +258,12 @@ func placed(pp *planner.PhasePlan, d place.Decision) string {
 // after says what each job of a phase waits for.
 func after(pp *planner.PhasePlan) string {
 	for _, in := range pp.Phase.Inputs {
+		switch {
+		case in.Partial() && in.Required(in.From.Len()) == 0:
+			return fmt.Sprintf("after phase.%s, however its jobs end", in.From.Name)
+		case in.Partial():
+			return fmt.Sprintf("needs %s of phase.%s", in.Least, in.From.Name)
+		}
 		if in.All || in.From.Len() <= 1 {
 			continue
 		}
@@ -336,7 +342,7 @@ func reason(d planner.Detail) string {
 		parts = append(parts, units.Count(n, "file")+" there, "+d.Whose)
 	}
 	if len(d.Waits) > 0 {
-		parts = append(parts, "waits for "+d.Waits[0]+more(len(d.Waits)-1))
+		parts = append(parts, "waits for "+d.Waits[0]+others(len(d.Waits)-1))
 	}
 	return term.CleanLine(strings.Join(parts, "; "))
 }
@@ -376,6 +382,14 @@ func cause(r planner.Reason) string {
 		return text
 	}
 	return r.Text()
+}
+
+// others is for a list that may have been cut after two more.
+func others(n int) string {
+	if n > 1 {
+		return " and others"
+	}
+	return more(n)
 }
 
 func more(n int) string {

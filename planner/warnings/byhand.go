@@ -47,7 +47,7 @@ func NotOurs(backends []*lang.Backend) string {
 			text += " since " + m.Since.UTC().Format(time.DateOnly)
 		}
 		if m.PerHour == "" {
-			text += ", at a price that is not known"
+			text += ", at an unknown price"
 		} else {
 			text += ", at " + amount.Hourly(m.PerHour)
 		}

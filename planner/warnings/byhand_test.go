@@ -25,7 +25,7 @@ func TestWhatIsRentedByHandIsNotOurs(t *testing.T) {
 	if got := NotOurs(byHand(box)); got != want {
 		t.Errorf("%q", got)
 	}
-	want = "Rented by hand, so that muster does not end them: big on ssh.gpu, running, at a price that is not known; box on ssh.gpu, stopped since 2026-02-20, at $0.02/h. They are billed until you give them back where you rented them."
+	want = "Rented by hand, so that muster does not end them: big on ssh.gpu, running, at an unknown price; box on ssh.gpu, stopped since 2026-02-20, at $0.02/h. They are billed until you give them back where you rented them."
 	if got := NotOurs(byHand(box, backends.Machine{Name: "big", Status: "running"})); got != want {
 		t.Errorf("%q", got)
 	}

@@ -26,7 +26,7 @@ func TestNoCeiling(t *testing.T) {
 	}{
 		{"ends", "release", [][2]string{{"ends.x", "a"}}, ""},
 		{"ends", "stop", [][2]string{{"ends.x", "a"}}, ""},
-		{"ends", "keep", [][2]string{{"ends.x", "a"}}, "backend.ends.x: no ceiling while muster is off: $0.3/h."},
+		{"ends", "keep", [][2]string{{"ends.x", "a"}}, "backend.ends.x: no ceiling while muster is off: $0.30/h."},
 		{"bills", "release", [][2]string{{"ends.x", "a"}}, ""},
 		{"bills", "release", [][2]string{{"bills.x", "b"}}, "backend.bills.x: no ceiling while muster is off: $2.58/h. Only muster and the provider's console end a machine there."},
 		{"bills", "keep", [][2]string{{"bills.x", "b"}, {"bills.x", "a"}}, "backend.bills.x: no ceiling while muster is off: $63.84/h."},
@@ -43,6 +43,7 @@ func TestNoCeiling(t *testing.T) {
 // TestIdling: a plan says how long a machine is kept after its last job, what that costs,
 // and what ends it.
 func TestIdling(t *testing.T) {
+	// Requirement: TDN-19
 	t.Parallel()
 	can := map[string]offer.Capabilities{"cloud": {Rents: true}, "ssh": {}}
 	pools := []offer.Pool{

@@ -72,7 +72,7 @@ func due(c offer.Clock, backend string, end time.Time, jobs map[string]*state.Jo
 	if n == 0 {
 		return ""
 	}
-	what := fmt.Sprintf("%d outputs of earlier jobs lie", n)
+	what := fmt.Sprintf("%d outputs of earlier jobs are", n)
 	if n == 1 {
 		what = "1 output of an earlier job is"
 	}

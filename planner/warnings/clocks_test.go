@@ -27,7 +27,7 @@ func TestClocksOfEarlierOutputs(t *testing.T) {
 		want    string // "" = nothing is said
 	}{
 		"due within the plan":       {[]state.Output{ago(80 * day)}, 20 * day, "backend.slurm.x: scratch is purged after 90d without use, and 1 output of an earlier job is on this backend alone that may be gone before the p90 end of this plan, the first on 2026-10-11;"},
-		"those that are due":        {[]state.Output{ago(80 * day), ago(85 * day), ago(60 * day)}, 20 * day, "2 outputs of earlier jobs lie on this backend alone that may be gone before the p90 end of this plan, the first on 2026-10-06;"},
+		"those that are due":        {[]state.Output{ago(80 * day), ago(85 * day), ago(60 * day)}, 20 * day, "2 outputs of earlier jobs are on this backend alone that may be gone before the p90 end of this plan, the first on 2026-10-06;"},
 		"due at the end":            {[]state.Output{ago(80 * day)}, 10 * day, "the first on 2026-10-11;"},
 		"due after it":              {[]state.Output{ago(80 * day)}, 10*day - time.Second, ""},
 		"on another backend":        {[]state.Output{elsewhere}, 20 * day, ""},

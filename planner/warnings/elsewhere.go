@@ -40,7 +40,7 @@ func Elsewhere(phases []history.PhaseRecords) (notes []string) {
 	}
 	for i, k := range ways {
 		if i == mostElsewhere {
-			notes = append(notes, fmt.Sprintf("Jobs went elsewhere than planned first for %d more reasons; `muster explain ADDR` has that of each.", len(ways)-i))
+			notes = append(notes, fmt.Sprintf("Jobs left their first choice for %d more reasons; `muster explain ADDR` shows each.", len(ways)-i))
 			break
 		}
 		notes = append(notes, fmt.Sprintf("phase.%s: %s went to %s, not to the first choice: %s.", k.phase, amount.Jobs(counts[k]), k.to, strings.TrimSuffix(k.why, ".")))

@@ -30,6 +30,7 @@ type Work struct {
 	Smokes     int             // to be run before it
 	SmokesAt   place.Decision  // where; zero = nowhere
 	Moves      map[string]bool // inputs whose files move between backends
+	Open       map[string]bool // inputs that jobs may go on with in part, whose producers have yet to end
 }
 
 // An Off is what goes on with muster off is decided by.
@@ -45,11 +46,50 @@ type Off struct {
 // noPlaceYet is why jobs wait that fit nowhere, or where nobody can be asked.
 const noPlaceYet = "jobs that have no place yet"
 
-// Sentence says what goes on when muster is closed, and why the rest waits; "" where
-// no work has a place. The phases that wait are by name.
+// Sentence says what goes on when muster is closed, and why the rest waits, and which
+// retries wait; "" where no work has a place. The phases that wait are by name.
 func (o Off) Sentence() (text string, waits []string) {
 	goes, rest, waits := o.continues()
-	return sentence(goes, rest), waits
+	if text = sentence(goes, rest); text == "" {
+		return "", waits
+	}
+	return text + o.retries(waits), waits
+}
+
+// retries says of which phases, but for those that wait, retries need muster: a backend
+// may retry nothing by itself, or only what it stopped, and none retries a job that
+// shares its node.
+func (o Off) retries(waits []string) (text string) {
+	var all, most []string
+	for _, w := range o.Works {
+		if w.Retry.Max < 2 || slices.Contains(waits, w.Name) {
+			continue
+		}
+		none, some := false, false
+		for i := range w.Starting {
+			d := w.Placements[i]
+			can := o.can(d.Backend)
+			byItself := d.Backend == "" || can.HostQueue || can.Retries
+			none = none || d.Shape.Pack > 1 || !byItself && !can.Requeues
+			some = some || !byItself
+		}
+		switch {
+		case none:
+			all = append(all, "phase."+w.Name)
+		case some:
+			most = append(most, "phase."+w.Name)
+		}
+	}
+	if len(all) > 0 {
+		text = fmt.Sprintf(" Retries of %s wait for your next `muster apply`.", and(all))
+	}
+	if len(most) > 0 {
+		text += fmt.Sprintf(" Retries of %s wait for it, but for jobs that the scheduler itself stops and starts again.", and(most))
+		if len(all) == 0 {
+			text = strings.Replace(text, "wait for it", "wait for your next `muster apply`", 1)
+		}
+	}
+	return text
 }
 
 func sentence(goes, rest []string) string {
@@ -62,7 +102,7 @@ func sentence(goes, rest []string) string {
 		return fmt.Sprintf("If you close muster now, nothing starts; everything waits for your next `muster apply` (%s).", strings.Join(rest, ", then "))
 	}
 	n := len(goes)
-	if n == 1 && strings.HasSuffix(goes[0], " smokes") {
+	if n == 1 && (strings.HasSuffix(goes[0], " smokes") || strings.HasPrefix(goes[0], "jobs ")) {
 		n = 2
 	}
 	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(n, "finish"), strings.Join(rest, ", then "))
@@ -157,9 +197,9 @@ func (o Off) continues() (goes, rest, waits []string) {
 	switch {
 	case len(phases) == 0:
 	case slices.ContainsFunc(slices.Collect(maps.Keys(backends)), func(b string) bool { return o.can(b).Rents }):
-		goes = append(goes, "what has a machine by then")
+		goes = append(goes, "jobs that have a machine by then")
 	case len(caps) > 0 || len(phases) > mostPhases:
-		goes = append(goes, "what is submitted by then")
+		goes = append(goes, "jobs submitted by then")
 	default:
 		goes = append(goes, phases...)
 	}
@@ -177,7 +217,7 @@ func (o Off) after(w Work, stopped map[string]bool) (behind bool, why string) {
 	}
 	for _, in := range w.Inputs {
 		from := o.work(in.From.Name)
-		if why := o.link(w, unattended.Link{From: in.From.Name, Done: from == nil, Moves: w.Moves[in.Name], Glob: globbed(in), Queued: from != nil && o.together(w, *from, in)}); why != "" {
+		if why := o.link(w, unattended.Link{From: in.From.Name, Done: !w.Open[in.Name] && (from == nil || in.Partial()), Moves: w.Moves[in.Name], Glob: globbed(in), Partial: w.Open[in.Name], Queued: from != nil && o.together(w, *from, in)}); why != "" {
 			if w.Moves[in.Name] || !behind {
 				return behind, why
 			}
@@ -287,10 +327,6 @@ func globbed(in *lang.Input) bool {
 // capped says which limits keep some of the phases that a plan submits from
 // being submitted whole.
 func (o Off) capped(works []Work) (why []string) {
-	type quota struct {
-		backend, pool string
-		own           offer.Limits // on submitted jobs
-	}
 	starting, load, used, split := map[quota]int{}, map[string]int{}, map[queue]bool{}, map[string]bool{}
 	total, kept := 0, true
 	for _, w := range works {
@@ -339,6 +375,17 @@ func (o Off) capped(works []Work) (why []string) {
 			why = append(why, fmt.Sprintf("budget %q does not cover %s at their ceiling", b.Name, units.Count(b.Left, "job")))
 		}
 	}
+	return append(why, o.overQuota(starting)...)
+}
+
+// A quota is how many submitted jobs a pool takes of a job's own limits.
+type quota struct {
+	backend, pool string
+	own           offer.Limits // on submitted jobs
+}
+
+// overQuota names the pools that take fewer jobs than would be submitted to them.
+func (o Off) overQuota(starting map[quota]int) (why []string) {
 	for _, p := range o.Pools {
 		for _, q := range slices.SortedFunc(maps.Keys(starting), func(a, b quota) int {
 			return cmp.Or(cmp.Compare(a.own.MaxSubmit, b.own.MaxSubmit), cmp.Compare(a.own.SubmitBy, b.own.SubmitBy))
@@ -352,7 +399,7 @@ func (o Off) capped(works []Work) (why []string) {
 				if at.SubmitBy != "" {
 					by = " by the limit of " + at.SubmitBy
 				}
-				why = append(why, fmt.Sprintf("%s takes %s of yours at a time%s, of %d", strings.TrimSpace(p.Word+" "+p.Name), units.Count(at.MaxSubmit, "job"), by, n))
+				why = append(why, fmt.Sprintf("%s takes at most %s of yours at once%s, and this plan has %d", strings.TrimSpace(p.Word+" "+p.Name), units.Count(at.MaxSubmit, "job"), by, n))
 			}
 		}
 	}
@@ -407,6 +454,16 @@ func dearest(b *lang.Backend, used [][2]string, pools []offer.Pool) (all, one st
 	return all, one
 }
 
+// spareOf is the longest that the pools of a backend bill beside the usual boot.
+func spareOf(b *lang.Backend, used [][2]string, pools []offer.Pool) (spare time.Duration) {
+	for _, p := range pools {
+		if p.Backend == b.Address() && slices.Contains(used, [2]string{p.Backend, p.Name}) {
+			spare = max(spare, p.Price.Spare)
+		}
+	}
+	return spare
+}
+
 // ends is what becomes of an idle machine, by on_hold.
 var ends = map[string]string{
 	"release": "then releases it if every output is here",
@@ -414,8 +471,8 @@ var ends = map[string]string{
 	"keep":    "and longer, until `muster destroy`",
 }
 
-// Idling says how long machines are kept after their last job, and what that costs. The
-// figures of a plan have it.
+// Idling says how long machines are kept after their last job, what that costs, and what
+// machines may cost that are tried before a job. The figures of a plan have both.
 func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can map[string]offer.Capabilities) (notes []string) {
 	for _, b := range backends {
 		_, rate := dearest(b, used, pools)
@@ -425,6 +482,11 @@ func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can 
 		cost := amount.Of(rate).Mul(decimal.NewFromInt(int64(b.Hold / time.Second))).Div(decimal.NewFromInt(3600))
 		notes = append(notes, fmt.Sprintf("backend.%s keeps an idle machine for %s, at up to %s (%s each, counted above), %s.",
 			b.Address(), units.FormatDuration(b.Hold), amount.Hourly(rate), amount.Words("usd", cost.String()), ends[b.OnHold]))
+		if spare := spareOf(b, used, pools); spare > 0 {
+			cost := amount.Of(rate).Mul(decimal.NewFromInt(int64(spare / time.Second))).Div(decimal.NewFromInt(3600))
+			notes = append(notes, fmt.Sprintf("backend.%s: at most counts %s beside the usual boot for each launch (%s): machines that boot slowly, or are given back because they are unfit.",
+				b.Address(), units.FormatDuration(spare), amount.Words("usd", cost.String())))
+		}
 	}
 	return notes
 }

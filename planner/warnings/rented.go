@@ -31,7 +31,7 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 		rate, err := decimal.NewFromString(perHour)
 		if err != nil {
 			unknown++
-			return "billed at a price that is not known"
+			return "billed at an unknown price"
 		}
 		daily := rate.Mul(decimal.NewFromInt(24))
 		day = day.Add(daily)
@@ -65,7 +65,7 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 	if n < 2 {
 		return notes, due
 	}
-	text := fmt.Sprintf("%d machines are rented, for %s a day in all as they stand", n, amount.Words("usd", day.String()))
+	text := fmt.Sprintf("%d machines are rented, for %s a day in all", n, amount.Words("usd", day.String()))
 	if unknown > 0 {
 		text += fmt.Sprintf(", and what %d of them cost is not known", unknown)
 	}

@@ -168,7 +168,7 @@ func (es *endings) neverBegan(j *job, o offer.Observation, end scheduler.End) bo
 func (es *endings) notLaunched(j *job, o offer.Observation, end scheduler.End) offer.Observation {
 	name := es.jobs.notation.Words().Name
 	o.Status, o.Class = offer.Failed, failure.NodeFailure
-	o.Reason = fmt.Sprintf("%s says %s: it was not launched, as its node %s could not be made ready for it", name, end.Said, o.Node)
+	o.Reason = fmt.Sprintf("%s says %s: it was not launched, as its node %s could not be prepared for it", name, end.Said, o.Node)
 	if j.unlaunchable = end.Outcome != scheduler.Cancelled; j.unlaunchable {
 		o.Reason = fmt.Sprintf("%s says %s: its script could not be started on node %s", name, end.Said, o.Node)
 		if o.Tail = attempt.TailOf(es.jobs.path("out", es.jobs.notation.Output(j.batch.Name, j.place()))); len(o.Tail) > 0 {

@@ -28,7 +28,7 @@ func TestNeverBegan(t *testing.T) {
 		status                offer.Status
 		class, says           string
 	}{
-		"prolog":                                 {state: "CANCELLED by 0", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "node cpu1 could not be made ready"},
+		"prolog":                                 {state: "CANCELLED by 0", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "node cpu1 could not be prepared"},
 		"cancelled by a person":                  {state: "CANCELLED by 1001", exit: "0:0", status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
 		"cancelled while it waits":               {state: "CANCELLED by 0", exit: "0:0", queued: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
 		"cancelled while it waits, with a start": {state: "CANCELLED by 0", exit: "0:0", queued: true, start: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
@@ -119,7 +119,7 @@ func TestLaunchFailed(t *testing.T) {
 	if got := k.f.told(); len(got) > 0 {
 		t.Errorf("and once more: %q", got)
 	}
-	if o := k.found("a0"); !strings.Contains(o.Reason, "could not be made ready") {
+	if o := k.found("a0"); !strings.Contains(o.Reason, "could not be prepared") {
 		t.Errorf("it waits since %q", o.Reason)
 	}
 }

@@ -169,12 +169,7 @@ func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Pla
 	if !po.accounting.watched {
 		recordLag = 0
 	}
-	var ids []string
-	for _, j := range gone {
-		if id := j.place().Array; time.Since(j.absentSince) >= recordLag && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
+	ids := goneFor(gone, recordLag)
 	if len(ids) == 0 || !po.accounting.mayAsk() {
 		return nil, nil
 	}
@@ -226,6 +221,16 @@ func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Pla
 	}
 	back, err := po.returnToSpool(vanished)
 	return append(list, back...), err
+}
+
+// goneFor lists the arrays of jobs that have been absent for a time.
+func goneFor(gone []*job, lag time.Duration) (ids []string) {
+	for _, j := range gone {
+		if id := j.place().Array; time.Since(j.absentSince) >= lag && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // holder is who holds the job of a row, other than muster. A job that could not be

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ type backend struct {
 	providers.Backend
 	site     scheduler.Site
 	campaign *campaign
+	waits    map[string]time.Duration // longest, by pool, that the block sets
 }
 
 // New makes a provider.
@@ -92,6 +94,13 @@ func (s *Provider) Configure(_ context.Context, b providers.Backend) error {
 	}
 	b.Workdir = workdir
 	k := &backend{Backend: b}
+	var block scheduler.Block
+	if err = scheduler.ReadBlock(b, &block); err != nil {
+		return err
+	}
+	if k.waits, err = block.Waits(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := spoolDir(workdir, s.options.Type.Name(), b.Lineage, b.Name)
@@ -126,7 +135,7 @@ func (s *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	if err != nil {
 		return nil, err
 	}
-	pools, err := b.site.Pools(ctx)
+	pools, err := b.pools(ctx)
 	if err != nil || len(pools) == 0 || !b.campaign.mu.TryLock() { // a watch looks itself
 		return pools, err
 	}
@@ -144,6 +153,30 @@ func (s *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 		}
 	}
 	return pools, nil
+}
+
+// pools are those of the cluster, with the longest waits that the backend block sets.
+func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
+	pools, err := b.site.Pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for name, wait := range b.waits {
+		i := slices.IndexFunc(pools, func(p offer.Pool) bool { return p.Name == name })
+		if i < 0 {
+			return nil, providers.Errorf(providers.Invalid, "max_wait of %s names %q, but jobs are placed on: %s", b.Name, name, poolNames(pools))
+		}
+		pools[i].MaxWait = wait
+	}
+	return pools, nil
+}
+
+func poolNames(pools []offer.Pool) string {
+	var names []string
+	for _, p := range pools {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Quote says where shapes would run, when, and at what price.

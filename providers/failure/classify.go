@@ -180,7 +180,7 @@ func ending(e Evidence) (Verdict, bool) {
 	case code == 127:
 		return Verdict{Class: MissingFile, Rule: "exit 127", Hint: commandHint}, true
 	case e.zero(): // other causes were checked before
-		return Verdict{Class: BadOutput, Rule: "outputs", Hint: "it exited 0 without its declared outputs; check which files it wrote, and where"}, true
+		return Verdict{Class: BadOutput, Rule: "outputs", Hint: "it exited 0, and an output or metric failed its check"}, true
 	case code == 126:
 		return Verdict{Class: Unknown, Rule: "exit 126", Hint: "the command was found but could not be executed; check its mode and its first line"}, true
 	}

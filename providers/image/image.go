@@ -137,8 +137,11 @@ func seen(j *providers.Job) (out []string) {
 	if j.Scratch != nil && j.Scratch.Folder != "" {
 		add(j.Scratch.Folder)
 	}
-	if filepath.IsAbs(j.Checkpoint.Path) {
-		add(filepath.Dir(j.Checkpoint.Path))
+	if path := j.Checkpoint.Path; filepath.IsAbs(path) {
+		if i := strings.IndexAny(path, "*?[{"); i >= 0 && j.Checkpoint.Glob {
+			path = path[:i] + "x"
+		}
+		add(filepath.Dir(path))
 	}
 	for _, o := range j.Outputs {
 		if !filepath.IsAbs(o.Path) {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -51,9 +52,15 @@ func New(c Config) *Client {
 	return &Client{api: rental.NewAPI("Lambda", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep)}
 }
 
+// Account is whose key it is. No call of the API names the account: two keys are one
+// account only where both see a machine.
+func (c *Client) Account(context.Context) (offer.Account, error) {
+	return c.api.Account(func() (string, error) { return "", nil })
+}
+
 // Terms: eight GPUs were seen to boot for a quarter of an hour.
 func (*Client) Terms() rental.Terms {
-	return rental.Terms{Lag: 2 * time.Minute, Boot: 25 * time.Minute}
+	return rental.Terms{Lag: 2 * time.Minute, Boot: 25 * time.Minute, Unit: time.Minute}
 }
 
 // The least time between two calls, and between two launches; the documentation has
@@ -118,10 +125,7 @@ func (c *Client) meaning(r rental.Reply) error {
 	case r.Status >= http.StatusInternalServerError:
 		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
 	case p.Code == "global/invalid-api-key":
-		e := providers.Errorf(providers.Auth, "Lambda does not know this API key (HTTP %d)", r.Status)
-		e.Detail = "It is misspelt, has expired, or was deleted: Lambda gives one answer to all three."
-		e.Hint = "Make a key on the account's page of API keys, and put it where this one is."
-		return e
+		return c.api.UnknownKey(r.Status, "misspelt, has expired, or was deleted", "on the account's page of API keys")
 	case p.Code == "global/account-inactive":
 		return &providers.Error{Class: providers.Auth, Summary: "The Lambda account is not active", Hint: "Verify its email address and its payment method in Lambda's console."}
 	case p.Code == "global/invalid-address":

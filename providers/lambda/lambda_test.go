@@ -31,7 +31,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nunpaid credit=0\n")
+	as, err := sim.NewAccounts("key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\nunpaid credit=0\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,17 @@ func (l *lab) now() (now time.Time) {
 
 func (l *lab) client(key string) *Client {
 	return New(Config{URL: l.url, Key: key, Now: l.now, Sleep: func(_ context.Context, d time.Duration) error { l.cloud.Clock.Advance(d); return nil }})
+}
+
+// No call of the API names an account, so that two keys are not known to be of one.
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	mine, err := l.Account(t.Context())
+	other, fault := l.client("reader").Account(t.Context())
+	if err != nil || fault != nil || mine.ID != "" || mine.Same(other) || !mine.Same(mine) || strings.Contains(mine.Key, "key") {
+		t.Errorf("%+v %+v %v %v", mine, other, err, fault)
+	}
 }
 
 func (l *lab) fault(f sim.Fault) {
@@ -477,6 +488,7 @@ func TestLife(t *testing.T) {
 
 // Capacity that the catalogue shows may be gone: the other region is tried.
 func TestVanishedCapacity(t *testing.T) {
+	// Requirement: SPT-12
 	t.Parallel()
 	l := newLab(t)
 	k := l.keeper()
@@ -542,5 +554,21 @@ func TestStrangers(t *testing.T) {
 	k.until(rental.Gone)
 	if all, _ := l.truth(); len(all) != 2 || all[0].Gone || all[0].Label != "thesis" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestKeyThatExpires: a key that worked, and is not taken any more, has a message of its
+// own, which says that machines are billed on.
+func TestKeyThatExpires(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	c := l.client("soon")
+	if _, err := c.Machines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.cloud.Clock.Advance(2 * time.Hour)
+	_, err := c.Machines(t.Context())
+	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+		t.Error(err)
 	}
 }

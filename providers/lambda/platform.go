@@ -33,6 +33,10 @@ func (Platform) Facts() rental.Facts {
 			{Name: "local disk", Path: "/", Billed: "with the machine"},
 			{Name: "file system", Path: "/lambda/nfs", Release: true, Billed: "$0.20 a GiB and month, until it is deleted"},
 		},
+		Clocks: []offer.Clock{
+			{What: "a machine that was shut down from within is billed on: only a release ends the bill, and deletes its files"},
+			{What: "a file system is billed until somebody deletes it in the console"},
+		},
 		Notes: []string{
 			"nothing but a release ends the bill: there is no stop, and a machine that was shut down from within is billed on",
 			"the capacity that Lambda shows may be gone: another region, then another type, is tried",
@@ -49,8 +53,11 @@ const (
 
 var keys = rental.KeySource{Cloud: "Lambda", Env: EnvKey}
 
+// Terms are those of its clients.
+func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
+
 // Attrs are where the key is found.
-func (Platform) Attrs() []offer.Attr { return []offer.Attr{keys.Attr()} }
+func (Platform) Attrs() []offer.Attr { return keys.Attrs() }
 
 // Open makes a client. It reads the key and asks nothing.
 func (Platform) Open(b providers.Backend) (rental.Cloud, error) {

@@ -115,7 +115,7 @@ func startError(prog Program, p *process, err error) error {
 	out := &providers.Error{Class: providers.Internal, Summary: fmt.Sprintf("Provider %q does not start", prog.Type)}
 	said, killed := []string{fmt.Sprintf("%s: %v.", prog, err)}, false
 	if p != nil && p.cmd.Process != nil {
-		head, tail := p.head.String(), strings.TrimSpace(p.tail.String())
+		head, tail := p.head.String(), p.words()
 		switch {
 		case head != "" && !strings.Contains(firstLine(head), "|"):
 			said[0] = fmt.Sprintf("%s printed something before the handshake: %q.", prog, head)

@@ -40,18 +40,19 @@ func normal(l *Lock) string { return string(l.Bytes()) }
 func TestLockThatIsBroken(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
-		`provider "a" {`:                                                                   "1,",
-		`provider "a" { version = "1" }`:                                                   "hashes",
-		"provider \"a\" {\n version = 1\n hashes = {}\n}":                                  "Version is not text",
-		"provider \"a\" {\n version = \"1\"\n hashes = 3\n}":                               "Hashes are not a map",
-		"provider \"a\" {\n version = \"1\"\n hashes = { \"linux/amd64\" = \"md5:1\" }\n}": "linux/amd64",
+		`provider "a" {`:                                     "line 1: muster did not write this: provider \"a\" {",
+		"<<<<<<< HEAD\n":                                     "line 1: muster did not write this: <<<<<<< HEAD",
+		`provider "a" { version = "1" }`:                     "hashes",
+		"provider \"a\" {\n version = 1\n hashes = {}\n}":    "Version is not text",
+		"provider \"a\" {\n version = \"1\"\n hashes = 3\n}": "Hashes are not a map",
+		"provider \"a\" {\n version = \"1\"\n hashes = { \"linux/amd64\" = \"md5:1\" }\n}":                         "linux/amd64",
 		"provider \"a\" {\n version = \"1\"\n hashes = {}\n}\nprovider \"a\" {\n version = \"1\"\n hashes = {}\n}": "locked twice",
 		"backend \"a\" {}": "backend",
 	} {
 		t.Run(src, func(t *testing.T) {
 			t.Parallel()
 			_, err := parseLock([]byte(src), lockName)
-			wantError(t, err, "", want, lockName)
+			wantError(t, err, providers.Invalid, want, lockName, "version control")
 		})
 	}
 }
@@ -158,7 +159,7 @@ func TestExternalProviderMustBeLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = start(PinRequired)
-	wantError(t, err, providers.Invalid, "lock file cannot be read")
+	wantError(t, err, providers.Invalid, "The lock file cannot be read")
 }
 
 func TestSearchOrder(t *testing.T) {

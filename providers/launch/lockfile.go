@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,6 +21,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/providers"
 )
 
 // lockName is the lock file's name, beside the campaign.
@@ -60,15 +62,15 @@ func readLock(path string) (*Lock, error) {
 		return &Lock{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read lock file: %w", err)
+		return nil, unreadable(err.Error())
 	}
 	defer f.Close()
 	src, err := io.ReadAll(io.LimitReader(f, maxLock+1))
 	if err != nil {
-		return nil, fmt.Errorf("read lock file %s: %w", path, err)
+		return nil, unreadable(err.Error())
 	}
 	if len(src) > maxLock {
-		return nil, fmt.Errorf("read lock file %s: it is larger than 1 MiB", path)
+		return nil, unreadable(path + " is larger than 1 MiB.")
 	}
 	return parseLock(src, path)
 }
@@ -77,7 +79,7 @@ func readLock(path string) (*Lock, error) {
 func parseLock(src []byte, name string) (*Lock, error) {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, fmt.Errorf("lock file: %w", diags)
+		return nil, lockFault(diags, src)
 	}
 	content, diags := file.Body.Content(&hcl.BodySchema{
 		Blocks: []hcl.BlockHeaderSchema{{Type: "provider", LabelNames: []string{"name"}}},
@@ -97,27 +99,46 @@ func parseLock(src []byte, name string) (*Lock, error) {
 		lock.Providers[b.Labels[0]] = locked
 	}
 	if diags.HasErrors() {
-		return nil, fmt.Errorf("lock file: %w", diags)
+		return nil, lockFault(diags, src)
 	}
 	return lock, nil
 }
 
+// lockFault says what is wrong on which line. What HCL finds is about blocks and
+// braces, which the person who reads it did not write: the line alone is shown.
+func lockFault(diags hcl.Diagnostics, src []byte) error {
+	d := diags[0]
+	what := d.Summary + ". " + d.Detail
+	if d.Extra != ours {
+		line := bytes.TrimSpace(bytes.Split(src, []byte("\n"))[d.Subject.Start.Line-1])
+		what = fmt.Sprintf("muster did not write this: %s", strings.ToValidUTF8(string(line[:min(len(line), 60)]), "�"))
+	}
+	return unreadable(fmt.Sprintf("%s, line %d: %s", d.Subject.Filename, d.Subject.Start.Line, what))
+}
+
+func unreadable(detail string) error {
+	return &providers.Error{
+		Class: providers.Invalid, Summary: "The lock file cannot be read", Detail: detail,
+		Hint: "Restore it from version control. Or remove it and run muster init, which locks the programs that are installed now.",
+	}
+}
+
 func parseLocked(body hcl.Body) (out Locked, diags hcl.Diagnostics) {
 	content, diags := body.Content(&hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "version", Required: true}, {Name: "hashes", Required: true}},
+		Attributes: []hcl.AttributeSchema{{Name: "version"}, {Name: "hashes"}},
 	})
 	if a := content.Attributes["version"]; a != nil {
 		v, more := a.Expr.Value(nil)
 		diags = append(diags, more...)
 		if v.Type() != cty.String || v.IsNull() {
-			diags = append(diags, lockError(a.Range, "Version is not text", "Run muster init to write the file again."))
+			diags = append(diags, lockError(a.Range, "Version is not text", `It looks like "1.2.0".`))
 		} else {
 			out.Version = v.AsString()
 		}
 	}
 	a := content.Attributes["hashes"]
-	if a == nil {
-		return out, diags
+	if a == nil || content.Attributes["version"] == nil {
+		return out, append(diags, lockError(body.MissingItemRange(), "A provider's version or hashes are missing", "The block needs both."))
 	}
 	v, more := a.Expr.Value(nil)
 	diags = append(diags, more...)
@@ -140,8 +161,11 @@ func parseLocked(body hcl.Body) (out Locked, diags hcl.Diagnostics) {
 	return out, diags
 }
 
+// ours marks a diagnostic that is not HCL's.
+const ours = "ours"
+
 func lockError(at hcl.Range, summary, detail string, args ...any) *hcl.Diagnostic {
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(detail, args...), Subject: &at, Extra: ours}
 }
 
 // Set pins a provider's hash on a platform, and reports whether that changes

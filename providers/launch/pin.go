@@ -43,10 +43,7 @@ func (l *Launcher) check(p Program) error {
 		return nil
 	}
 	if l.lockErr != nil {
-		return &providers.Error{
-			Class: providers.Invalid, Summary: "The lock file cannot be read", Detail: l.lockErr.Error(),
-			Hint: "Fix it, or remove it and run: muster init",
-		}
+		return l.lockErr
 	}
 	l.mu.Lock()
 	locked, ok := l.lock.Providers[p.Type]

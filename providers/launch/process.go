@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,6 +29,7 @@ type process struct {
 	stdout, stderr *os.File
 	head, tail     keep
 	done           chan struct{}   // closed when the process has been waited for
+	read           chan struct{}   // closed when its stderr has been read to its end
 	err            error           // of Wait, after done
 	ctx            context.Context // until the handshake is over, its end is the process's
 	release        func() bool
@@ -38,7 +40,7 @@ var _ runner.Runner = (*process)(nil)
 
 func newProcess(ctx context.Context, cmd *exec.Cmd) *process {
 	return &process{
-		ctx: ctx, cmd: cmd, done: make(chan struct{}),
+		ctx: ctx, cmd: cmd, done: make(chan struct{}), read: make(chan struct{}),
 		head: keep{limit: headBytes}, tail: keep{limit: tailBytes, last: true},
 	}
 }
@@ -80,7 +82,35 @@ func (p *process) settled() { p.release() }
 func (p *process) Stdout() io.ReadCloser { return tee(p.stdout, &p.head) }
 
 // Stderr is the provider's log.
-func (p *process) Stderr() io.ReadCloser { return tee(p.stderr, &p.tail) }
+func (p *process) Stderr() io.ReadCloser {
+	return &toEnd{ReadCloser: tee(p.stderr, &p.tail), reached: sync.OnceFunc(func() { close(p.read) })}
+}
+
+// A toEnd reader says when nothing more can be read.
+type toEnd struct {
+	io.ReadCloser
+	reached func()
+}
+
+func (r *toEnd) Read(b []byte) (int, error) {
+	n, err := r.ReadCloser.Read(b)
+	if err != nil {
+		r.reached()
+	}
+	return n, err
+}
+
+// words are the end of its stderr. Of a process that ended it waits for the last of them,
+// which may come after the news of its end.
+func (p *process) words() string {
+	if !p.alive() && p.cmd.Process != nil {
+		select {
+		case <-p.read:
+		case <-time.After(2 * drainTime):
+		}
+	}
+	return strings.TrimSpace(p.tail.String())
+}
 
 // Wait waits for the end.
 func (p *process) Wait(context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"time"
 
@@ -136,7 +135,7 @@ func (r *remote) buryLocked() {
 
 func obituary(p *process) string {
 	said := p.fate()
-	if tail := strings.TrimSpace(p.tail.String()); tail != "" {
+	if tail := p.words(); tail != "" {
 		said += "\nIts last words: " + lastWords(tail)
 	}
 	return said

@@ -129,6 +129,9 @@ type Pool struct {
 	// Others is how many of these strangers hold now.
 	Others int
 	Wait   time.Duration // expected queue wait now, when the backend knows one; -1 = unknown
+	// MaxWait is the longest wait with which a plan prefers the pool to another that
+	// can take the job; 0 = any.
+	MaxWait time.Duration
 
 	Price     Price
 	WholeNode bool // the site charges whole nodes
@@ -140,6 +143,8 @@ type Pool struct {
 	Notes    []string // for people; every command that asks prints those that begin with Repaired
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
+	// Offers are machines of a rental pool as a market lists them, cheapest first, at most three.
+	Offers []Listing
 	// Balance is the balance of the account that jobs are charged to, and Account its
 	// name; "" = not known. It is in service units, and in US dollars where machines are rented.
 	Balance string
@@ -185,21 +190,30 @@ type Clock struct {
 	At    time.Time     // fixed date, zero when After is set
 }
 
+// A Listing is a machine that can be rented now.
+type Listing struct {
+	USDPerHour string // with its disk
+	Text       string // what it is, and why one would take it: "reliability 99.4%, Sweden, SE, the cheapest that fits"
+}
+
 // Price is what a pool charges. All rates are decimal strings so that no
 // float rounding enters money; "" means that this unit is not charged.
 type Price struct {
-	Known            bool          // false: what is charged in money is not known, which blocks budgets of money
-	UnknownSU        bool          // what is charged in service units is not known, which blocks budgets of those
-	USDPerGPUHour    string        // money for each device-hour
-	USDPerHour       string        // money for each hour of the machine or node
-	USDPerCPUHour    string        `json:",omitempty"` // money for each core-hour
-	SUPerGPUHour     string        // service units for each device-hour
-	SUPerNodeHour    string        // service units for each node-hour
-	SUPerCPUHour     string        // service units for each core-hour
-	USDPerGBMonth    string        // money for each 10^9 bytes of disk asked for, a month of 730 hours
-	USDPerGBOut      string        // money for each 10^9 bytes that leave the backend
-	Granularity      time.Duration // what is billed is a multiple of it
-	Minimum          time.Duration // the least that is billed of a launch
+	Known         bool          // false: what is charged in money is not known, which blocks budgets of money
+	UnknownSU     bool          // what is charged in service units is not known, which blocks budgets of those
+	USDPerGPUHour string        // money for each device-hour
+	USDPerHour    string        // money for each hour of the machine or node
+	USDPerCPUHour string        `json:",omitempty"` // money for each core-hour
+	SUPerGPUHour  string        // service units for each device-hour
+	SUPerNodeHour string        // service units for each node-hour
+	SUPerCPUHour  string        // service units for each core-hour
+	USDPerGBMonth string        // money for each 10^9 bytes of disk asked for, a month of 730 hours
+	USDPerGBOut   string        // money for each 10^9 bytes that leave the backend
+	Granularity   time.Duration // what is billed is a multiple of it
+	Minimum       time.Duration // the least that is billed of a launch
+	// Spare is billed of a launch at most, beside the usual boot: machines that boot slowly,
+	// and those that are tried before one is fit.
+	Spare            time.Duration `json:",omitzero"`
 	Estimated        bool          // the provider's guess, and no rate that who bills states
 	BillsWhileQueued bool
 	// Risen is by how much the last bills were above what is quoted: the rates have
@@ -272,6 +286,8 @@ type Observation struct {
 	Reason   string   // why it waits, in the backend's words
 	Cause    Cause    `json:",omitempty"` // why it waits or ended, as muster reads it; "" = for none of the causes
 	Tail     []string // last lines of the log
+	// Notes say what its place did with files of the job before its command began, for a person.
+	Notes    []string `json:",omitempty"`
 	Expected time.Time
 	Outputs  []Output
 	Metrics  map[string]Metric
@@ -311,6 +327,33 @@ type Rental struct {
 	Began, Ended time.Time
 	Billed       string // USD that the cloud asks for it so far, a decimal; "" = not known
 	Orphan       bool   // it has the campaign's label, and its provider has no record of renting it
+	Account      Account
+	Order        string // id that it had before the cloud gave it one; "" = none
+}
+
+// An Account rents machines. Nobody else's key sees them.
+type Account struct {
+	ID  string `json:"id,omitempty"`  // the cloud's own; "" where it does not say whose a key is
+	Key string `json:"key,omitempty"` // digest of the key in use, which tells two keys apart and nothing else
+}
+
+// Same reports whether two are one account: by its id, and where the cloud does not tell
+// both, only with one key. An account that was never recorded may be any.
+func (a Account) Same(b Account) bool {
+	switch {
+	case a == Account{} || b == Account{}:
+		return true
+	case a.ID != "" && b.ID != "":
+		return a.ID == b.ID
+	}
+	return a.Key == b.Key
+}
+
+func (a Account) String() string {
+	if a.ID != "" {
+		return "account " + a.ID
+	}
+	return "the account of key " + a.Key
 }
 
 // A RentalStatus is how far a rented machine has come; "" = rented, and no more is
@@ -319,6 +362,9 @@ type RentalStatus string
 
 // The statuses of a rental. It is billed until its provider says that it is gone.
 const (
+	RentalAsked    RentalStatus = "asked"    // it was ordered, and the answer is not known
+	RentalBooting  RentalStatus = "booting"  // it is ours
+	RentalChecking RentalStatus = "checking" // it runs, and is not known to be what was offered
 	RentalRunning  RentalStatus = "running"
 	RentalStopped  RentalStatus = "stopped"
 	RentalDeleting RentalStatus = "deleting" // its release was asked for
@@ -369,6 +415,7 @@ type Cause string
 const (
 	CampaignHeld Cause = "campaign_held" // Queued: the queue of a host holds its whole campaign
 	JobHeld      Cause = "job_held"      // Queued: its queue was told to hold this job, or its batch; a resume ends that
+	MachineAway  Cause = "machine_away"  // Running: its rented machine was taken away and may come back
 	OtherCluster Cause = "other_cluster" // Absent: another cluster, which sees the same workdir, has the job
 	PhaseStopped Cause = "phase_stopped" // Failed: its queue would have launched it again, had its phase not stopped
 	// Blocked, Cancelled: its backend gave the job up because an earlier one did not

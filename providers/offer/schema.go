@@ -1,5 +1,7 @@
 package offer
 
+import "time"
+
 // A Schema says what a backend's configuration block and job options may
 // hold and what the backend can do. Schemas of built-in providers are read
 // without starting a process.
@@ -73,18 +75,19 @@ type Capabilities struct {
 	Retries      bool // retries with muster off, in the same pool
 	Requeues     bool // its scheduler starts jobs again that it stopped itself, and no others
 	GPUs         bool
-	Rents        bool // creates and releases machines
-	KeepsFiles   bool // of Rents: the files of its jobs outlive the machines
-	Stops        bool // of Rents: stops a machine and keeps its disk, which `on_hold = "stop"` needs
-	DeadMan      bool // of Rents: machines end, or at least stop, when muster has been off for long
-	Timer        bool // of DeadMan: only by a timer of the platform, which runs from a machine's start
-	Events       bool // pushes events rather than being polled
-	Transfer     bool // moves files with Push and Pull
-	Accounting   bool // reports usage after the fact
-	Remote       bool // another machine: workdir is required with source
-	HostQueue    bool // the queue of providers/host runs the jobs there
-	Holds        bool // keeps single queued jobs from starting when told to (Control with tokens)
-	Guard        bool // applies a job's Guard before it starts: nothing of others is written over
+	Rents        bool          // creates and releases machines
+	KeepsFiles   bool          // of Rents: the files of its jobs outlive the machines
+	Stops        bool          // of Rents: stops a machine and keeps its disk, which `on_hold = "stop"` needs
+	DeadMan      bool          // of Rents: machines end, or at least stop, when muster has been off for long
+	Timer        bool          // of DeadMan: only by a timer of the platform, which runs from a machine's start
+	Boot         time.Duration // of Rents: the most that is billed before a job starts: slow boots, and machines that are replaced
+	Events       bool          // pushes events rather than being polled
+	Transfer     bool          // moves files with Push and Pull
+	Accounting   bool          // reports usage after the fact
+	Remote       bool          // another machine: workdir is required with source
+	HostQueue    bool          // the queue of providers/host runs the jobs there
+	Holds        bool          // keeps single queued jobs from starting when told to (Control with tokens)
+	Guard        bool          // applies a job's Guard before it starts: nothing of others is written over
 	// FeedSlots bounds how many jobs a slot is fed ahead by a running engine;
 	// 0 = everything that is ready.
 	FeedSlots int

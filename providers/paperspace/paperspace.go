@@ -23,6 +23,7 @@ import (
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -62,9 +63,21 @@ func New(c Config) *Client {
 	return &Client{now: c.Now, timer: c.Timer, template: c.Template, api: rental.NewAPI("Paperspace", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep), whys: map[string]string{}}
 }
 
+// Account is the team of the key.
+func (c *Client) Account(ctx context.Context) (offer.Account, error) {
+	return c.api.Account(func() (string, error) {
+		var a struct{ Team struct{ ID string } }
+		err := c.get(ctx, "/auth/session", nil, &a)
+		if err == nil && a.Team.ID == "" {
+			err = c.api.Unreachable(errors.New("a session without a team in it"))
+		}
+		return a.Team.ID, err
+	})
+}
+
 // Terms: nothing is published about lists.
 func (*Client) Terms() rental.Terms {
-	return rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute}
+	return rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute, Unit: time.Hour}
 }
 
 // Between two calls, and after one that came too often. The limits are not published;
@@ -113,10 +126,7 @@ func (c *Client) call(ctx context.Context, method, path string, q url.Values, bo
 	case r.Status >= http.StatusInternalServerError || p.Code == "" || p.Code == "TIMEOUT":
 		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
 	case p.Code == "UNAUTHORIZED":
-		e := providers.Errorf(providers.Auth, "Paperspace does not know this API key (HTTP %d)", r.Status)
-		e.Detail = "It is misspelt, was deleted, or is one of the API that was retired in 2024: Paperspace gives one answer to all three."
-		e.Hint = "Make a key in the team's settings, and put it where this one is."
-		return e
+		return c.api.UnknownKey(r.Status, "misspelt, was deleted, or is one of the API that was retired in 2024", "in the team's settings")
 	case p.Code == "FORBIDDEN":
 		return &providers.Error{Class: providers.Auth, Summary: "Paperspace does not let this team do that: " + cmp.Or(p.Message, "forbidden"), Hint: "New teams ask support to unlock GPU types; a key acts for the team it was made in."}
 	}
@@ -211,7 +221,7 @@ func (c *Client) available(ctx context.Context, label, region string) (bool, err
 	case errors.As(err, &p) && p.Code == "BAD_REQUEST":
 		return false, nil
 	case err == nil && a.Available == nil:
-		return false, c.api.Unreachable(errors.New("an availability without a word about it"))
+		return false, c.api.Unreachable(errors.New("an availability answer that does not name it"))
 	}
 	return err == nil && *a.Available, err
 }

@@ -31,7 +31,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\n")
+	as, err := sim.NewAccounts("key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\nother account=her\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,18 @@ func (l *lab) clock() (now time.Time) {
 
 func (l *lab) client(key string) *Client {
 	return New(Config{URL: l.url, Key: key, Timer: 24 * time.Hour, Now: l.clock, Sleep: func(_ context.Context, d time.Duration) error { l.cloud.Clock.Advance(d); return nil }})
+}
+
+// Two keys of an account are one, and those of two are not.
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	mine, err := l.Account(t.Context())
+	again, e2 := l.client("reader").Account(t.Context())
+	other, e3 := l.client("other").Account(t.Context())
+	if errors.Join(err, e2, e3) != nil || mine.ID != "t5001" || !mine.Same(again) || mine.Key == again.Key || mine.Same(other) {
+		t.Errorf("%+v %+v %+v %v", mine, again, other, errors.Join(err, e2, e3))
+	}
 }
 
 func (l *lab) fault(f sim.Fault) {
@@ -196,6 +208,7 @@ func TestMachines(t *testing.T) {
 // The service's own timer stops a machine, whatever becomes of muster; without it
 // nothing does.
 func TestTimer(t *testing.T) {
+	// Requirement: CLK-04
 	t.Parallel()
 	for timer, want := range map[time.Duration]rental.Status{24 * time.Hour: rental.Stopped, 0: rental.Running} {
 		l := newLab(t)
@@ -447,5 +460,21 @@ func TestKeyIsQuoted(t *testing.T) {
 	c := New(Config{URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if id, err := c.script(t.Context(), "ssh-ed25519 AAAA $(reboot) 'x"); err != nil || id != "ss1" || len(bodies) != 1 || !strings.Contains(bodies[0], `echo 'ssh-ed25519 AAAA $(reboot) '`) {
 		t.Errorf("%q %v\n%s", id, err, bodies)
+	}
+}
+
+// TestKeyThatExpires: a key that worked, and is not taken any more, has a message of its
+// own, which says that machines are billed on.
+func TestKeyThatExpires(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	c := l.client("soon")
+	if _, err := c.Machines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.cloud.Clock.Advance(2 * time.Hour)
+	_, err := c.Machines(t.Context())
+	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+		t.Error(err)
 	}
 }

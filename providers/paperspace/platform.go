@@ -32,9 +32,14 @@ func (Platform) Facts() rental.Facts {
 		Tiers: []rental.Tier{
 			{Name: "disk", Path: "/", Stop: true, Billed: "by its size and hour while the machine exists, also when it is stopped"},
 		},
+		Until: "Paperspace's timer stops a machine that is rented now (auto_shutdown)",
+		Clocks: []offer.Clock{
+			{What: "the disk of a stopped machine is billed until it is released"},
+			{What: "a snapshot and a claimed address are billed on after a release: muster makes none"},
+		},
 		Notes: []string{
 			"prices are those of the public page of 2026-09: the API tells none before a machine is rented, and one that is dearer then is given back",
-			"compute is counted by the hour that began; a stopped machine's disk is billed until it is released",
+			"compute is counted by the hour that began",
 			"tested on a simulator of Paperspace; it has not met the live service",
 		},
 	}
@@ -48,13 +53,15 @@ const (
 
 var keys = rental.KeySource{Cloud: "Paperspace", Env: EnvKey}
 
+// Terms are those of its clients.
+func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
+
 // Attrs are where the key is found, and what a machine is made with.
 func (Platform) Attrs() []offer.Attr {
-	return []offer.Attr{
-		{Name: "auto_shutdown", Type: offer.Duration, Default: `"1d"`, Doc: "Paperspace's own timer, which stops a machine so long after its start, whatever becomes of muster: whole hours, 1 to 168. No longer job is run. Not set with `on_hold = \"keep\"`."},
+	return append([]offer.Attr{
+		{Name: "auto_shutdown", Type: offer.Duration, Default: `"1d"`, Doc: "Paperspace's own timer, which stops a machine so long after its start, whatever becomes of muster: whole hours, 1 to 168. Longer jobs do not run. Not set with `on_hold = \"keep\"`."},
 		{Name: "template", Type: offer.String, Doc: "Id of the operating system template. Default: one with Ubuntu that is for the machine's type, ML-in-a-Box before others."},
-		keys.Attr(),
-	}
+	}, keys.Attrs()...)
 }
 
 // longestTimer is a week.

@@ -41,9 +41,14 @@ func TestBalanceOfTheSite(t *testing.T) {
 	if err != nil || len(pools) == 0 {
 		t.Fatalf("%d pools, %v", len(pools), err)
 	}
+	var names []string
 	for _, p := range pools {
+		names = append(names, p.Name)
 		if p.Balance != "1234.5" || p.Account != "bio" {
 			t.Errorf("%s: %q left of %q; notes %q", p.Name, p.Balance, p.Account, p.Notes)
 		}
+	} // The server lists workq first, which is its default, and the others by name.
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, "debug prod preemptable workq ") {
+		t.Errorf("queues %s: those of the profile come first, in its order", got)
 	}
 }

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/pbs/profiles"
 )
 
 // Schema says what `backend "pbs"` and `options "pbs"` may hold, but for how the
@@ -22,26 +24,19 @@ func Schema() offer.Schema {
 		Can: offer.Capabilities{
 			Arrays: true, Dependencies: true, Requeues: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
 		},
-		Profiles: profileSources(),
+		Profiles: profiles.Known.Sources(),
 	}
 }
 
 func backendBlock() offer.Block {
 	return offer.Block{
-		Attrs: []offer.Attr{
+		Attrs: append([]offer.Attr{
 			{Name: "account", Type: offer.String, Doc: "Project that is charged (qsub -A); the user's default if not stated. Some sites require it."},
 			{Name: "queues", Type: offer.StringList, Doc: "Queues that may be used, in the order of preference; all that the profile or the site names by default."},
 			{Name: "exclude_queues", Type: offer.StringList, Doc: "Queues that are never used."},
 			{Name: "filesystems", Type: offer.String, Doc: "Filesystems that jobs need, \"home:eagle\" (qsub -l filesystems); sites that ask for them start no job while one is away."},
 			{Name: "place", Type: offer.String, Doc: "Placement of jobs whose options name none (qsub -l place), \"scatter\" or \"pack:excl\"; by default the profile's."},
-			{Name: "commands", Type: offer.StringMap, Doc: "The site's own programs in place of PBS's, by command, each an absolute path on the login node: `{ qsub = \"/opt/site/bin/qsub\" }`. A program must take the arguments of the command, and print what it prints."},
-			{Name: "pack", Type: offer.String, OneOf: []string{"auto", "never"}, Doc: "Whether jobs that need a part of a node share one: \"auto\" where the site charges whole nodes, \"never\" nowhere. Each job keeps its own log, retries and verification. By default the profile's, which is \"never\" where it says nothing."},
-			{Name: "submissions_per_minute", Type: offer.Number, Default: "120", Doc: "Most qsub commands in a minute, at least 1; an array counts once. What would start jobs over and over is slowed down by it."},
-			{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
-			{Name: "scratch", Type: offer.String, Doc: "Folder on a node's own disk for `scratch` of jobs, \"/local/scratch\"; it may name variables there, \"$TMPDIR\". By default the profile's, else the node's folder for temporary files."},
-			{Name: "balance", Type: offer.Number, Doc: "Remaining service units of the account, for a site whose profile has no command that reports them. A plan that is likely to need more fails."},
-			{Name: "install_dir", Type: offer.String, Doc: "Folder on the cluster for muster's own binary, seen by login and compute nodes; by default .muster/bin in the workdir."},
-		},
+		}, scheduler.Attrs("PBS", "qsub", "queue")...),
 	}
 }
 
@@ -49,7 +44,7 @@ func backendBlock() offer.Block {
 func options() offer.Block {
 	return offer.Block{Attrs: []offer.Attr{
 		{Name: "queue", Type: offer.String, Doc: "The only queue that the job may run in (qsub -q)."},
-		{Name: "nodes", Type: offer.Number, Doc: "Number of nodes, at least 1; by default that of `resources`. More than those count in price, node-hours and budgets as if `resources` had them, and need candidates of type pbs alone."},
+		scheduler.NodesOption("pbs"),
 		{Name: "chunk", Type: offer.String, Doc: "Further resources of every chunk of select, \"cputype=rome:bigmem=true\"."},
 		{Name: "place", Type: offer.String, Doc: "Placement (qsub -l place); by default the backend's."},
 		{Name: "filesystems", Type: offer.String, Doc: "Filesystems that the job needs, in place of the backend's."},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
@@ -19,7 +20,7 @@ import (
 // Pools are the queues: the profile's facts, and over them the server's limits. If
 // the server cannot be asked, they are the profile's.
 func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
-	f, err := b.Facts(ctx, factsLast)
+	f, err := b.Facts(ctx, facts.Fresh)
 	if err != nil {
 		if b.Profile == nil {
 			return nil, err
@@ -27,7 +28,7 @@ func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
 		return b.Known(err.Error()), nil
 	}
 	var all []offer.Pool
-	for _, q := range f.Queues {
+	for _, q := range b.ordered(f.Queues) {
 		if q.Inner || !q.Yours {
 			continue
 		}
@@ -42,6 +43,22 @@ func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
 	b.forTests(all)
 	b.account.Fill(ctx, all, b.Cluster.Site)
 	return all, nil
+}
+
+// ordered are queues in the order in which the profile has them, which is that of
+// preference, and then the others as the server lists them.
+func (b *Site) ordered(queues []cluster.Queue) []cluster.Queue {
+	if b.Profile == nil {
+		return queues
+	}
+	place := func(q cluster.Queue) int {
+		i := slices.IndexFunc(b.Profile.Pools, func(p offer.Pool) bool { return p.Name == q.Name })
+		if i < 0 {
+			return len(b.Profile.Pools)
+		}
+		return i
+	}
+	return slices.SortedStableFunc(slices.Values(queues), func(x, y cluster.Queue) int { return place(x) - place(y) })
 }
 
 // Known are the profile's queues; why is the reason that the server was not asked.
@@ -139,6 +156,9 @@ func (b *Site) nodes(f *cluster.Facts, q cluster.Queue, p *offer.Pool) {
 	}
 	if p.MaxNodes == 0 || p.MaxNodes > whole {
 		p.MaxNodes = whole
+	}
+	if p.MinNodes > whole {
+		p.Notes = append(p.Notes, fmt.Sprintf("takes jobs of %d nodes or more, and the server has %s for it", p.MinNodes, units.Count(whole, "node")))
 	}
 	switch {
 	case p.WholeNode:
@@ -246,7 +266,7 @@ func duration(d time.Duration) string {
 // nodes is how many nodes a job may have, "10 to 496".
 func nodes(p offer.Pool) string {
 	switch {
-	case p.MinNodes > 1 && p.MaxNodes > 0:
+	case p.MinNodes > 1 && p.MaxNodes >= p.MinNodes:
 		return fmt.Sprintf("%d to %d", p.MinNodes, p.MaxNodes)
 	case p.MinNodes > 1:
 		return fmt.Sprintf("%d or more", p.MinNodes)

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
@@ -24,7 +25,7 @@ func (b *Site) Quote(ctx context.Context, shapes []offer.Shape) ([]offer.Quote, 
 	if err != nil {
 		return nil, err
 	}
-	f, err := b.Facts(ctx, factsLast)
+	f, err := b.Facts(ctx, facts.Fresh)
 	if err != nil {
 		f = nil
 	}
@@ -178,7 +179,7 @@ func (b *Site) Preflight(ctx context.Context, checks []providers.Check) (out []p
 	if len(checks) > 0 && slices.ContainsFunc(checks, room.Only) {
 		return nil, nil
 	}
-	f, err := b.Facts(ctx, factsLast)
+	f, err := b.Facts(ctx, facts.Fresh)
 	if err != nil {
 		out = append(out, scheduler.Away(err.Error()))
 	} else {

@@ -15,10 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
-	"github.com/muster-run/muster/providers/pbs/profiles"
 )
-
-func profileSources() map[string][]byte { return profiles.Sources() }
 
 // Script is the text for qsub. It is meant to be read: lines that a person would
 // write, and one command that runs an element.

@@ -8,11 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"os/user"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -42,24 +39,17 @@ type Site struct {
 	Config  Settings
 	Profile *profiles.Profile // nil = the backend block names none
 	Cluster *cluster.Commands
-	facts   *cachedFacts
+	facts   *facts.Cache[cluster.Facts]
 	account *facts.Account
 }
 
 // Settings are the backend block.
 type Settings struct {
-	Account     string      `json:"account"`
-	Queues      []string    `json:"queues"`
-	Exclude     []string    `json:"exclude_queues"`
-	Filesystems string      `json:"filesystems"`
-	Place       string      `json:"place"`
-	Pack        string      `json:"pack"`
-	InstallDir  string      `json:"install_dir"`
-	Scratch     string      `json:"scratch"`
-	Balance     json.Number `json:"balance"`
-	Rate        int         `json:"submissions_per_minute"`
-	// Commands are the site's own programs, by the command that each replaces.
-	Commands map[string]string `json:"commands"`
+	scheduler.Block
+	Queues      []string `json:"queues"`
+	Exclude     []string `json:"exclude_queues"`
+	Filesystems string   `json:"filesystems"`
+	Place       string   `json:"place"`
 }
 
 // Name is the type of its backends.
@@ -81,20 +71,19 @@ func (Type) Terms(_, options json.RawMessage) offer.Terms {
 // Open is the cluster of a backend. A cluster that was configured before keeps its
 // commands and cached facts.
 func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
-	s := &Site{Backend: o.Backend, facts: &cachedFacts{}}
-	if len(o.Config) > 0 {
-		if err := json.Unmarshal(o.Config, &s.Config); err != nil {
-			return nil, providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", o.Name, err)
-		}
-	}
-	var err error
-	if s.Profile, err = profiles.Of(o.Backend); err != nil {
+	s := &Site{Backend: o.Backend, facts: &facts.Cache[cluster.Facts]{}}
+	err := scheduler.ReadBlock(o.Backend, &s.Config)
+	if err != nil {
 		return nil, err
 	}
-	s.account = &facts.Account{Name: s.Config.Account, Stated: s.Config.Balance.String()}
-	if s.Profile != nil {
-		s.account.Command = s.Profile.Balance
+	if s.Profile, err = profiles.Known.Named(o.Backend); err != nil {
+		return nil, err
 	}
+	var balance []string
+	if s.Profile != nil {
+		balance = s.Profile.Balance
+	}
+	s.account = s.Config.Funds(balance)
 	if err := command.CheckOwn(s.Config.Commands, cluster.Programs); err != nil {
 		return nil, providers.Errorf(providers.Invalid, "Configuration of %s: %v", o.Name, err)
 	}
@@ -106,54 +95,17 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 	if runner == nil {
 		runner = cluster.Here{Environ: o.Environ, Own: s.Config.Commands}
 	}
-	s.Cluster = cluster.New(runner, userName())
+	s.Cluster = cluster.New(runner, scheduler.User())
 	return s, nil
 }
 
-// userName is who submits jobs, by name.
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return os.Getenv("USER")
-}
-
-// cachedFacts are the last facts about a cluster.
-type cachedFacts struct {
-	mu   sync.Mutex
-	at   time.Time
-	site *cluster.Facts
-	err  error
-}
-
-// Facts about a cluster are reused for factsLast, and for submissions, whose limits
-// change seldom, for limitsLast.
-const (
-	factsLast  = 2 * time.Minute
-	limitsLast = time.Hour
-)
-
 // Facts are those of the cluster, of at most an age.
 func (b *Site) Facts(ctx context.Context, age time.Duration) (*cluster.Facts, error) {
-	f := b.facts
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if since := time.Since(f.at); since < factsLast || f.err == nil && f.site != nil && since < age {
-		return f.site, f.err
-	}
-	f.site, f.err = b.Cluster.Facts(ctx)
-	if ctx.Err() == nil {
-		f.at = time.Now()
-	}
-	return f.site, f.err
+	return b.facts.Within(ctx, age, b.Cluster.Facts)
 }
 
 // last are the last facts; nil = the cluster was not asked, or has not answered.
-func (b *Site) last() *cluster.Facts {
-	b.facts.mu.Lock()
-	defer b.facts.mu.Unlock()
-	return b.facts.site
-}
+func (b *Site) last() *cluster.Facts { return b.facts.Last() }
 
 // Scheduler is the cluster's commands.
 func (b *Site) Scheduler() scheduler.Scheduler { return b.Cluster }
@@ -187,9 +139,7 @@ func (b *Site) Recall(p offer.Pool) {
 	if i := slices.IndexFunc(p.Facts, func(f offer.Fact) bool { return f.Name == arrayFact }); i >= 0 {
 		fmt.Sscan(p.Facts[i].Value, &f.MaxArray)
 	}
-	b.facts.mu.Lock()
-	defer b.facts.mu.Unlock()
-	b.facts.site = f
+	b.facts.Recall(f)
 }
 
 // LongestArray is how many elements one array may have.
@@ -211,7 +161,7 @@ func (b *Site) Bounds(pool string, _ *providers.Job) scheduler.Bounds {
 
 // Limits are the limits on submitted jobs that apply to a queue.
 func (b *Site) Limits(ctx context.Context, pool string, _ *providers.Job) ([]scheduler.Limit, error) {
-	f, err := b.Facts(ctx, limitsLast)
+	f, err := b.Facts(ctx, facts.FreshForLimits)
 	if err != nil {
 		return nil, err
 	}

@@ -232,6 +232,7 @@ func (c *Client) Watch(ctx context.Context, r providers.WatchRequest, fn func(pr
 			return fromStatus(ctx, err)
 		}
 		batch.Events = append(batch.Events, each(m.Events, value[offer.Observation])...)
+		batch.Rentals = append(batch.Rentals, each(m.Rentals, value[offer.Rental])...)
 		batch.Notes = append(batch.Notes, each(m.Notes, value[providers.Note])...)
 		if m.More {
 			continue

@@ -61,7 +61,7 @@ func sanePrice(p *offer.Price, _ *pb.Price) {
 	if rates(&p.SUPerGPUHour, &p.SUPerNodeHour, &p.SUPerCPUHour) {
 		p.UnknownSU = true
 	}
-	atLeast(0, &p.Granularity, &p.Minimum)
+	atLeast(0, &p.Granularity, &p.Minimum, &p.Spare)
 	atLeast(0, &p.CPUs, &p.GPUs)
 	said(&p.Risen)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -163,6 +164,12 @@ func (s *server) Watch(st grpc.BidiStreamingServer[pb.WatchRequest, pb.WatchRepl
 	err := s.provider.Watch(st.Context(), r, func(b providers.Batch) error {
 		err := splitMessages(b.Events, reply[pb.Observation], func(part []*pb.Observation) error {
 			return st.Send(&pb.WatchReply{Events: part, More: true})
+		})
+		if err != nil {
+			return err
+		}
+		err = split(b.Rentals, reply[pb.Rental, offer.Rental], func(m *pb.Rental) int { return proto.Size(m) }, func(part []*pb.Rental) error {
+			return st.Send(&pb.WatchReply{Rentals: part, More: true})
 		})
 		if err != nil {
 			return err

@@ -200,6 +200,9 @@ func TestWatchKeepsBatchesWhole(t *testing.T) {
 	t.Parallel()
 	var sent providers.Batch
 	sent.Cursor, sent.Notes = "c1", []providers.Note{{Kind: "info", Text: "n"}}
+	for i := range 2000 {
+		sent.Rentals = append(sent.Rentals, offer.Rental{ID: fmt.Sprint(i), Kind: strings.Repeat("k", 1_000), Status: offer.RentalBooting, Account: offer.Account{ID: "5001"}})
+	}
 	for i := range 5000 {
 		sent.Events = append(sent.Events, offer.Observation{Token: fmt.Sprint(i), Tail: []string{strings.Repeat("t", 500)}})
 	}
@@ -222,7 +225,7 @@ func TestWatchKeepsBatchesWhole(t *testing.T) {
 		got = append(got, b)
 		return nil
 	})
-	if err != nil || len(got) != 2 || len(got[0].Events) != 5000 || got[0].Cursor != "c1" || len(got[0].Notes) != 1 || got[1].Cursor != "c2" {
+	if err != nil || len(got) != 2 || len(got[0].Events) != 5000 || len(got[0].Rentals) != 2000 || got[0].Rentals[1999] != sent.Rentals[1999] || got[0].Cursor != "c1" || len(got[0].Notes) != 1 || got[1].Cursor != "c2" {
 		t.Fatalf("%d batches (%v)", len(got), err)
 	}
 	if largest := seen.largest.Load(); largest > 1<<20 {

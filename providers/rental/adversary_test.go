@@ -92,16 +92,39 @@ func TestOrphansOfACampaign(t *testing.T) {
 // next launch finds the last checkpoint on another machine.
 func TestPreemption(t *testing.T) {
 	t.Parallel()
+	text := preempted(t, providers.Checkpoint{Path: "ck"}, "echo step7 > ck", "ck", "cp ck a.json")
+	if text != "step7\n" {
+		t.Errorf("it began at %q", text)
+	}
+}
+
+// Of several checkpoints the newest is torn. The copies on the next machine keep their order, so
+// that it is opened, and the one before it is used.
+//
+// Requirement: WT-08
+func TestPreemptionTorn(t *testing.T) {
+	t.Parallel()
+	text := preempted(t, providers.Checkpoint{Path: "ck/s-*", Glob: true, Verify: []providers.VerifyCheck{{Kind: "json"}}},
+		`mkdir -p ck; echo '{"step":9}' > ck/s-9; sleep 0.1; printf '{"st' > ck/s-10`, "ck/s-10", "cat ck/* > a.json")
+	if text != "{\"step\":9}\n" {
+		t.Errorf("it began at %q", text)
+	}
+}
+
+// preempted takes the machine of a job away when a file that it saves is here, and returns what
+// the next launch made of its checkpoint on another machine.
+func preempted(t *testing.T, c providers.Checkpoint, save, saved, resume string) string {
 	n := newTown(t, map[string]any{"spot": true, "bid": 0.2})
 	n.backend.OnHold = "release"
 	n.begin()
 	work := n.backend.Workdir
-	j := n.job("a", "echo $$ > pid; echo step7 > ck; while :; do sleep 0.05; done")
-	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(work, "ck"), Interval: time.Second}
+	j := n.job("a", "echo $$ > pid; "+save+"; while :; do sleep 0.05; done")
+	c.Path, c.Interval = filepath.Join(work, c.Path), time.Second
+	j.Checkpoint = c
 	n.submit(j)
 	seen := n.until("it to run", all(offer.Running, j))
-	here := filepath.Join(n.backend.Dir, ".muster/rentals/abc/vastai.cloud/files", work, "ck")
-	waitFor(t, "the checkpoint to be here", func() bool { text, _ := os.ReadFile(here); return string(text) == "step7\n" })
+	here := filepath.Join(n.backend.Dir, ".muster/rentals/abc/vastai.cloud/files", work, saved)
+	waitFor(t, "the checkpoint to be here", func() bool { text, _ := os.ReadFile(here); return len(text) > 0 })
 	id := seen[j.Token].Rental.ID
 	n.happen(`{"instance": ` + id + `, "what": "outbid"}`)
 	n.mu.Lock()
@@ -110,7 +133,7 @@ func TestPreemption(t *testing.T) {
 	n.mu.Unlock()
 	hosttest.Kill(t, spool)
 	killGroup(t, filepath.Join(work, "pid"))
-	if err := os.Remove(filepath.Join(work, "ck")); err != nil { // another machine has nothing
+	if err := os.RemoveAll(filepath.Join(work, "ck")); err != nil { // another machine has nothing
 		t.Fatal(err)
 	}
 	n.until("it to be preempted", func(seen map[string]offer.Observation) bool {
@@ -120,16 +143,15 @@ func TestPreemption(t *testing.T) {
 		}
 		return o.Status == offer.Failed && o.Class == "preempted" && strings.Contains(o.Reason, "goes on from its checkpoint")
 	})
-	again := n.job("a", "cp ck a.json")
+	again := n.job("a", resume)
 	again.Attempt, again.Checkpoint = 2, j.Checkpoint
 	n.submit(again)
 	n.until("the next launch", all(offer.Completed, again))
-	if text, err := os.ReadFile(filepath.Join(work, "a.json")); err != nil || string(text) != "step7\n" {
-		t.Errorf("it began at %q, %v", text, err)
+	text, err := os.ReadFile(filepath.Join(work, "a.json"))
+	if got := n.alive(); err != nil || len(got) != 1 || strconv.Itoa(got[0]) == id {
+		t.Errorf("machines %v: the lost one, %s, is given up; %v", got, id, err)
 	}
-	if got := n.alive(); len(got) != 1 || strconv.Itoa(got[0]) == id {
-		t.Errorf("machines %v: the lost one, %s, is given up", got, id)
-	}
+	return string(text)
 }
 
 // This machine's clock is off by an hour: the time of a rental and its bill are right.

@@ -3,6 +3,8 @@ package rental
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,15 +12,22 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // An API asks a cloud over HTTP, with JSON in requests. It repeats nothing.
 type API struct {
 	cloud, url, key string
 	web             *http.Client
+
+	mu      sync.Mutex
+	account offer.Account // whose key it is, once that was asked
+	worked  atomic.Bool   // the key was taken by this process before
 }
 
 // callTime is how long an answer may take.
@@ -28,6 +37,22 @@ const callTime = time.Minute
 // header.
 func NewAPI(cloud, url, authorization string) *API {
 	return &API{cloud: cloud, url: strings.TrimSuffix(url, "/"), key: authorization, web: &http.Client{Timeout: callTime}}
+}
+
+// Account is whose key the API is asked with. ask gives the cloud's own id of the
+// account, "" where it does not say; it is asked once.
+func (a *API) Account(ask func() (id string, err error)) (offer.Account, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.account.Key == "" {
+		id, err := ask()
+		if err != nil {
+			return offer.Account{}, err
+		}
+		digest := sha256.Sum256([]byte("account of " + a.cloud + "\n" + a.key))
+		a.account = offer.Account{ID: id, Key: hex.EncodeToString(digest[:6])}
+	}
+	return a.account, nil
 }
 
 // A Reply is an answer of any status.
@@ -70,7 +95,22 @@ func (a *API) Ask(ctx context.Context, method, path string, query url.Values, bo
 	if err != nil {
 		return Reply{}, a.Unreachable(err)
 	}
+	if r.StatusCode < http.StatusMultipleChoices {
+		a.worked.Store(true)
+	}
 	return Reply{r.StatusCode, r.Header, text}, nil
+}
+
+// UnknownKey says that the cloud does not take the key. Where is the page on which
+// another is made; may, why a key is not taken, since clouds give one answer to all.
+func (a *API) UnknownKey(status int, may, where string) error {
+	e := &providers.Error{Class: providers.Auth, Summary: fmt.Sprintf("%s does not know this API key (HTTP %d)", a.cloud, status),
+		Detail: fmt.Sprintf("It is %s: %s gives one answer to all three.", may, a.cloud), Hint: "Make a key " + where + ", and put it where this one is."}
+	if a.worked.Load() {
+		e.Summary = fmt.Sprintf("%s does not take this API key any more (HTTP %d)", a.cloud, status)
+		e.Detail = "It worked a moment ago, so it has expired, or somebody deleted it. Machines that are rented are billed on: the console of " + a.cloud + " has them, too."
+	}
+	return e
 }
 
 // Read reads the JSON value of an answer. What is no JSON is an error of class

@@ -34,15 +34,18 @@ type backend struct {
 	end     context.CancelFunc
 	ended   chan struct{}
 	jobs    *jobs
-	rentals []Rental // as of the last turn
-	boxes   map[string]*box
-	release map[string]string // tokens that are to be given up, and why
-	held    bool
-	fence   providers.Fence // of the muster that was heard last
-	notes   []string        // what was found out about machines by this process
-	trouble string          // why the last turn did not do all
-	looked  time.Time       // when the cloud last answered
-	changed chan struct{}   // closed with the next change of a job or a rental
+	rentals []Rental // as they are recorded
+	// reported are those that notes were made of.
+	reported []Rental
+	boxes    map[string]*box
+	release  map[string]string // tokens that are to be given up, and why
+	held     bool
+	fence    providers.Fence // of the muster that was heard last
+	notes    []string        // what was found out about machines by this process
+	trouble  string          // why the last turn did not do all
+	strange  bool            // the key is not that of the account which rents the machines
+	looked   time.Time       // when the cloud last answered
+	changed  chan struct{}   // closed with the next change of a job or a rental
 }
 
 // lead makes this process the one that leads the backend's machines.
@@ -59,13 +62,13 @@ func (b *backend) lead() error {
 	if busy {
 		return busyError(b.Name, b.dir)
 	}
-	k, err := Open(Config{Cloud: b.account, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now,
+	k, err := Open(Config{Cloud: b.account, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now, Saw: b.see,
 		Key: func() (string, error) { return b.dialer.Key(b.dir) }})
 	if err == nil {
 		b.jobs, err = readJobs(filepath.Join(b.dir, "jobs"))
 	}
 	if err == nil {
-		err = errors.Join(readJSON(b.heldFile(), &b.held), readJSON(b.fenceFile(), &b.fence))
+		err = errors.Join(readJSON(b.at().held(), &b.held), readJSON(b.at().fence(), &b.fence))
 	}
 	if err != nil {
 		l.Close()
@@ -77,7 +80,14 @@ func (b *backend) lead() error {
 	return nil
 }
 
-func (b *backend) heldFile() string { return filepath.Join(b.dir, "held.json") }
+// A folder has the records of a backend.
+type folder string
+
+func (b *backend) at() folder { return folder(b.dir) }
+
+func (f folder) held() string { return filepath.Join(string(f), "held.json") }
+
+func (f folder) fence() string { return filepath.Join(string(f), "fence.json") }
 
 func (b *backend) close() error {
 	b.mu.Lock()
@@ -114,6 +124,15 @@ func (b *backend) loop(ctx context.Context, k *Keeper) {
 	}
 }
 
+// see hears of a change of rentals while a turn goes on: those who watch know of an order
+// before the cloud does.
+func (b *backend) see(rentals []Rental) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rentals = rentals
+	b.tell()
+}
+
 // now wakes the leader.
 func (b *backend) wake() {
 	select {
@@ -124,7 +143,10 @@ func (b *backend) wake() {
 
 // turn is one look at the cloud, and what follows from it.
 func (b *backend) turn(ctx context.Context, k *Keeper) {
-	err := b.ask(k)
+	err := b.owned(ctx)
+	if err == nil {
+		err = b.ask(k)
+	}
 	if err == nil {
 		var t Turned
 		t, err = k.Turn(ctx)
@@ -135,13 +157,16 @@ func (b *backend) turn(ctx context.Context, k *Keeper) {
 	if b.trouble = ""; err != nil {
 		b.trouble = providers.Reason(err)
 	}
-	before := b.rentals
 	b.rentals = k.Rentals()
 	b.looked = b.now()
-	if b.trouble == "" {
-		b.trouble = b.refusal()
+	if b.strange = errors.Is(err, errStranger); b.strange { // jobs and machines stay as they are known
+		b.tell()
+		return
 	}
-	b.report(before)
+	if b.trouble == "" {
+		b.trouble = b.demand().refusal()
+	}
+	b.report()
 	b.settleLost()
 	b.settleUnfit()
 	b.serve()
@@ -155,7 +180,7 @@ func (b *backend) ask(k *Keeper) error {
 		return err
 	}
 	b.mu.Lock()
-	starts := b.starts(k.Rentals())
+	starts := b.demand().starts(k.Rentals())
 	b.mu.Unlock()
 	for _, token := range starts {
 		if err := k.Start(token); err != nil {
@@ -163,7 +188,7 @@ func (b *backend) ask(k *Keeper) error {
 		}
 	}
 	b.mu.Lock()
-	wants := b.wants(k.Rentals())
+	wants := b.demand().wants(k.Rentals())
 	b.mu.Unlock()
 	for _, w := range wants {
 		if _, err := k.Rent(w); err != nil {
@@ -178,7 +203,7 @@ func (b *backend) endIdle(k *Keeper) error {
 	b.mu.Lock()
 	release, all := b.release, k.Rentals()
 	b.release = map[string]string{}
-	idle, lost, stuck := b.idle(all), b.lost(all), b.stuck(all)
+	idle, lost, stuck, needless := b.demand().idle(all), b.demand().lost(all), b.demand().stuck(all), b.demand().needless(all)
 	b.mu.Unlock()
 	end := k.Release
 	if b.OnHold == "stop" {
@@ -191,6 +216,11 @@ func (b *backend) endIdle(k *Keeper) error {
 	}
 	for _, token := range idle {
 		if err := end(token, "its jobs are done"); err != nil {
+			return err
+		}
+	}
+	for _, token := range needless {
+		if err := k.Release(token, "its jobs are gone"); err != nil {
 			return err
 		}
 	}
@@ -207,10 +237,20 @@ func (b *backend) endIdle(k *Keeper) error {
 	return nil
 }
 
+// A demand is what a backend's jobs need of its machines: which are rented, kept, stopped,
+// started and given up. It decides, and changes nothing. The caller holds the lock.
+type demand struct{ *backend }
+
+func (b *backend) demand() demand { return demand{b} }
+
 // wants are the machines that the waiting jobs lack.
-func (b *backend) wants(rentals []Rental) (out []Want) {
-	have := map[string]int{}
+func (b demand) wants(rentals []Rental) (out []Want) {
+	have, back := map[string]int{}, map[string]bool{}
 	for _, r := range rentals {
+		if r.Step == Preempted && !r.Starts && !b.late(r) { // it may come back, to its own jobs
+			back[r.Token] = true
+			have[""]++
+		}
 		if !r.Over() && r.Step != Releasing && r.Step != Parked && (r.Step != Preempted || r.Starts && !b.late(r)) {
 			have[""]++
 			if r.Found.Unfit == "" {
@@ -223,7 +263,7 @@ func (b *backend) wants(rentals []Rental) (out []Want) {
 	}
 	need := map[string]int{} // slots
 	for _, j := range b.jobs.sorted() {
-		if !j.ended() && !j.Held && (j.Box == "" || j.Handed) {
+		if !j.ended() && !j.Held && (j.Box == "" || j.Handed && !back[j.Box]) {
 			need[j.Spec.Pool] += max(1, j.Spec.Shape.GPUs)
 		}
 	}
@@ -243,7 +283,7 @@ func (b *backend) wants(rentals []Rental) (out []Want) {
 }
 
 // idle are ready machines without work that have been kept long enough.
-func (b *backend) idle(rentals []Rental) (out []string) {
+func (b demand) idle(rentals []Rental) (out []string) {
 	for _, r := range rentals {
 		x := b.boxes[r.Token]
 		if r.Step != Ready || x == nil {
@@ -264,11 +304,22 @@ func (b *backend) idle(rentals []Rental) (out []string) {
 	return out
 }
 
+// needless are machines that are wanted still, for jobs that are gone: none is rented for
+// a campaign that was cancelled.
+func (b demand) needless(rentals []Rental) (out []string) {
+	for _, r := range rentals {
+		if r.Step == Planned && !b.waiting(poolOf(r.Want)) {
+			out = append(out, r.Token)
+		}
+	}
+	return out
+}
+
 // patient is how long a machine that was taken away may take to come back.
 const patient = 10 * time.Minute
 
 // lost are machines that were taken away or stopped, and have nothing that is wanted.
-func (b *backend) lost(rentals []Rental) (out []string) {
+func (b demand) lost(rentals []Rental) (out []string) {
 	for _, r := range rentals {
 		if r.Step == Preempted && b.OnHold == "release" && len(b.unsafe(r.Token)) == 0 {
 			out = append(out, r.Token)
@@ -279,11 +330,11 @@ func (b *backend) lost(rentals []Rental) (out []string) {
 
 // late reports whether a machine that was taken away is not waited for any more. Its
 // jobs ended with it.
-func (b *backend) late(r Rental) bool { return r.Step == Preempted && b.now().Sub(r.Lost) > patient }
+func (b demand) late(r Rental) bool { return r.Step == Preempted && b.now().Sub(r.Lost) > patient }
 
 // stuck are machines whose start was asked for, and which got no GPU. A cloud would
 // start them whenever there is one, and bill them.
-func (b *backend) stuck(rentals []Rental) (out []string) {
+func (b demand) stuck(rentals []Rental) (out []string) {
 	for _, r := range rentals {
 		if r.Starts && b.late(r) && b.OnHold != "release" {
 			out = append(out, r.Token)
@@ -297,7 +348,7 @@ const retryStart = time.Hour
 
 // starts are the stopped machines that have results which are nowhere else, or for
 // which jobs wait.
-func (b *backend) starts(rentals []Rental) (out []string) {
+func (b demand) starts(rentals []Rental) (out []string) {
 	if !b.platform.Facts().Stops {
 		return nil
 	}
@@ -311,12 +362,12 @@ func (b *backend) starts(rentals []Rental) (out []string) {
 }
 
 // waiting reports whether jobs of a pool wait for a machine.
-func (b *backend) waiting(pool string) bool {
+func (b demand) waiting(pool string) bool {
 	return slices.ContainsFunc(b.jobs.sorted(), func(j *job) bool { return !j.ended() && j.Box == "" && !j.Held && j.Spec.Pool == pool })
 }
 
 // unsafe are the jobs whose results are on a machine only, or would be.
-func (b *backend) unsafe(box string) (out []*job) {
+func (b demand) unsafe(box string) (out []*job) {
 	for _, j := range b.jobs.sorted() {
 		if j.Box == box && (!j.ended() || j.Seen.Status == offer.Completed && !j.Safe) {
 			out = append(out, j)
@@ -329,7 +380,7 @@ func (b *backend) unsafe(box string) (out []*job) {
 // was taken away.
 func (b *backend) settleLost() {
 	for _, r := range b.rentals {
-		if r.Step != Gone && r.Step != Failed && r.Step != Releasing && !b.late(r) {
+		if r.Step != Gone && r.Step != Failed && r.Step != Releasing && !b.demand().late(r) {
 			continue
 		}
 		for _, j := range b.jobs.on(r.Token) {
@@ -340,13 +391,21 @@ func (b *backend) settleLost() {
 			}
 			o := j.Seen
 			o.Status, o.Ended, o.Class = offer.Failed, b.now(), "node_failure"
-			o.Reason = "its machine " + r.ID + " is gone (" + r.Why + "); " + b.lostWork(j)
-			if r.Want.Spot || r.Step == Preempted {
-				o.Class = "preempted"
-			}
-			b.saw(j, o)
+			o.Reason = "its machine " + r.ID + " is gone (" + r.Why + ")"
+			b.saw(j, b.withMachine(j, o))
 		}
 	}
+}
+
+// withMachine is the end of a job whose machine failed, with what is lost. A machine that may be
+// taken away was: its processes end before the cloud says so.
+func (b *backend) withMachine(j *job, o offer.Observation) offer.Observation {
+	r := b.rental(j.Box)
+	if r != nil && (r.Want.Spot || r.Step == Preempted) {
+		o.Class = "preempted"
+	}
+	o.Reason += "; " + b.depot.lostWork(j, r)
+	return o
 }
 
 // settleUnfit ends the jobs that wait for a machine where as many were tried as may be.
@@ -354,7 +413,7 @@ func (b *backend) settleLost() {
 func (b *backend) settleUnfit() {
 	for _, last := range b.rentals {
 		pool := poolOf(last.Want)
-		if !last.Bad || last.Next != "" || last.Unwanted || b.hasMachine(pool) {
+		if !last.Bad || last.Next != "" || last.Unwanted || b.demand().hasMachine(pool) {
 			continue
 		}
 		for _, j := range b.jobs.sorted() {
@@ -373,7 +432,7 @@ func (b *backend) settleUnfit() {
 const asksAgain = 2 * time.Minute
 
 // refusal is why the cloud rents nothing, for as long as it is not asked again.
-func (b *backend) refusal() string {
+func (b demand) refusal() string {
 	for _, r := range b.rentals {
 		if r.Step == Failed && r.ID == "" && !r.Unwanted && !r.Ended.IsZero() && b.now().Sub(r.Ended) < asksAgain {
 			return r.Why
@@ -383,18 +442,19 @@ func (b *backend) refusal() string {
 }
 
 // hasMachine reports whether a pool has a machine that runs jobs, or may.
-func (b *backend) hasMachine(pool string) bool {
+func (b demand) hasMachine(pool string) bool {
 	return slices.ContainsFunc(b.rentals, func(r Rental) bool {
 		return poolOf(r.Want) == pool && !r.Over() && r.Step != Releasing && r.Step != Parked
 	})
 }
 
 // report keeps, for those who watch, what a turn found out about machines.
-func (b *backend) report(before []Rental) {
-	was := map[string]Rental{}
+func (b *backend) report() {
+	was, before := map[string]Rental{}, b.reported
 	for _, r := range before {
 		was[r.Token] = r
 	}
+	b.reported = b.rentals
 	for _, r := range b.rentals {
 		old, known := was[r.Token]
 		switch {
@@ -453,7 +513,7 @@ func poolOf(w Want) string {
 }
 
 // wantFor is what is rented for the jobs of a pool.
-func (b *backend) wantFor(pool string) (Want, error) {
+func (b demand) wantFor(pool string) (Want, error) {
 	if pool == "" && poolOf(b.settings.want(nil)) == "" { // any model that the backend allows
 		return b.settings.want(nil), nil
 	}

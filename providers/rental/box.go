@@ -1,12 +1,15 @@
 package rental
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,10 +30,12 @@ type box struct {
 	idle  time.Time        // since when it has no work
 	has   map[string]bool  // what was brought to it
 	saved map[string]saved // checkpoints that are here, by token
+	// saving is held while a checkpoint is copied: one copy at a time writes a file here.
+	saving sync.Mutex
 }
 
 // boxFolder keeps what is to be remembered of a machine.
-func (b *backend) boxFolder(token string) string { return filepath.Join(b.dir, "boxes", token) }
+func (f folder) box(token string) string { return filepath.Join(string(f), "boxes", token) }
 
 // check looks at a machine before work goes there.
 //
@@ -43,7 +48,7 @@ func (b *backend) check(ctx context.Context, m Machine, o Offer) (f Found, err e
 			err = fmt.Errorf("machine %s: %w: %w", m.ID, ErrHolds, err)
 		}
 	}()
-	folder := b.boxFolder("check-" + m.ID)
+	folder := b.at().box("check-" + m.ID)
 	h, err := b.dialer.Dial(b.Backend, m, folder)
 	if err != nil {
 		return f, err
@@ -53,7 +58,7 @@ func (b *backend) check(ctx context.Context, m Machine, o Offer) (f Found, err e
 	ctx, stop := context.WithTimeout(ctx, checkTime)
 	defer stop()
 	run := func(ctx context.Context, _ Machine, command string) (string, int, error) { return h.Run(ctx, command) }
-	f, err = Inspect(run, b.need(), b.now)(ctx, m, o)
+	f, err = Inspect(run, b.demand().need(), b.now)(ctx, m, o)
 	var unfit *Unfit
 	if holds && errors.As(err, &unfit) {
 		f.Unfit, err = unfit.Why, nil
@@ -80,14 +85,14 @@ func (b *backend) holds(id string) bool {
 	defer b.mu.Unlock()
 	for _, r := range b.rentals {
 		if r.ID == id {
-			return len(b.unsafe(r.Token)) > 0
+			return len(b.demand().unsafe(r.Token)) > 0
 		}
 	}
 	return false
 }
 
 // need is what muster and the jobs need on a machine.
-func (b *backend) need() Need {
+func (b demand) need() Need {
 	n := Need{CUDA: b.CUDA, Folder: b.depot.there(b.Workdir), Free: b.Disk / 2, Programs: []string{"setsid"}} // an image takes its part of the disk
 	if _, ends := b.platform.(SelfEnder); ends && b.OnHold != "keep" {
 		n.Programs = append(n.Programs, "curl|python3")
@@ -109,7 +114,7 @@ func (b *backend) serve() {
 		if b.boxes[r.Token] != nil {
 			continue
 		}
-		folder := b.boxFolder(r.Token)
+		folder := b.at().box(r.Token)
 		m := r.Machine
 		m.Up = r.Up
 		h, err := b.dialer.Dial(b.Backend, m, folder)
@@ -207,7 +212,7 @@ func (x *box) hand(ctx context.Context) {
 			}
 			wait = pause
 			x.mu.Lock()
-			next.Seen.Reason = "it could not be handed to its machine yet: " + providers.Reason(err)
+			next.Seen.Reason = "it could not be submitted to its machine yet: " + providers.Reason(err)
 			x.mu.Unlock()
 		}
 		if wait == 0 {
@@ -295,6 +300,8 @@ func (x *box) sync(ctx context.Context, j *job) error {
 		if err != nil {
 			return err
 		}
+		// The oldest first: which checkpoint is the newest follows from the times on the machine.
+		slices.SortStableFunc(found, func(a, b providers.FileInfo) int { return cmp.Compare(a.MTime, b.MTime) })
 		for _, f := range found {
 			if err := x.bring(ctx, pushed{Path: f.Path, Size: f.Size}); err != nil {
 				return err
@@ -311,7 +318,7 @@ func (x *box) bring(ctx context.Context, p pushed) error {
 	if err != nil {
 		return err
 	}
-	mark := fmt.Sprintf("%s %d %d %s", x.depot.there(p.Path), fi.Size(), fi.ModTime().UnixNano(), p.Digest)
+	mark := hasMark(x.depot.there(p.Path), fi, p.Digest)
 	x.mu.Lock()
 	has := x.has[mark]
 	x.mu.Unlock()
@@ -330,6 +337,11 @@ func (x *box) bring(ctx context.Context, p pushed) error {
 	defer x.mu.Unlock()
 	x.has[mark] = true
 	return writeJSON(x.hasFile(), x.has)
+}
+
+// hasMark names one content of a path of the machine, by the file here that has it.
+func hasMark(there string, here fs.FileInfo, digest string) string {
+	return fmt.Sprintf("%s %d %d %s", there, here.Size(), here.ModTime().UnixNano(), digest)
 }
 
 // follow records what happens to the machine's jobs.
@@ -380,6 +392,8 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 			return err
 		}
 		o.Outputs, safe = outputs, true
+	} else if ended(o.Status) && j.Spec.Checkpoint.Path != "" {
+		x.saveNow(ctx, j) // its next launch may be on another machine
 	}
 	if ended(o.Status) {
 		x.last(ctx, j)
@@ -389,6 +403,9 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 	j.Safe = safe
 	if len(o.GPUs) == 0 {
 		o.GPUs = j.Seen.GPUs
+	}
+	if o.Status == offer.Failed && o.Class == "node_failure" {
+		o = x.withMachine(j, o)
 	}
 	x.saw(j, o)
 	if ended(o.Status) {
@@ -401,7 +418,7 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 // last one with something on it. muster may end as soon as it knows of that end.
 func (x *box) last(ctx context.Context, j *job) {
 	x.mu.Lock()
-	left := x.unsafe(x.token)
+	left := x.demand().unsafe(x.token)
 	x.mu.Unlock()
 	if len(left) == 0 || len(left) == 1 && left[0] == j {
 		_ = x.heard(ctx, true)
@@ -498,18 +515,18 @@ func (x *box) place(f providers.FileInfo) error {
 }
 
 // logFile keeps a job's log, so that it outlives the machine.
-func (b *backend) logFile(token string, stderr bool) string {
+func (f folder) log(token string, stderr bool) string {
 	name := token + ".out"
 	if stderr {
 		name = token + ".err"
 	}
-	return filepath.Join(b.dir, "logs", name)
+	return filepath.Join(string(f), "logs", name)
 }
 
 // keepLog copies a job's log here. One that cannot be copied is not waited for.
 func (x *box) keepLog(ctx context.Context, token, handle string) {
 	for _, stderr := range []bool{false, true} {
-		path := x.logFile(token, stderr)
+		path := x.at().log(token, stderr)
 		if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 			return
 		}

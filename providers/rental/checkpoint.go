@@ -1,11 +1,15 @@
 package rental
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -35,12 +39,24 @@ func (x *box) save(ctx context.Context) {
 	}
 	x.mu.Unlock()
 	for _, j := range due {
-		if mark, err := x.saveOne(ctx, j, x.saved[j.Spec.Token].mark); err == nil {
-			x.mu.Lock()
-			x.saved[j.Spec.Token] = saved{mark: mark, at: x.now()}
-			x.mu.Unlock()
-		}
+		x.saveNow(ctx, j)
 	}
+}
+
+// saveNow copies the checkpoint of a job, if it changed. One that cannot be copied is tried again.
+func (x *box) saveNow(ctx context.Context, j *job) {
+	x.saving.Lock()
+	defer x.saving.Unlock()
+	x.mu.Lock()
+	old := x.saved[j.Spec.Token].mark
+	x.mu.Unlock()
+	mark, err := x.saveOne(ctx, j, old)
+	if err != nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.saved[j.Spec.Token] = saved{mark: mark, at: x.now()}
 }
 
 func (x *box) saveOne(ctx context.Context, j *job, old string) (string, error) {
@@ -53,7 +69,8 @@ func (x *box) saveOne(ctx context.Context, j *job, old string) (string, error) {
 	if mark == old || len(before) == 0 {
 		return old, nil
 	}
-	for _, f := range before {
+	fresh := slices.DeleteFunc(slices.Clone(before), x.depot.keeps)
+	for _, f := range fresh {
 		if err := x.fetchPart(ctx, f); err != nil {
 			return "", err
 		}
@@ -65,26 +82,55 @@ func (x *box) saveOne(ctx context.Context, j *job, old string) (string, error) {
 	if fmt.Sprint(after) != mark {
 		return "", fmt.Errorf("checkpoint %s changed while it was copied", path)
 	}
-	for _, f := range before {
+	for _, f := range fresh {
 		if err := x.place(f); err != nil {
+			return "", err
+		}
+	}
+	for _, f := range before {
+		if err := x.owns(f); err != nil {
 			return "", err
 		}
 	}
 	return mark, nil
 }
 
-// lostWork says what is lost with the machine of a job.
-func (b *backend) lostWork(j *job) string {
+// owns records that the machine has this file already, so that muster does not push an older
+// copy over the machine's newer checkpoint.
+func (x *box) owns(f providers.FileInfo) error {
+	fi, err := os.Stat(x.depot.here(f.Path))
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	mark := hasMark(f.Path, fi, "")
+	if x.has[mark] {
+		return nil
+	}
+	x.has[mark] = true
+	return writeJSON(x.hasFile(), x.has)
+}
+
+// keeps reports whether a file of a machine is here as it is there.
+func (d depot) keeps(f providers.FileInfo) bool {
+	fi, err := os.Stat(d.here(f.Path))
+	return err == nil && fi.Size() == f.Size && fi.ModTime().UnixNano() == f.MTime
+}
+
+// lostWork says what is lost with the machine of a job; nil is one that is not known.
+func (d depot) lostWork(j *job, r *Rental) string {
 	if j.Spec.Checkpoint.Path == "" {
 		return "it has no checkpoint, and begins again"
 	}
-	found, err := b.depot.list([]string{j.Spec.Checkpoint.Path})
+	found, err := d.list([]string{j.Spec.Checkpoint.Path})
 	if err != nil || len(found) == 0 {
 		return "no checkpoint of it was copied here, and it begins again"
 	}
-	last := time.Unix(0, found[len(found)-1].MTime)
+	newest := slices.MaxFunc(found, func(a, b providers.FileInfo) int { return cmp.Compare(a.MTime, b.MTime) })
+	last := time.Unix(0, newest.MTime)
 	text := "it goes on from its checkpoint of " + units.FormatTime(last.UTC())
-	if r := b.rental(j.Box); r != nil && r.Lost.After(last) {
+	if r != nil && r.Lost.After(last) {
 		text += ", and up to " + units.FormatDuration(r.Lost.Sub(last)) + " of work are lost"
 	}
 	return text

@@ -107,7 +107,7 @@ func (b *backend) listening() time.Duration { return min(listening, 4*b.beat) }
 func (x *box) attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		x.mu.Lock()
-		safe := len(x.unsafe(x.token)) == 0
+		safe := len(x.demand().unsafe(x.token)) == 0
 		x.mu.Unlock()
 		_ = x.heard(ctx, safe) // one that cannot be reached ends itself after its hold
 		x.save(ctx)

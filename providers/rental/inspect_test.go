@@ -36,7 +36,7 @@ func report(instead ...string) string {
 }
 
 func TestInspect(t *testing.T) {
-	// Requirement: DT-23
+	// Requirement: DT-23, ENV-03
 	// Requirement: SM-26
 	t.Parallel()
 	o := rental.Offer{GPU: "A100 SXM4", GPUs: 2, GPUMemory: 81920 << 20}

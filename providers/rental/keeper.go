@@ -21,6 +21,7 @@ type Keeper struct {
 	check Check
 	key   func() (string, error)
 	now   func() time.Time
+	saw   func([]Rental)
 	taken map[string]taken // offers that were gone, and when that was seen
 }
 
@@ -40,6 +41,9 @@ type Config struct {
 	Check   Check
 	Key     func() (public string, err error) // the ssh key that machines let in; nil = those of the account
 	Now     func() time.Time
+	// Saw hears of all rentals when one has changed, before the cloud hears of it; nil =
+	// nobody does.
+	Saw func([]Rental)
 }
 
 // Open reads the records of a folder.
@@ -48,7 +52,7 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, taken: map[string]taken{}}, nil
+	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, saw: c.Saw, taken: map[string]taken{}}, nil
 }
 
 // tagOf begins the labels of a campaign's machines.
@@ -57,7 +61,7 @@ func tagOf(lineage string) string { return "muster-" + lineage + "-" }
 // Rent records that a machine is wanted; Turn rents it.
 func (k *Keeper) Rent(w Want) (token string, err error) {
 	r := &Rental{Token: newToken(), Want: w, Box: 1, Step: Planned}
-	return r.Token, k.book.put(r)
+	return r.Token, k.put(r)
 }
 
 // Release records that a machine is to be given up, and why; Turn does it. Who
@@ -78,7 +82,7 @@ func (k *Keeper) Release(token, why string) error {
 		r.Step = Releasing
 	}
 	r.Why, r.Left = why, time.Time{}
-	return k.book.put(r)
+	return k.put(r)
 }
 
 // Stop records that a machine is to be stopped, and why; Turn does it. Its disk stays,
@@ -90,7 +94,7 @@ func (k *Keeper) Stop(token, why string) error {
 		return nil
 	}
 	r.Step, r.Starts, r.Why, r.Left = Parked, false, why, time.Time{}
-	return k.book.put(r)
+	return k.put(r)
 }
 
 // Start records that a stopped machine is to run again; Turn asks for it until it runs.
@@ -103,7 +107,16 @@ func (k *Keeper) Start(token string) error {
 		r.Step, r.Lost, r.Why = Preempted, k.now(), "it was stopped, and waits for its GPU"
 	}
 	r.Starts, r.Left = true, time.Time{}
-	return k.book.put(r)
+	return k.put(r)
+}
+
+// put records a rental and tells who listens.
+func (k *Keeper) put(r *Rental) error {
+	err := k.book.put(r)
+	if err == nil && k.saw != nil {
+		k.saw(k.Rentals())
+	}
+	return err
 }
 
 // Rentals are all of them, by token, as values.
@@ -124,11 +137,14 @@ type Turned struct {
 }
 
 // Turn asks the cloud for its list once, and leads every rental as far as that
-// allows. Machines of others in the account are not looked at. Without a list
-// nothing is known, and nothing changes.
+// allows. Machines of others in the account are not looked at. Without a list, or
+// with that of another account, nothing is known, and nothing changes.
 func (k *Keeper) Turn(ctx context.Context) (t Turned, err error) {
 	list, err := k.cloud.Machines(ctx)
 	if err != nil {
+		return t, err
+	}
+	if err := k.owns(ctx, list); err != nil {
 		return t, err
 	}
 	ours := slices.DeleteFunc(list, func(m Machine) bool { return !strings.HasPrefix(m.Label, k.tag) })
@@ -170,6 +186,9 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 	}
 	if listed {
 		r.Machine = m
+		if err := k.runs(r, m); err != nil {
+			return err
+		}
 	}
 	switch {
 	case r.Step == Asked && listed:
@@ -184,10 +203,10 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 		return k.checks(ctx, r, m)
 	case r.Step == Ready && (m.Status == Stopped || m.Status == Broken):
 		r.Step, r.Why, r.Lost = Preempted, m.Why, k.now()
-		return k.book.put(r)
+		return k.put(r)
 	case r.Step == Preempted && m.Status == Running && m.Host != "":
 		r.Step, r.Up, r.Why, r.Starts = Checking, k.now(), "", false
-		return k.book.put(r)
+		return k.put(r)
 	case r.Step == Preempted && r.Starts:
 		return k.again(ctx, r, "start")
 	case r.Step == Parked && m.Status != Stopped:
@@ -219,8 +238,11 @@ func (k *Keeper) rent(ctx context.Context, r *Rental) error {
 			return fmt.Errorf("make the ssh key of machines: %w", err)
 		}
 	}
+	if r.Account, err = k.cloud.Account(ctx); err != nil {
+		return err
+	}
 	r.Step, r.Try, r.Offer, r.Asked, r.Why = Asked, r.Try+1, o, k.now(), ""
-	if err := k.book.put(r); err != nil {
+	if err := k.put(r); err != nil {
 		return err
 	}
 	id, err := k.cloud.Rent(ctx, o, Order{Label: k.label(r), Disk: r.Want.Disk, Image: r.Want.Image, Bid: r.Want.Bid, Key: key})
@@ -234,13 +256,13 @@ func (k *Keeper) rent(ctx context.Context, r *Rental) error {
 		return k.bad(r, leftover.Error())
 	case errors.As(err, &refused):
 		r.Step, r.Why, r.Ended = Failed, err.Error(), k.now()
-		return k.book.put(r)
+		return k.put(r)
 	case errors.Is(err, ErrTaken), errors.Is(err, ErrLater):
 		if errors.Is(err, ErrTaken) {
 			k.taken[o.ID] = taken{k.now(), err}
 		}
 		r.Step, r.Why = Planned, err.Error()
-		return errors.Join(k.book.put(r), err)
+		return errors.Join(k.put(r), err)
 	}
 	return fmt.Errorf("rent offer %s: the answer is lost: %w", o.ID, err) // the list will say
 }
@@ -302,7 +324,7 @@ func (k *Keeper) found(r *Rental, id string) error {
 	if r.Unwanted {
 		r.Step = Releasing
 	}
-	return k.book.put(r)
+	return k.put(r)
 }
 
 // unanswered is when the list shows, late enough, that the last try came to nothing.
@@ -311,7 +333,7 @@ func (k *Keeper) unanswered(r *Rental) error {
 	if r.Unwanted {
 		r.Step = Failed
 	}
-	return k.book.put(r)
+	return k.put(r)
 }
 
 // boots waits until a machine runs.
@@ -328,7 +350,7 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 		if r.Since.IsZero() { // its cloud does not tell
 			r.Since = r.Up
 		}
-		return k.book.put(r)
+		return k.put(r)
 	case m.Status == Broken, m.Status == Stopped, m.Status == Away:
 		return k.bad(r, fmt.Sprintf("it did not boot: %s %s", m.Status, m.Why))
 	case late:
@@ -356,7 +378,7 @@ func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
 	switch {
 	case err == nil:
 		r.Step = Ready
-		return k.book.put(r)
+		return k.put(r)
 	case errors.As(err, &unfit):
 		return k.bad(r, unfit.Why)
 	case k.now().Sub(r.Up) > k.cloud.Terms().Boot && !errors.Is(err, ErrHolds):
@@ -376,7 +398,7 @@ func (k *Keeper) bad(r *Rental, why string) error {
 	if r.Box < most && !r.Unwanted {
 		r.Next = newToken()
 	}
-	return errors.Join(k.book.put(r), k.replaced(r))
+	return errors.Join(k.put(r), k.replaced(r))
 }
 
 // replaced sees to it that the rental in the place of another is on record: muster
@@ -385,7 +407,7 @@ func (k *Keeper) replaced(r *Rental) error {
 	if r.Next == "" || k.book.all[r.Next] != nil {
 		return nil
 	}
-	return k.book.put(&Rental{Token: r.Next, Want: r.Want, Box: r.Box + 1, Step: Planned})
+	return k.put(&Rental{Token: r.Next, Want: r.Want, Box: r.Box + 1, Step: Planned})
 }
 
 // patience is how long after a release, a stop or a start was asked for it may be asked
@@ -399,7 +421,7 @@ func (k *Keeper) again(ctx context.Context, r *Rental, what string) error {
 		return nil
 	}
 	r.Left = k.now()
-	if err := k.book.put(r); err != nil {
+	if err := k.put(r); err != nil {
 		return err
 	}
 	err := fmt.Errorf("this cloud cannot %s machines", what)
@@ -424,7 +446,10 @@ func (k *Keeper) ended(ctx context.Context, r *Rental) error {
 		r.Why = "the cloud ended it"
 	}
 	r.Step, r.Ended = Gone, k.now()
-	if err := k.book.put(r); err != nil {
+	if _, bills := k.cloud.(Biller); !bills {
+		r.USD = r.cost(k.cloud.Terms().Unit)
+	}
+	if err := k.put(r); err != nil {
 		return err
 	}
 	return k.settle(ctx, r)
@@ -436,12 +461,15 @@ func (k *Keeper) settle(ctx context.Context, r *Rental) error {
 	if !ok || r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.cloud.Terms().Settles {
 		return nil
 	}
+	if uses, err := k.cloud.Account(ctx); err != nil || !r.Account.Same(uses) {
+		return err // another account's key has no bill of it
+	}
 	usd, err := bills.Bill(ctx, r.ID, r.Asked, k.now())
 	if err != nil {
 		return fmt.Errorf("bill of machine %s: %w", r.ID, err)
 	}
 	r.USD = usd.String()
-	return k.book.put(r)
+	return k.put(r)
 }
 
 func newToken() string {

@@ -28,8 +28,8 @@ func TestKeySource(t *testing.T) {
 		}
 	}
 	s := rental.KeySource{Cloud: "Cloud", Env: "CLOUD_KEY", Files: []string{"$XDG_CONFIG_HOME/cloud/key", "~/.cloud"}}
-	find := func(s rental.KeySource, file string) (string, error) {
-		config, err := json.Marshal(map[string]string{"api_key_file": file})
+	find := func(s rental.KeySource, file string, command ...string) (string, error) {
+		config, err := json.Marshal(map[string]any{"api_key_file": file, "api_key_command": command})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,5 +63,61 @@ func TestKeySource(t *testing.T) {
 	s.Files = nil
 	if _, err := find(s, ""); err == nil || !strings.Contains(err.Error(), "backend.cloud.c has no API key of Cloud") {
 		t.Errorf("%v", err)
+	}
+	for _, x := range []struct{ script, want, says string }{
+		{"echo of-command", "of-command", ""},
+		{"cat mine", "of-backend", ""},
+		{"echo one two", "", "what sh printed holds no API key"},
+		{"echo of-command; echo 'no of-command in the vault' >&2; exit 3", "", "sh, which prints the API key, failed: exit status 3"},
+	} {
+		key, err := find(s, "", "sh", "-c", x.script)
+		if key != x.want || (err == nil) != (x.says == "") {
+			t.Errorf("%s: %q %v", x.script, key, err)
+		}
+		if err == nil {
+			continue
+		}
+		if text := providers.WithHint(err); !strings.Contains(text, x.says) || strings.Contains(text, "of-command") || strings.Contains(text, "one two") {
+			t.Errorf("%s: %s", x.script, text)
+		}
+	}
+	if _, err := find(s, "", "no-such-program-5f1c"); err == nil || !strings.Contains(err.Error(), "no-such-program-5f1c, which prints the API key, failed") {
+		t.Errorf("%v", err)
+	}
+	if _, err := find(s, "mine", "echo", "x"); err == nil || !strings.Contains(err.Error(), "write one of them") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestKeyFileOfOthers: a key that others of the machine may read, or replace, is refused,
+// with the command that repairs it.
+func TestKeyFileOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("CLOUD_KEY", "")
+	path := filepath.Join(dir, "key")
+	if err := os.WriteFile(path, []byte("secret-of-mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o620: true, 0o644: true, 0o777: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []rental.KeySource{{Cloud: "Cloud", Env: "CLOUD_KEY", Files: []string{"~/key"}}, {Cloud: "Cloud", Env: "CLOUD_KEY"}} {
+			config := `{}`
+			if s.Files == nil {
+				config = `{"api_key_file": "key"}`
+			}
+			key, err := s.Find(providers.Backend{Name: "cloud.c", Dir: dir, Config: json.RawMessage(config)})
+			if (err != nil) != refused || !refused && key != "secret-of-mine" {
+				t.Errorf("%o: %q %v", mode, key, err)
+			}
+			if err == nil {
+				continue
+			}
+			if text := providers.WithHint(err); !strings.Contains(text, "chmod 600 "+path) || strings.Contains(text, "secret-of-mine") {
+				t.Errorf("%o: %s", mode, text)
+			}
+		}
 	}
 }

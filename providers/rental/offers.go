@@ -35,6 +35,9 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := b.owned(ctx); err != nil {
+		return nil, err
+	}
 	avoided, err := b.avoided()
 	if err != nil {
 		return nil, err
@@ -48,7 +51,7 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 		out = append(out, b.pool(pool, by[pool]))
 	}
 	if len(out) == 0 {
-		return nil, nil
+		out = append(out, b.nothing())
 	}
 	for _, host := range sortedKeys(avoided) {
 		out[0].Notes = append(out[0].Notes, fmt.Sprintf("avoided: host %s, since %s", host, avoided[host]))
@@ -139,7 +142,7 @@ func (b *market) pool(name string, offers []Offer) offer.Pool {
 	pool := offer.Pool{
 		Backend: b.of, Name: name, Kind: offer.RentalPool, Word: "offer", GPUs: best.GPUs, GPUModel: best.GPU, GPUClass: best.GPU, GPUMem: best.GPUMemory,
 		CPUs: best.CPUs, Memory: best.Memory, MaxNodes: 1, MaxJobs: b.MaxBoxes * b.GPUs, Idle: min(len(offers), b.MaxBoxes) * b.GPUs, Total: b.MaxBoxes * b.GPUs, Wait: 0,
-		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.of, Clocks: f.Clocks, Facts: nil,
+		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.of, Clocks: b.clocks(offers), Verified: f.Verified,
 	}
 	for _, o := range offers {
 		pool.GPUMem = min(pool.GPUMem, o.GPUMemory)
@@ -148,14 +151,29 @@ func (b *market) pool(name string, offers []Offer) offer.Pool {
 			pool.MaxTime = o.MaxTime(b.now()).Truncate(time.Hour)
 		}
 	}
-	for i, o := range offers[:min(3, len(offers))] {
-		pool.Notes = append(pool.Notes, fmt.Sprintf("offer %d: %s", i+1, o.describe(i == 0)))
+	for _, o := range offers[:min(3, len(offers))] {
+		pool.Offers = append(pool.Offers, offer.Listing{USDPerHour: o.USDPerHour.String(), Text: o.describe(best)})
 	}
 	for _, t := range f.Tiers {
 		pool.Notes = append(pool.Notes, f.survives(t))
 	}
 	pool.Notes = append(pool.Notes, f.Notes...)
 	return pool
+}
+
+// nothing is the pool of a backend for which no machine is offered now.
+func (b *market) nothing() offer.Pool {
+	limits := "$" + b.MostUSD.String() + "/h"
+	if b.Reliability > 0 {
+		limits += fmt.Sprintf(" and a reliability of %g%% or more", b.Reliability*100)
+	}
+	gpus := strings.Join(b.GPU, " or ")
+	if gpus == "" {
+		gpus = "any GPU"
+	}
+	f := b.platform.Facts()
+	return offer.Pool{Backend: b.of, Kind: offer.RentalPool, Word: "offer", GPUs: b.GPUs, GPUModel: strings.Join(b.GPU, " or "), Source: "live", Verified: f.Verified, Home: f.Home, Filesystem: b.of, Clocks: f.Clocks,
+		Notes: []string{fmt.Sprintf("no machine with %d× %s and %s of disk is offered now for up to %s", b.GPUs, gpus, units.FormatSize(b.Disk), limits)}}
 }
 
 // price is what a pool's plan counts with: the dearest of the offers that would be
@@ -167,12 +185,34 @@ func (b *market) price(pool string) offer.Price {
 	if !ok {
 		return offer.Price{}
 	}
-	return offer.Price{Known: true, USDPerHour: o.USDPerHour.String(), USDPerGBOut: o.USDPerGBOut.String(), Granularity: b.platform.Facts().Granularity}
+	f := b.platform.Facts()
+	return offer.Price{Known: true, USDPerHour: o.USDPerHour.String(), USDPerGBOut: o.USDPerGBOut.String(), Granularity: f.Granularity, Spare: tried(b.account.Terms().Boot) - f.Boot}
 }
 
-// describe says what an offer is and costs, for the person who pays.
-func (o Offer) describe(best bool) string {
-	parts := []string{"$" + o.USDPerHour.StringFixed(3) + "/h with its disk"}
+// tried is the longest that is billed before a job starts: so many machines may be given
+// back, and each has the limit of a boot twice, until it runs and until it is checked.
+func tried(boot time.Duration) time.Duration { return mostBoxes * 2 * boot }
+
+// clocks are what is known of the platform's dates, and when the first of the machines
+// that would be rented ends: a live answer, which a fact without a date cannot give.
+func (b *market) clocks(offers []Offer) []offer.Clock {
+	clocks := slices.Clone(b.platform.Facts().Clocks)
+	var first time.Time
+	for _, o := range offers[:min(b.MaxBoxes, len(offers))] {
+		if !o.Until.IsZero() && (first.IsZero() || o.Until.Before(first)) {
+			first = o.Until
+		}
+	}
+	if !first.IsZero() {
+		clocks = append(clocks, offer.Clock{What: b.platform.Facts().Until, At: first.Truncate(time.Minute)})
+	}
+	return clocks
+}
+
+// describe says what an offer is beside its price, for the person who pays, and what
+// speaks for it beside the cheapest.
+func (o Offer) describe(cheapest Offer) string {
+	var parts []string
 	if o.Reliability > 0 {
 		parts = append(parts, "reliability "+strconv.FormatFloat(o.Reliability*100, 'f', 1, 64)+"%")
 	}
@@ -186,10 +226,17 @@ func (o Offer) describe(best bool) string {
 		parts = append(parts, o.Place)
 	}
 	if !o.Until.IsZero() {
-		parts = append(parts, "until "+units.FormatTime(o.Until.UTC()))
+		parts = append(parts, "until "+o.Until.UTC().Format(time.DateOnly))
 	}
-	if best {
+	switch {
+	case o.ID == cheapest.ID:
 		parts = append(parts, "the cheapest that fits")
+	case o.Reliability > cheapest.Reliability:
+		parts = append(parts, "more reliable than the cheapest")
+	case o.Until.After(cheapest.Until):
+		parts = append(parts, "lasts longer than the cheapest")
+	default:
+		parts = append(parts, "if the cheaper ones are taken")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -225,7 +272,7 @@ func (b *market) lasts(credit decimal.Decimal) string {
 	}
 	hours := credit.Div(rate)
 	ends := b.now().Add(time.Duration(hours.InexactFloat64() * float64(time.Hour)))
-	return fmt.Sprintf("the account has $%s: at $%s/h it runs out on %s", credit.StringFixed(2), rate.StringFixed(3), units.FormatTime(ends.UTC()))
+	return fmt.Sprintf("with %s at $%s/h, the credit of $%s lasts until %s", units.Count(b.MaxBoxes, "machine"), rate.StringFixed(3), credit.StringFixed(2), units.FormatTime(ends.UTC()))
 }
 
 // Quote says which shapes the pools can run, and what they cost.
@@ -243,6 +290,11 @@ func (p *Provider) Quote(ctx context.Context, name string, shapes []offer.Shape)
 		return nil, err
 	}
 	var out []offer.Quote
+	if len(by) == 0 {
+		for i := range shapes {
+			out = append(out, offer.Quote{Backend: b.Name, Shape: i, Passing: true, Why: b.nothing().Notes[0], Would: "a higher max_usd_per_hour, or other GPUs, in backend." + b.of})
+		}
+	}
 	for _, pool := range sortedKeys(by) {
 		for i, s := range shapes {
 			q := offer.Quote{Backend: b.Name, Pool: pool, Shape: i, Price: b.price(pool), Expires: b.now().Add(quoteLife), Boot: b.platform.Facts().Boot}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -18,6 +19,8 @@ type Platform interface {
 	// Type is the type of its backends: "vastai".
 	Type() string
 	Facts() Facts
+	// Terms are those of its clients.
+	Terms() Terms
 	// Attrs are settings beside those of every cloud, which say where the key is found.
 	Attrs() []offer.Attr
 	// Open makes a client from the settings of a backend. It asks nothing.
@@ -34,6 +37,7 @@ type Facts struct {
 	Boot        time.Duration // from the order to the first login, typically
 	Home        string        // of the user whom a machine lets in
 	Clocks      []offer.Clock
+	Until       string   // what happens at the time until which an offer lasts
 	Notes       []string // what a person who pays should know, for the pools
 	Stops       bool     // its accounts are Stoppers: `on_hold = "stop"` is possible
 	Timer       bool     // its machines stop by a timer of the platform, whatever becomes of muster
@@ -50,7 +54,8 @@ type Tier struct {
 	Verified string // month; "" = Facts.Verified
 }
 
-// Survival is the survival matrix as a table of Markdown, for the pages of platforms.
+// Survival is the survival matrix as a table of Markdown, and what the platform bills or
+// deletes by itself, for the pages of platforms.
 func (f Facts) Survival() string {
 	text := "| | a stop | a release | billed |\n|---|---|---|---|\n"
 	word := map[bool]string{true: "yes", false: "no"}
@@ -60,6 +65,17 @@ func (f Facts) Survival() string {
 			stop = "there is none"
 		}
 		text += fmt.Sprintf("| %s, `%s` | %s | %s | %s |\n", t.Name, t.Path, stop, word[t.Release], t.Billed)
+	}
+	text += "\nDanger clocks, verified in " + f.Verified + ". Plans show a date where it is near, and `muster backends` all of them.\n\n"
+	for _, c := range f.Clocks {
+		text += "- " + c.What
+		if c.After > 0 {
+			text += " after " + units.ShortDuration(c.After)
+		}
+		text += "\n"
+	}
+	if f.Until != "" {
+		text += "- " + f.Until + ": each offer says when\n"
 	}
 	return text
 }
@@ -145,7 +161,7 @@ func Schema(p Platform) offer.Schema {
 	}
 	return offer.Schema{
 		Type: p.Type(), Version: "1", Config: offer.Block{Attrs: append(attrs, p.Attrs()...)},
-		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Terms().Boot)},
 	}
 }
 

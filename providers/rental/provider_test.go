@@ -37,6 +37,7 @@ type town struct {
 	provider *rental.Provider
 	backend  providers.Backend
 	mu       sync.Mutex
+	key      string          // of the provider
 	cut      map[string]bool // machines that do not answer
 	folders  map[string]string
 	says     func(id string) string         // what the check of a machine prints; nil = all is well
@@ -55,7 +56,7 @@ func (p platform) Open(providers.Backend) (rental.Cloud, error) { return p.clien
 
 func newTown(t *testing.T, config map[string]any) *town {
 	t.Helper()
-	n := &town{world: newWorld(t), cut: map[string]bool{}, folders: map[string]string{}}
+	n := &town{world: newWorld(t), key: "key", cut: map[string]bool{}, folders: map[string]string{}}
 	settings := map[string]any{"image": "pytorch/pytorch", "gpu": []string{"RTX 4090"}, "max_usd_per_hour": 0.6, "reliability": 0.95, "disk": 20e9}
 	for k, v := range config {
 		settings[k] = v
@@ -75,7 +76,7 @@ func (n *town) begin() {
 	if n.provider != nil {
 		n.provider.Close()
 	}
-	p := rental.Platform(platform{world: n.world, key: "key"})
+	p := rental.Platform(platform{world: n.world, key: n.key})
 	if n.cloudOf != nil {
 		p = n.cloudOf(p.(platform))
 	}
@@ -146,6 +147,16 @@ func (f *folder) Run(_ context.Context, command string) (string, int, error) {
 }
 
 func (f *folder) Close() error { return f.Local.Close() }
+
+// Watch ends where the machine is cut off: nothing more is heard of it.
+func (f *folder) Watch(ctx context.Context, r providers.WatchRequest, fn func(providers.Batch) error) error {
+	return f.Local.Watch(ctx, r, func(b providers.Batch) error {
+		if err := f.away(); err != nil {
+			return err
+		}
+		return fn(b)
+	})
+}
 
 func (f *folder) Pull(ctx context.Context, name, path string, offset int64, w io.Writer) error {
 	if err := f.away(); err != nil {
@@ -226,6 +237,23 @@ func (n *town) alive() (ids []int) {
 		}
 	}
 	return ids
+}
+
+// TestOneJobAtATimeOnAMachine: jobs of a machine with one GPU run one after another, and
+// not side by side, though there are cores for both.
+func TestOneJobAtATimeOnAMachine(t *testing.T) {
+	// Requirement: WAV-05
+	t.Parallel()
+	n := newTown(t, nil)
+	command := func(name string) string {
+		return "mkdir busy && sleep 0.3 && rmdir busy && echo '{}' > " + name + ".json"
+	}
+	a, b, c := n.job("a", command("a")), n.job("b", command("b")), n.job("c", command("c"))
+	n.submit(a, b, c)
+	n.until("all to be done", all(offer.Completed, a, b, c))
+	if got := len(n.truth()); got != 1 {
+		t.Errorf("%d machines were rented", got)
+	}
 }
 
 func TestAJobRunsOnARentedMachine(t *testing.T) {
@@ -329,7 +357,10 @@ func TestPoolsAndQuotes(t *testing.T) {
 	var names []string
 	for _, p := range pools {
 		names = append(names, p.Name+" "+p.Price.USDPerHour)
-		if p.Kind != offer.RentalPool || p.Balance != "25.00" || len(p.Notes) == 0 || !strings.HasPrefix(p.Notes[0], "offer 1: $") {
+		if p.Price.Spare != 3*2*15*time.Minute-3*time.Minute { // three machines, each late twice
+			t.Errorf("at most %s beside the boot", p.Price.Spare)
+		}
+		if p.Kind != offer.RentalPool || p.Balance != "25.00" || len(p.Offers) == 0 || p.Offers[0].USDPerHour != p.Price.USDPerHour || !strings.HasPrefix(p.Offers[0].Text, "reliability 9") || !strings.HasSuffix(p.Offers[0].Text, ", the cheapest that fits") {
 			t.Errorf("pool %+v", p)
 		}
 	}

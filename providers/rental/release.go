@@ -16,20 +16,29 @@ import (
 
 // seen is a rental as others see it.
 func seen(r Rental) *offer.Rental {
-	o := &offer.Rental{ID: r.ID, Kind: poolOf(r.Want), Since: r.Since, Rate: r.Offer.USDPerHour.String(), Status: offer.RentalRunning}
+	o := &offer.Rental{ID: r.ID, Order: r.Token, Kind: poolOf(r.Want), Since: r.Since, Rate: r.Offer.USDPerHour.String(), Status: offer.RentalRunning}
 	if r.ID == "" {
-		o.ID = r.Token
+		o.ID, o.Order = r.Token, ""
 	}
 	if r.Since.IsZero() {
 		o.Since = r.Asked
 	}
-	o.Began, o.Ended, o.Billed = r.Since, r.Ended, r.USD
+	o.Began, o.Ended, o.Billed, o.Account = r.Since, r.Ended, r.USD, r.Account
 	switch r.Step {
+	case Asked:
+		o.Status = offer.RentalAsked
+	case Boots:
+		o.Status = offer.RentalBooting
+	case Checking:
+		o.Status = offer.RentalChecking
 	case Preempted, Parked:
+		if n := len(r.Runs); r.Step == Parked && n > 0 && r.Runs[n-1].To.IsZero() {
+			break // its stop was asked for: it is billed as it was until then
+		}
 		o.Status, o.Rate = offer.RentalStopped, r.Offer.StoppedUSDPerHour.String()
 	case Releasing:
 		o.Status = offer.RentalDeleting
-	case Gone, Failed:
+	case Gone, Failed, Planned:
 		o.Status = offer.RentalReleased
 	}
 	return o
@@ -44,6 +53,9 @@ func (p *Provider) Release(ctx context.Context, name string, ids []string) ([]pr
 	}
 	ctx, stop := context.WithTimeout(ctx, providers.ReleaseTime)
 	defer stop()
+	if err := b.owned(ctx); err != nil {
+		return nil, err
+	}
 	out := make([]providers.Outcome, len(ids))
 	tokens := make([]string, len(ids))
 	if err := b.aTurn(ctx); err != nil {
@@ -91,7 +103,7 @@ func (b *backend) giveUp(id string) (token string, fault *providers.Error) {
 		if r.ID != id && r.Token != id || id == "" {
 			continue
 		}
-		if left := b.unsafe(r.Token); len(left) > 0 && !r.Over() {
+		if left := b.demand().unsafe(r.Token); len(left) > 0 && !r.Over() {
 			return r.Token, &providers.Error{Class: providers.Conflict, Summary: fmt.Sprintf("Machine %s is kept: %s has no result here yet", id, left[0].Spec.Address),
 				Detail: units.Count(len(left), "job") + " of it would lose all that they did.", Hint: "Cancel them first, or wait until they are done."}
 		}
@@ -151,6 +163,9 @@ func (b *backend) releaseOrphan(ctx context.Context, id string) (what string, fa
 func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, error) {
 	b, err := p.backend(name)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.owned(ctx); err != nil {
 		return nil, err
 	}
 	list, err := b.account.Machines(ctx)

@@ -18,12 +18,16 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
+
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Cloud is one account at a provider of machines.
 type Cloud interface {
 	// Terms are what a life depends on there.
 	Terms() Terms
+	// Account is whose key this is. It asks the cloud once.
+	Account(ctx context.Context) (offer.Account, error)
 	// Offers are machines that fit, best first. Prices are with the disk.
 	Offers(ctx context.Context, w Want) ([]Offer, error)
 	// Rent accepts an offer. ErrTaken, ErrLater, Refused and Leftover say that there is
@@ -41,7 +45,7 @@ type Biller interface {
 }
 
 // ErrNotTold says that a cloud does not tell this key the balance: nothing is wrong.
-var ErrNotTold = errors.New("the balance is not told to this key")
+var ErrNotTold = errors.New("this key may not read the balance")
 
 // A Creditor is a cloud that tells what the account has left, USD, or ErrNotTold.
 type Creditor interface {
@@ -59,6 +63,8 @@ type Stopper interface {
 type Terms struct {
 	Lag  time.Duration // a machine may be missing in lists for so long after it was rented
 	Boot time.Duration // one that cannot be reached so long after it was rented is given up
+	// Unit is what is billed of a run at once, where the cloud does not tell bills.
+	Unit time.Duration
 	// Settles is how long after a machine's end its bill may still change.
 	Settles time.Duration
 }
@@ -188,6 +194,8 @@ type Rental struct {
 	Try   int    `json:"try,omitempty"` // offers that were accepted; its label ends with it
 	Offer Offer  `json:"offer,omitzero"`
 	ID    string `json:"id,omitempty"`
+	// Account is that of the last order: nobody else's key sees the machine.
+	Account offer.Account `json:"account,omitzero"`
 	// Asked is when the last offer was accepted, Since when the cloud began to bill, or
 	// where it does not tell Up, when the machine was first seen running, Lost when it was
 	// taken away or its start was first asked for, Left when its release, stop or start
@@ -208,7 +216,9 @@ type Rental struct {
 	Found  Found     `json:"found,omitzero"`
 	Next   string    `json:"next,omitempty"` // token of the rental that takes its place
 	Why    string    `json:"why,omitempty"`  // why it ended, or waits
-	// USD is what it cost, once it is gone and its cloud has said so; "" = not known.
+	Runs   []Session `json:"runs,omitempty"` // when it ran, and was not stopped
+	// USD is what it cost, once it is gone: as its cloud says, or by its rates where the
+	// cloud says nothing; "" = not known.
 	USD string `json:"usd,omitempty"`
 }
 

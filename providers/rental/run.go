@@ -37,7 +37,7 @@ func (p *Provider) Submit(_ context.Context, r providers.SubmitRequest) ([]provi
 
 // accept records one job.
 func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) providers.Submitted {
-	out := providers.Submitted{Token: spec.Token, Queue: b.identity()}
+	out := providers.Submitted{Token: spec.Token, Queue: b.at().identity()}
 	if spec.Pool == "" {
 		spec.Pool = poolOf(b.settings.want(nil))
 	}
@@ -49,7 +49,7 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 		out.Handle, out.Stage = old.Seen.Handle, old.Seen.Stage
 		return out
 	}
-	if _, err := b.wantFor(spec.Pool); err != nil {
+	if _, err := b.demand().wantFor(spec.Pool); err != nil {
 		errors.As(err, &out.Err)
 		return out
 	}
@@ -68,7 +68,7 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 }
 
 // identity is the name of the backend's queue: its folder of records.
-func (b *backend) identity() string { return "rental:" + b.dir }
+func (f folder) identity() string { return "rental:" + string(f) }
 
 // fenced refuses a muster that another has replaced. The lock is held.
 func (b *backend) fenced(n uint64, holder string) error {
@@ -77,10 +77,8 @@ func (b *backend) fenced(n uint64, holder string) error {
 		return err
 	}
 	b.fence = next
-	return writeJSON(b.fenceFile(), next)
+	return writeJSON(b.at().fence(), next)
 }
-
-func (b *backend) fenceFile() string { return filepath.Join(b.dir, "fence.json") }
 
 // led is a backend that this process leads.
 func (p *Provider) led(name string) (*backend, error) {
@@ -118,7 +116,7 @@ func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offe
 			out[i] = b.shown(j)
 			continue
 		}
-		out[i] = offer.Observation{Token: token, Presence: offer.Absent, Reason: "no job of this token was submitted to backend." + b.Name, Queues: []string{b.identity()}}
+		out[i] = offer.Observation{Token: token, Presence: offer.Absent, Reason: "no job of this token was submitted to backend." + b.Name, Queues: []string{b.at().identity()}}
 	}
 	return out, nil
 }
@@ -126,7 +124,7 @@ func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offe
 // shown is a job as others see it, with its machine.
 func (b *backend) shown(j *job) offer.Observation {
 	o := j.Seen
-	o.Queues = []string{b.identity()}
+	o.Queues = []string{b.at().identity()}
 	if r := b.rental(j.Box); r != nil {
 		o.Rental = seen(*r)
 	}
@@ -137,7 +135,12 @@ func (b *backend) shown(j *job) offer.Observation {
 		}
 	}
 	if r := b.rental(j.Box); r != nil && r.Step == Preempted && !ended(o.Status) {
-		o.Reason = fmt.Sprintf("its machine was taken away: %s; another machine is rented after %s; its disk costs $%s/h until it is released", r.Why, units.FormatDuration(patient), r.Offer.StoppedUSDPerHour.StringFixed(4))
+		when := "after " + units.FormatDuration(patient)
+		if b.demand().late(*r) {
+			when = "by the next `muster apply`"
+		}
+		o.Reason = fmt.Sprintf("its machine was taken away: %s; another machine is rented %s; its disk costs $%s/h until it is released", r.Why, when, r.Offer.StoppedUSDPerHour.StringFixed(4))
+		o.Cause = offer.MachineAway
 	}
 	return o
 }
@@ -149,6 +152,8 @@ func (b *backend) why(j *job) string {
 		return "held"
 	case j.Held:
 		return "held"
+	case b.strange:
+		return "waits for a machine: " + b.trouble
 	}
 	for _, r := range b.rentals {
 		if r.Over() || r.Step == Releasing || r.Step == Parked || poolOf(r.Want) != j.Spec.Pool {
@@ -194,6 +199,7 @@ func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 	}
 	cursor, _ := strconv.Atoi(r.Cursor) // "" is from the beginning
 	told, noted := "", 0
+	rented := map[string]offer.Rental{}
 	reasons := map[string]string{}
 	for {
 		b.mu.Lock()
@@ -209,6 +215,12 @@ func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 			reasons[j.Spec.Token] = o.Reason
 			batch.Events = append(batch.Events, o)
 		}
+		for _, r := range b.rentals {
+			if m := seen(r); rented[r.Token] != *m && (m.Status != offer.RentalReleased || rented[r.Token] != offer.Rental{} || m.Billed != "") {
+				rented[r.Token] = *m
+				batch.Rentals = append(batch.Rentals, *m)
+			}
+		}
 		if b.trouble != told {
 			if told = b.trouble; told != "" {
 				batch.Notes = append(batch.Notes, providers.Note{Kind: "info", Text: told})
@@ -222,7 +234,7 @@ func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 		batch.Cursor = strconv.Itoa(cursor)
 		changed := b.changed
 		b.mu.Unlock()
-		if len(batch.Events)+len(batch.Notes) > 0 {
+		if len(batch.Events)+len(batch.Notes)+len(batch.Rentals) > 0 {
 			if err := fn(batch); err != nil {
 				return err
 			}
@@ -303,7 +315,7 @@ func (p *Provider) Control(ctx context.Context, r providers.ControlRequest) erro
 	}
 	if r.Hold != nil && len(r.Tokens) == 0 {
 		b.held = *r.Hold
-		err = writeJSON(b.heldFile(), b.held)
+		err = writeJSON(b.at().held(), b.held)
 	}
 	for _, token := range r.Tokens {
 		if j := b.jobs.all[token]; j != nil && r.Hold != nil && !j.ended() && j.Held != *r.Hold {
@@ -357,7 +369,7 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 	if x != nil && !over {
 		return x.host.Logs(ctx, r, w)
 	}
-	f, err := os.Open(b.logFile(r.Token, r.Stderr))
+	f, err := os.Open(b.at().log(r.Token, r.Stderr))
 	if err != nil {
 		return providers.Errorf(providers.NotFound, "There is no log of %s yet", j.Spec.Address)
 	}

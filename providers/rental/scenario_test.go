@@ -64,13 +64,19 @@ func TestSpotPreemption(t *testing.T) {
 	if err := os.Chtimes(n.kept("ck"), before, before); err != nil {
 		t.Fatal(err)
 	}
+	waited := false
 	seen = n.until("it to be preempted", func(seen map[string]offer.Observation) bool {
 		o := seen[j.Token]
 		if o.Status == offer.Running && strings.Contains(o.Reason, "taken away") {
-			if !strings.Contains(o.Reason, "another machine is rented after 10m") || !strings.Contains(o.Reason, "its disk costs $0.0041/h") {
+			when := "after 10m"
+			if waited {
+				when = "by the next `muster apply`"
+			}
+			if !strings.Contains(o.Reason, "another machine is rented "+when) || !strings.Contains(o.Reason, "its disk costs $0.0041/h") {
 				t.Errorf("reason %q", o.Reason)
 			}
 			n.clock.Advance(11 * time.Minute)
+			waited = true
 		}
 		return o.Status == offer.Failed
 	})
@@ -85,6 +91,92 @@ func TestSpotPreemption(t *testing.T) {
 	}
 	waitFor(t, "all to be released", func() bool { n.clock.Advance(time.Minute); return len(n.alive()) == 0 })
 	n.billed()
+}
+
+// A job fails on a machine that stays: its next launch there goes on from the checkpoint
+// that the machine has, which is newer than the last copy; and what it left is copied at its end.
+func TestAFailedJobKeepsItsNewestCheckpoint(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	j := n.job("a", "echo 1 > ck; while [ ! -e go ]; do sleep 0.02; done; echo 2 > ck; exit 3")
+	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(n.backend.Workdir, "ck"), Interval: time.Hour}
+	n.submit(j)
+	waitFor(t, "the first checkpoint to be here", func() bool { return number(n.kept("ck")) == 1 })
+	if err := os.WriteFile(filepath.Join(n.backend.Workdir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := n.until("it to fail", all(offer.Failed, j))
+	if o := seen[j.Token]; o.Class == "preempted" || number(n.kept("ck")) != 2 {
+		t.Errorf("%s; the copy is of step %d", o.Class, number(n.kept("ck")))
+	}
+	if err := os.WriteFile(filepath.Join(n.backend.Workdir, "ck"), []byte("3\n"), 0o600); err != nil { // it was written as the machine was asked
+		t.Fatal(err)
+	}
+	again := n.job("a", "cp ck a.json")
+	again.Attempt, again.Checkpoint = 2, j.Checkpoint
+	n.submit(again)
+	n.until("the next launch", all(offer.Completed, again))
+	if got := number(filepath.Join(n.backend.Workdir, "a.json")); got != 3 {
+		t.Errorf("it began at step %d", got)
+	}
+}
+
+// A spot machine's jobs are killed before the cloud says that it was taken: they are
+// preempted, too.
+func TestKilledBeforeTheCloudSaysSo(t *testing.T) {
+	// Requirement: SPT-07
+	t.Parallel()
+	n := newTown(t, map[string]any{"spot": true, "bid": 0.2})
+	j := n.counts(1)
+	n.submit(j)
+	id := n.until("it to run", all(offer.Running, j))[j.Token].Rental.ID
+	waitFor(t, "a checkpoint to be here", func() bool { return number(n.kept("ck")) >= 1 })
+	n.mu.Lock()
+	spool := filepath.Join(n.folders[id], "s")
+	n.mu.Unlock()
+	hosttest.Kill(t, spool)
+	killGroup(t, filepath.Join(n.backend.Workdir, "pid"))
+	seen := n.until("it to end", all(offer.Failed, j))
+	if o := seen[j.Token]; o.Class != "preempted" || !strings.Contains(o.Reason, "every process there; it goes on from its checkpoint") {
+		t.Errorf("%s: %s", o.Class, o.Reason)
+	}
+}
+
+// counted is a platform whose calls are counted.
+type counted struct{ platform }
+
+func (p counted) Open(providers.Backend) (rental.Cloud, error) { return p.cloud, nil }
+
+// TestNoSecondMachineBeforeTheDeadline: while a machine that was taken away may come back,
+// its job waits for it, and no other machine is rented, although there are offers.
+func TestNoSecondMachineBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, map[string]any{"spot": true, "bid": 0.25})
+	n.cloudOf = func(p platform) rental.Platform { return counted{p} }
+	n.begin()
+	j := n.job("a", "sleep 600")
+	n.submit(j)
+	id := n.until("it to run", all(offer.Running, j))[j.Token].Rental.ID
+	n.happen(`{"instance": ` + id + `, "what": "outbid"}`)
+	n.mu.Lock()
+	n.cut[id] = true
+	n.mu.Unlock()
+	n.until("it to be taken away", func(seen map[string]offer.Observation) bool {
+		return strings.Contains(seen[j.Token].Reason, "taken away")
+	})
+	lists := func() int {
+		n.cloud.mu.Lock()
+		defer n.cloud.mu.Unlock()
+		return n.cloud.calls["list"]
+	}
+	for range 3 {
+		n.clock.Advance(time.Minute)
+		seen := lists()
+		waitFor(t, "two looks at the cloud", func() bool { return lists() >= seen+2 })
+	}
+	if all := n.truth(); len(all) != 1 {
+		t.Errorf("%d machines were rented, %+v", len(all), all)
+	}
 }
 
 // number is what a file holds, 0 where there is none.

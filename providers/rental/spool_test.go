@@ -31,6 +31,7 @@ func TestSpool(t *testing.T) {
 // Where a stop erases the key of a machine's ssh server, the key that was learned
 // before it ran again is forgotten; elsewhere it is not.
 func TestKeysOfMachinesThatRanAgain(t *testing.T) {
+	// Requirement: ACC-04
 	t.Parallel()
 	for _, c := range []struct {
 		spool string

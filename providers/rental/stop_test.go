@@ -45,6 +45,7 @@ func (n *town) rented(status offer.RentalStatus, tick time.Duration) (r offer.Re
 // A machine without work is stopped when its hold is over, and its disk's rate is told;
 // the next job starts it again and finds its files.
 func TestIdleMachinesAreStopped(t *testing.T) {
+	// Requirement: CLK-05
 	t.Parallel()
 	n := stops(t)
 	j := n.job("a", "echo '{}' > a.json")

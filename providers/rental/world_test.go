@@ -37,7 +37,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	accounts, err := sim.NewAccounts("key account=me credit=25\nbroke credit=0\nreader scopes=instance_read\n")
+	accounts, err := sim.NewAccounts("key account=me credit=25\nanother account=me\nbroke credit=0\nreader scopes=instance_read\nhers account=her credit=25\n")
 	if err != nil {
 		t.Fatal(err)
 	}

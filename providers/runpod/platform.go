@@ -38,10 +38,13 @@ func (Platform) Facts() rental.Facts {
 			{Name: "container disk", Path: "/", Billed: "by the GB while the pod runs"},
 			{Name: "pod's volume", Path: Kept, Stop: true, Billed: "by the GB, at twice the price when stopped"},
 		},
-		Clocks: []offer.Clock{{What: "a pod that is stopped for long is said to be removed", After: 30 * 24 * time.Hour}},
+		Clocks: []offer.Clock{
+			{What: "a stopped pod has no claim on its GPU and may start without one, and its " + Kept + " is billed at twice the price"},
+			{What: "a stopped pod is said to be removed", After: 30 * 24 * time.Hour},
+			{What: "at $0 of balance pods are stopped, and those without a network volume deleted"},
+		},
 		Notes: []string{
-			"a stopped pod keeps its machine and not its GPU, and " + Kept + " is billed at twice the price; the rest of its disk is wiped",
-			"at $0 of balance pods are stopped, and those without a network volume terminated",
+			"a stop wipes a pod's disk but for " + Kept,
 			"tested on a simulator of RunPod; it has not met the live service",
 		},
 	}
@@ -59,14 +62,16 @@ const (
 
 var keys = rental.KeySource{Cloud: "RunPod", Env: EnvKey}
 
+// Terms are those of its clients.
+func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
+
 // Attrs are what else can be chosen of a pod, and where the key is found.
 func (Platform) Attrs() []offer.Attr {
-	return []offer.Attr{
+	return append([]offer.Attr{
 		{Name: "cloud", Type: offer.String, Default: `"secure"`, Doc: "`secure` (data centres) or `community` (machines of others, which may vanish with their disk)."},
 		{Name: "data_centers", Type: offer.StringList, Doc: "Data centres to rent in: `[\"EU-RO-1\"]`. Default: any."},
 		{Name: "network_volume", Type: offer.String, Doc: "ID of a network volume to mount on `/workspace`. It survives every pod, is billed apart, and ties pods to its data centre; `disk` is then the rest of the pod's disk."},
-		keys.Attr(),
-	}
+	}, keys.Attrs()...)
 }
 
 // settings are those of this cloud alone.

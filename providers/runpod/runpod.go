@@ -19,6 +19,7 @@ import (
 
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -103,17 +104,14 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	if json.Unmarshal(r.Body, p) != nil {
 		p.Detail, p.Errors = "", nil // plain text or a page
 	}
-	return meaning(p)
+	return c.meaning(p)
 }
 
 // meaning gives the errors that mean the same on every route their class.
-func meaning(p *problem) error {
+func (c *Client) meaning(p *problem) error {
 	switch {
 	case p.status == http.StatusUnauthorized:
-		e := providers.Errorf(providers.Auth, "RunPod does not know this API key (HTTP 401)")
-		e.Detail = "It is misspelt, has expired, or was deleted: RunPod gives one answer to all three."
-		e.Hint = "Make a key in the console's settings, and put it where this one is."
-		return e
+		return c.api.UnknownKey(p.status, "misspelt, has expired, or was deleted", "in the console's settings")
 	case p.status == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: %w", rental.ErrLater, p)
 	case p.status >= http.StatusInternalServerError:
@@ -331,6 +329,9 @@ func (c *Client) Release(ctx context.Context, id string) error {
 	return forbidden(err, "terminate pods")
 }
 
+// day is asked for before and after a bill: the clocks of both sides may differ.
+const day = 24 * time.Hour
+
 // Bill is what the service charged for a pod, by its records of each hour.
 func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum decimal.Decimal, err error) {
 	var a struct {
@@ -339,7 +340,7 @@ func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum d
 			TotalAmount decimal.Decimal
 		}
 	}
-	q := url.Values{"podId": {id}, "bucketSize": {"hour"}, "startTime": {from.UTC().Format(time.RFC3339)}, "endTime": {to.UTC().Format(time.RFC3339)}}
+	q := url.Values{"podId": {id}, "bucketSize": {"hour"}, "startTime": {from.Add(-day).UTC().Format(time.RFC3339)}, "endTime": {to.Add(day).UTC().Format(time.RFC3339)}}
 	if err := c.call(ctx, http.MethodGet, "/v2/billing/pods", q, nil, &a); err != nil {
 		return sum, forbidden(err, "read bills")
 	}
@@ -354,24 +355,46 @@ func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum d
 	return sum, nil
 }
 
-// Credit is what the account has left, in dollars. Only the older interface tells it,
-// which the service ends in 2027, and a key may lack the permission for it.
-func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
+// A myself is the account of a key.
+type myself struct {
+	ID            string
+	ClientBalance *decimal.Decimal
+}
+
+// myself asks for a field of the account. Only the older interface tells it, which the
+// service ends in 2027, and a key may lack the permission for it: ErrNotTold.
+func (c *Client) myself(ctx context.Context, field string) (m myself, err error) {
 	var a struct {
-		Data struct {
-			Myself struct{ ClientBalance *decimal.Decimal }
-		}
+		Data   struct{ Myself myself }
 		Errors []struct{ Message string }
 	}
-	err := c.call(ctx, http.MethodPost, "/graphql", nil, map[string]string{"query": "query { myself { clientBalance } }"}, &a)
+	err = c.call(ctx, http.MethodPost, "/graphql", nil, map[string]string{"query": "query { myself { " + field + " } }"}, &a)
 	var p *problem
+	if errors.As(err, &p) && !errors.Is(err, rental.ErrLater) || err == nil && len(a.Errors) > 0 {
+		err = errors.Join(rental.ErrNotTold, err)
+	}
+	return a.Data.Myself, err
+}
+
+// Account is whose key it is, without an id where the service does not tell this key.
+func (c *Client) Account(ctx context.Context) (offer.Account, error) {
+	return c.api.Account(func() (string, error) {
+		m, err := c.myself(ctx, "id")
+		if errors.Is(err, rental.ErrNotTold) {
+			err = nil
+		}
+		return m.ID, err
+	})
+}
+
+// Credit is what the account has left, in dollars.
+func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
+	m, err := c.myself(ctx, "clientBalance")
 	switch {
-	case errors.As(err, &p) && !errors.Is(err, rental.ErrLater), err == nil && len(a.Errors) > 0:
-		return decimal.Zero, errors.Join(rental.ErrNotTold, err)
 	case err != nil:
 		return decimal.Zero, err
-	case a.Data.Myself.ClientBalance == nil:
+	case m.ClientBalance == nil:
 		return decimal.Zero, c.api.Unreachable(errors.New("an account without a balance in it"))
 	}
-	return *a.Data.Myself.ClientBalance, nil
+	return *m.ClientBalance, nil
 }

@@ -18,6 +18,7 @@ import (
 	sim "github.com/muster-run/muster/internal/cloudsim"
 	simpod "github.com/muster-run/muster/internal/cloudsim/runpod"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -34,7 +35,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me credit=100\nreader account=me scopes=read,graphql\nnarrow scopes=write\nmodern account=me scopes=read,write\nold expires=2026-01-01T00:00:00Z\npoor credit=0.30\n")
+	as, err := sim.NewAccounts("key account=me credit=100\nreader account=me scopes=read,graphql\nnarrow scopes=write\nmodern account=me scopes=read,write\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\npoor credit=0.30\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +61,23 @@ func (l *lab) client(key string, s settings) *Client {
 func (l *lab) now() (now time.Time) {
 	l.r.Clock.Do(func() { now = l.r.Clock.Now() })
 	return now
+}
+
+// Two keys of an account are one, and those of two are not.
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	mine, err := l.Account(t.Context())
+	again, e2 := l.client("reader", settings{}).Account(t.Context())
+	other, e3 := l.client("poor", settings{}).Account(t.Context())
+	if errors.Join(err, e2, e3) != nil || mine.ID != "user_me" || !mine.Same(again) || mine.Key == again.Key || mine.Same(other) {
+		t.Errorf("%+v %+v %+v %v", mine, again, other, errors.Join(err, e2, e3))
+	}
+	// A key that may not ask is that account's where it rented the machine itself.
+	blind, err := l.client("modern", settings{}).Account(t.Context())
+	if err != nil || blind.ID != "" || blind.Same(mine) || !blind.Same(offer.Account{ID: "user_me", Key: blind.Key}) {
+		t.Errorf("%+v %v", blind, err)
+	}
 }
 
 func (l *lab) fault(f sim.Fault) {
@@ -430,6 +448,7 @@ func TestPace(t *testing.T) {
 
 // A network volume ties pods to its data centre, and is no part of their disk.
 func TestNetworkVolume(t *testing.T) {
+	// Requirement: STO-02, STO-03
 	t.Parallel()
 	l := newLab(t)
 	var v struct{ ID string }
@@ -474,5 +493,21 @@ func TestSettingsThatAreRefused(t *testing.T) {
 	t.Setenv(EnvKey, "key")
 	if c, err := (Platform{}).Open(providers.Backend{Name: "runpod.c", Workdir: "/workspace/a", Config: json.RawMessage(`{"cloud":"community"}`)}); err != nil || c.(*Client).Cloud != community {
 		t.Errorf("%v %v", c, err)
+	}
+}
+
+// TestKeyThatExpires: a key that worked, and is not taken any more, has a message of its
+// own, which says that machines are billed on.
+func TestKeyThatExpires(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	c := l.client("soon", settings{})
+	if _, err := c.Machines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.r.Clock.Advance(2 * time.Hour)
+	_, err := c.Machines(t.Context())
+	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+		t.Error(err)
 	}
 }

@@ -138,7 +138,7 @@ func (s *Sim) Logs(_ context.Context, r providers.LogRequest, to io.Writer) erro
 	defer done()
 	j := w.jobs[r.Token]
 	if j == nil {
-		return providers.Errorf(providers.NotFound, "There is no log: the job is simulated, and what was said of it went with the muster that did (token %s)", r.Token)
+		return providers.Errorf(providers.NotFound, "There is no log: the job was simulated, and its log ended with that muster process (token %s)", r.Token)
 	}
 	_, err = fmt.Fprintf(to, "simulated: %s\n", j.status)
 	return err

@@ -63,7 +63,7 @@ func TestWrongCampaigns(t *testing.T) {
 		"too many GPUs of each node":       {shape: offer.Shape{GPUs: 8, Nodes: 2}, on: "aa100", why: "has 3 GPUs, 4 are asked for", would: "-"},
 		"too many cores":                   {shape: offer.Shape{CPUs: 65}, on: "amilan", why: "has 64 cores, 65 are asked for", would: "-"},
 		"too much memory":                  {options: `"partition": "amilan"`, shape: offer.Shape{Memory: 300 * gib}, on: "amilan", why: "has 256GiB of memory, 300GiB are asked for", would: "-"},
-		"memory of a node that is down":    {shape: offer.Shape{Memory: 300 * gib}, on: "halfdead", why: "that would do are down or drained (dead1; `sinfo -R` says why)", would: "-"},
+		"memory of a node that is down":    {shape: offer.Shape{Memory: 300 * gib}, on: "halfdead", why: "that fit are down or drained (dead1; `sinfo -R` says why)", would: "-"},
 		"all nodes are down":               {options: `"partition": "alldead"`, on: "alldead", why: "down or drained (dead1, dead2;", would: "choose partition amilan (24h)"},
 		"too many nodes":                   {shape: offer.Shape{Nodes: 3, CPUs: 3}, on: "amilan", why: "gives a job 2 nodes at most, 3 are asked for", would: "-"},
 		"too many nodes, by options":       {options: `"nodes": 5`, on: "amilan", why: "gives a job 2 nodes at most, 5 are asked for", would: "-"},
@@ -297,7 +297,7 @@ func TestExtraThatNoNodeHas(t *testing.T) {
 				return &command.Result{Err: []byte("sbatch: Job 7 to start at 1790000000 using 1 processors on nodes cpu1 in partition amilan\n")}
 			}
 			q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour, Options: `{"extra": ["--tmp=900G"]}`})["amilan"]
-			if q.Fits != c.fits || !c.fits && !strings.Contains(q.Why, `no node of the partition would do with extra = ["--tmp=900G"]`) {
+			if q.Fits != c.fits || !c.fits && !strings.Contains(q.Why, `no node of the partition fits with extra = ["--tmp=900G"]`) {
 				t.Errorf("fits %v: %s", q.Fits, q.Why)
 			}
 		})

@@ -99,7 +99,7 @@ func (b *Site) wait(ctx context.Context, s offer.Shape, o Options, pool string) 
 	at, err := b.Cluster.WouldStart(ctx, append(append(slices.Clone(argv), o.Args()...), "--wrap=true")...)
 	if at.IsZero() && err == nil && len(o.Extra) > 0 {
 		if without, _ := b.Cluster.WouldStart(ctx, append(argv, "--wrap=true")...); !without.IsZero() {
-			return -1, providers.Errorf(providers.Invalid, "no node of the partition would do with extra = %q, and one would without", o.Extra)
+			return -1, providers.Errorf(providers.Invalid, "no node of the partition fits with extra = %q; one does without it", o.Extra)
 		}
 	}
 	if at.IsZero() {

@@ -33,9 +33,7 @@ func (b *Site) Recall(p offer.Pool) {
 	facts := &cluster.Facts{Partitions: []cluster.Partition{*cluster.WithTypes(factOf(p, gres))}}
 	facts.Partitions[0].Name = p.Name
 	facts.MaxArray, _ = strconv.Atoi(factOf(p, jobsOf))
-	b.facts.mu.Lock()
-	defer b.facts.mu.Unlock()
-	b.facts.site = facts
+	b.facts.Recall(facts)
 }
 
 func factOf(p offer.Pool, name string) string {

@@ -72,7 +72,7 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 			keep = filepath.Join(dir, "muster", "slurm")
 		}
 	}
-	s.Cluster = cluster.New(runner, userName())
+	s.Cluster = cluster.New(runner, scheduler.User())
 	s.Cluster.Keep = keep
 	return s, nil
 }

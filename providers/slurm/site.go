@@ -6,12 +6,9 @@
 package slurm
 
 import (
-	"encoding/json"
-	"os"
-	"os/user"
-
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/facts"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/slurm/cluster"
 	"github.com/muster-run/muster/providers/slurm/profiles"
 )
@@ -22,46 +19,30 @@ type Site struct {
 	Config  settings
 	Profile *profiles.Profile // nil = the backend block names none
 	Cluster *cluster.Commands // nil = it cannot be asked
-	facts   *cachedFacts
+	facts   *facts.Cache[cluster.Facts]
 	account *facts.Account
 }
 
 // settings are the backend block.
 type settings struct {
-	Account    string      `json:"account"`
-	Partitions []string    `json:"partitions"`
-	Exclude    []string    `json:"exclude_partitions"`
-	QoS        string      `json:"qos"`
-	Pack       string      `json:"pack"`
-	InstallDir string      `json:"install_dir"`
-	Scratch    string      `json:"scratch"`
-	Balance    json.Number `json:"balance"`
-	Rate       int         `json:"submissions_per_minute"`
-	// Commands are the site's own programs, by the command that each replaces.
-	Commands map[string]string `json:"commands"`
+	scheduler.Block
+	Partitions []string `json:"partitions"`
+	Exclude    []string `json:"exclude_partitions"`
+	QoS        string   `json:"qos"`
 }
 
 // New is the site of a backend, which has yet to be asked.
 func New(b providers.Backend) (*Site, error) {
-	s := &Site{Backend: b, facts: &cachedFacts{}}
-	if len(b.Config) > 0 {
-		if err := json.Unmarshal(b.Config, &s.Config); err != nil {
-			return nil, providers.Errorf(providers.Invalid, "Configuration of %s cannot be read: %v", b.Name, err)
-		}
+	s := &Site{Backend: b, facts: &facts.Cache[cluster.Facts]{}}
+	err := scheduler.ReadBlock(b, &s.Config)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	s.Profile, err = profiles.Of(b)
-	s.account = &facts.Account{Name: s.Config.Account, Stated: s.Config.Balance.String()}
+	s.Profile, err = profiles.Known.Named(b)
+	var balance []string
 	if s.Profile != nil {
-		s.account.Command = s.Profile.Balance
+		balance = s.Profile.Balance
 	}
+	s.account = s.Config.Funds(balance)
 	return s, err
-}
-
-// userName is who submits jobs, by name.
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return os.Getenv("USER")
 }

@@ -14,7 +14,7 @@ func Schema() offer.Schema {
 	return offer.Schema{
 		Type:     "ssh",
 		Version:  "1",
-		Profiles: profiles.Sources(),
+		Profiles: profiles.Known.Sources(),
 		Config:   offer.Block{Attrs: append(Connection(), place()...)},
 		Options: offer.Block{Attrs: []offer.Attr{
 			{Name: "host", Type: offer.String, Doc: "The one of `hosts` that runs the job; any of them by default."},

@@ -68,7 +68,7 @@ func (s *SSH) Configure(_ context.Context, b providers.Backend) error {
 	if err != nil {
 		return err
 	}
-	profile, err := profiles.Of(b)
+	profile, err := profiles.Known.Named(b)
 	if err != nil {
 		return err
 	}

@@ -28,14 +28,16 @@ func (Platform) Type() string { return "vastai" }
 func (Platform) Facts() rental.Facts {
 	return rental.Facts{
 		Name: "Vast.ai", Market: true, Verified: "2026-08", Granularity: time.Second, Boot: 3 * time.Minute, Home: "/root",
-		Clocks: []offer.Clock{{What: "a machine whose contract ended may be deleted", After: 48 * time.Hour}},
-		Stops:  true,
+		Clocks: []offer.Clock{
+			{What: "a stopped machine has no claim on its GPU, and its disk and bandwidth are billed until it is released"},
+			{What: "at $0 of credit machines are stopped, and without a card deleted"},
+		},
+		Until: "the host's offer ends: the machine is stopped, and may be deleted with its disk 48h later",
+		Stops: true,
 		Tiers: []rental.Tier{
 			{Name: "container disk", Path: "/", Stop: true, Billed: "by the GB and second while the machine exists, also when it is stopped"},
 		},
 		Notes: []string{
-			"a stopped machine has no claim on its GPU, and its disk is billed until it is released",
-			"bandwidth is billed in every state; at $0 of credit machines are stopped, and without a card deleted",
 			"tested on a simulator of Vast.ai; it has not met the live service",
 		},
 	}
@@ -50,8 +52,11 @@ const (
 // keys are where the key is found: the service's own tool reads these, too.
 var keys = rental.KeySource{Cloud: "Vast.ai", Env: EnvKey, Files: []string{"$XDG_CONFIG_HOME/vastai/vast_api_key", "~/.vast_api_key"}}
 
+// Terms are those of its clients.
+func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
+
 // Attrs are where the key is found.
-func (Platform) Attrs() []offer.Attr { return []offer.Attr{keys.Attr()} }
+func (Platform) Attrs() []offer.Attr { return keys.Attrs() }
 
 // Open makes a client. It reads the key and asks nothing.
 func (Platform) Open(b providers.Backend) (rental.Cloud, error) {

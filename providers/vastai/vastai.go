@@ -18,6 +18,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -108,10 +109,7 @@ func (c *Client) call(ctx context.Context, kind, method, path string, query url.
 func (c *Client) meaning(p *problem) error {
 	switch {
 	case p.Code == "auth_error":
-		e := providers.Errorf(providers.Auth, "Vast.ai does not know this API key (HTTP %d)", p.status)
-		e.Detail = "It is misspelt, has expired, or was deleted: Vast.ai gives one answer to all three."
-		e.Hint = "Make a key on the account's page of keys, and put it where this one is."
-		return e
+		return c.api.UnknownKey(p.status, "misspelt, has expired, or was deleted", "on the account's page of keys")
 	case p.Code == "not_authorized":
 		return providers.Errorf(providers.Auth, "The API key for Vast.ai lacks a scope: it needs instance_read, instance_write, misc, user_read, user_write and billing_read")
 	case p.status == http.StatusTooManyRequests:
@@ -122,10 +120,33 @@ func (c *Client) meaning(p *problem) error {
 	return p
 }
 
+// A user is the account of a key.
+type user struct {
+	ID     int
+	Credit *decimal.Decimal
+}
+
+func (c *Client) user(ctx context.Context) (u user, err error) {
+	return u, rental.Patiently(func() error {
+		return c.call(ctx, "user", http.MethodGet, "/api/v0/users/current/", nil, nil, &u)
+	})
+}
+
+// Account is whose key it is.
+func (c *Client) Account(ctx context.Context) (offer.Account, error) {
+	return c.api.Account(func() (string, error) {
+		u, err := c.user(ctx)
+		if err == nil && u.ID == 0 {
+			err = c.api.Unreachable(errors.New("an account without an id in it"))
+		}
+		return strconv.Itoa(u.ID), err
+	})
+}
+
 // Credit is what the account has left, in dollars.
 func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
-	var a struct{ Credit *decimal.Decimal }
-	if err := c.call(ctx, "user", http.MethodGet, "/api/v0/users/current/", nil, nil, &a); err != nil {
+	a, err := c.user(ctx)
+	if err != nil {
 		return decimal.Zero, err
 	}
 	if a.Credit == nil {
@@ -365,7 +386,10 @@ func (c *Client) Machines(ctx context.Context) ([]rental.Machine, error) {
 			Instances *[]instance `json:"instances"`
 			Next      *string     `json:"next_token"`
 		}
-		if err := c.call(ctx, "list", http.MethodGet, "/api/v1/instances/", q, nil, &a); err != nil {
+		err := rental.Patiently(func() error {
+			return c.call(ctx, "list", http.MethodGet, "/api/v1/instances/", q, nil, &a)
+		})
+		if err != nil {
 			return nil, err
 		}
 		if !a.Success || a.Instances == nil {

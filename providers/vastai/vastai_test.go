@@ -30,7 +30,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me credit=12.5\nnarrow scopes=instance_read\nold expires=2026-01-01T00:00:00Z\npoor credit=0\n")
+	as, err := sim.NewAccounts("key account=me credit=12.5\nsecond account=me\nnarrow scopes=instance_read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\npoor credit=0\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +46,18 @@ func (l *lab) client(key string) *Client {
 	return New(Config{URL: l.url + "/", Key: key,
 		Now:   func() (now time.Time) { l.v.Clock.Do(func() { now = l.v.Clock.Now() }); return now },
 		Sleep: func(_ context.Context, d time.Duration) error { l.v.Clock.Advance(d); return nil }})
+}
+
+// Two keys of an account are one, and those of two are not.
+func TestAccount(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	mine, err := l.Account(t.Context())
+	again, e2 := l.client("second").Account(t.Context())
+	other, e3 := l.client("poor").Account(t.Context())
+	if errors.Join(err, e2, e3) != nil || mine.ID != "5001" || !mine.Same(again) || mine.Key == again.Key || mine.Same(other) {
+		t.Errorf("%+v %+v %+v %v", mine, again, other, errors.Join(err, e2, e3))
+	}
 }
 
 func (l *lab) fault(f sim.Fault) {
@@ -106,6 +118,35 @@ func TestOffers(t *testing.T) {
 	o := l.offer(rental.Want{GPUs: 1, Models: []string{"A100 SXM4"}})
 	if o.GPU != "A100 SXM4" || o.GPUs != 1 || o.GPUMemory != 81920<<20 || o.Reliability != 0.998 || !o.Until.Equal(start.Add(180*24*time.Hour)) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestMachinesThatAreNeverRented: a machine that is reached through the cloud's ssh proxy
+// alone, which is no way for large files, one that is not verified, and one whose host is
+// less reliable than asked are not offered, however cheap.
+func TestMachinesThatAreNeverRented(t *testing.T) {
+	// Requirement: DT-20, HND-05
+	t.Parallel()
+	l := newLab(t)
+	for name, c := range map[string]struct {
+		want rental.Want
+		is   string
+	}{
+		"no direct port": {rental.Want{GPUs: 1, Models: []string{"RTX 3090"}}, ""},
+		"not verified":   {rental.Want{GPUs: 1, Models: []string{"RTX 4090"}}, "41002 41001"},
+		"not reliable":   {rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Reliability: 0.99}, "41001"},
+	} {
+		offers, err := l.Offers(t.Context(), c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range offers {
+			got = append(got, o.Machine)
+		}
+		if strings.Join(got, " ") != c.is {
+			t.Errorf("%s: %q, not %q", name, got, c.is)
+		}
 	}
 }
 
@@ -352,6 +393,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestAddKey(t *testing.T) {
+	// Requirement: ACC-03
 	t.Parallel()
 	l := newLab(t)
 	const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKlSANGY5Md6KdTKIMBZaYkZxjlptn78DUqrj+js8i6Y "
@@ -372,5 +414,21 @@ func TestAddKey(t *testing.T) {
 	}
 	if err := l.client("narrow").AddKey(t.Context(), key); class(err) != providers.Auth {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestKeyThatExpires: a key that worked, and is not taken any more, has a message of its
+// own, which says that machines are billed on.
+func TestKeyThatExpires(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	c := l.client("soon")
+	if _, err := c.Machines(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.v.Clock.Advance(2 * time.Hour)
+	_, err := c.Machines(t.Context())
+	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+		t.Error(err)
 	}
 }

@@ -74,12 +74,22 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 		env.set("CUDA_DEVICE_ORDER", "PCI_BUS_ID") // so that indexes are nvidia-smi's
 		env.set("CUDA_VISIBLE_DEVICES", strings.Join(s.GPUs, ","))
 	}
+	setPaths(env, j, s)
+	return env.list
+}
+
+// setPaths sets what a command reads of its inputs, outputs, nodes, scratch folder and
+// checkpoint.
+func setPaths(env *environ, j *providers.Job, s Start) {
 	for _, in := range j.Inputs {
 		value := s.Lists[in.Name]
 		if value == "" && len(in.Paths) == 1 {
 			value = in.Paths[0]
 		}
 		env.set("MUSTER_INPUT_"+upper(in.Name), value)
+		if in.Partial {
+			env.set("MUSTER_INPUT_"+upper(in.Name)+"_MISSING", MissingFile(value))
+		}
 	}
 	for _, out := range j.Outputs {
 		env.set("MUSTER_OUTPUT_"+upper(out.Name), OutputPath(j.Workdir, out))
@@ -95,7 +105,7 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 		env.set("MUSTER_SCRATCH", j.Scratch.Folder)
 	}
 	if j.Checkpoint.Path != "" {
-		env.set("MUSTER_CHECKPOINT", absolute(j.Workdir, j.Checkpoint.Path))
+		env.set("MUSTER_CHECKPOINT", CheckpointPath(j))
 		if d := j.Checkpoint.Interval; d > 0 {
 			env.set("MUSTER_CHECKPOINT_INTERVAL", strconv.FormatInt(int64(d.Seconds()), 10))
 		}
@@ -103,8 +113,10 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 			env.set("MUSTER_CHECKPOINT_STEPS", strconv.FormatInt(n, 10))
 		}
 	}
-	return env.list
 }
+
+// MissingFile is the file beside an input's list that names the missing producers.
+func MissingFile(list string) string { return list + ".missing" }
 
 // limits gives the job its resources, as scaled for this launch: cores, bytes, devices,
 // seconds. It does not set those that the campaign left out.
@@ -126,6 +138,20 @@ func OutputPath(workdir string, o providers.Output) string {
 	if o.Kind != "glob" {
 		return path
 	}
+	return folderOf(path)
+}
+
+// CheckpointPath is the path of a job's checkpoint for the command, as that of an output.
+func CheckpointPath(j *providers.Job) string {
+	path := absolute(j.Workdir, j.Checkpoint.Path)
+	if !j.Checkpoint.Glob {
+		return path
+	}
+	return folderOf(path)
+}
+
+// folderOf is the folder before the first wildcard of a pattern.
+func folderOf(path string) string {
 	if i := strings.IndexAny(path, "*?[{"); i >= 0 {
 		path = path[:i]
 	}

@@ -114,7 +114,7 @@ func (e *LockedError) Gone() bool { return e.Alive == "dead" }
 // Left says who went without giving the lease back.
 func (e *LockedError) Left() string {
 	l := e.Lease
-	return fmt.Sprintf("%s on %s (pid %d) took the state's lock on %s for %s and is gone; last sign of life %s.",
+	return fmt.Sprintf("%s on %s (pid %d) took the state's lock on %s for %s and has exited; last seen %s.",
 		l.Who, l.Host, l.PID, units.FormatSecond(l.Since), l.Purpose, units.FormatSecond(l.Heartbeat))
 }
 
@@ -200,8 +200,8 @@ func (e *LockedError) Detail() string {
 	case "dead":
 		looks = "looks dead"
 	case "unknown":
-		looks = "gives no sign of life just now"
+		looks = "does not respond now"
 	}
-	return fmt.Sprintf("%s on %s (pid %d) holds it since %s for %s; last sign of life %s: it %s. Wait for it (-lock-timeout=10m), or, if you are sure that it has ended, run \"muster force-unlock %s\". Lease: %s",
+	return fmt.Sprintf("%s on %s (pid %d) has held it since %s for %s; last seen %s: it %s. Wait for it (-lock-timeout=10m), or, if you are sure that it has ended, run \"muster force-unlock %s\". Lease: %s",
 		l.Who, l.Host, l.PID, units.FormatSecond(l.Since), l.Purpose, units.FormatSecond(l.Heartbeat), looks, l.ID, e.Where)
 }

@@ -62,12 +62,12 @@ func Config(c *lang.Campaign, st *state.State, name string) (providers.Backend, 
 	return (&Backends{campaign: c, state: st}).config(name)
 }
 
-func (b *Backends) config(name string) (providers.Backend, error) {
+func (b *Backends) config(name string) (conf providers.Backend, err error) {
+	defer func() { conf.Rented = site.Rented(b.state, name) }()
 	if conf := b.declared(name); conf != nil {
 		return site.Backend(b.campaign, conf, b.state.Lineage), nil
 	}
 	if kept, ok := b.state.Backends[name]; ok {
-		var conf providers.Backend
 		if err := json.Unmarshal(kept.Config, &conf); err != nil {
 			return conf, fmt.Errorf("read the recorded configuration of backend.%s: %w", name, err)
 		}

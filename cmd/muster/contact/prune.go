@@ -43,7 +43,9 @@ func (b *Backends) Prunable(ctx context.Context, p Pruning) page.Clean {
 	wanted := map[pile][]string{}
 	for _, j := range b.state.All() {
 		if !j.InFlight() {
-			p.logs(wanted, slices.Concat(b.state.Earlier[j.Key()], j.Attempts))
+			launches := slices.Concat(b.state.Earlier[j.Key()], j.Attempts)
+			p.logs(wanted, launches)
+			p.torn(wanted, launches, b.state.Replaced[j.Key()])
 		}
 	}
 	for _, replaced := range b.state.Replaced {
@@ -79,8 +81,25 @@ func (p Pruning) logs(wanted map[pile][]string, launches []state.Attempt) {
 			continue
 		}
 		at := pile{a.Backend, a.Pool, "logs"}
-		for _, stderr := range []bool{false, true} {
-			wanted[at] = append(wanted[at], attempt.LogPath("", token, a.N, stderr))
+		out, err := attempt.LogPath("", token, a.N, false), attempt.LogPath("", token, a.N, true)
+		wanted[at] = append(wanted[at], out, err, attempt.ProloguePath("", token, a.N))
+	}
+}
+
+// torn are the folders of torn checkpoints that launches moved aside long ago. One that holds a
+// replaced result, too, is listed with it.
+func (p Pruning) torn(wanted map[pile][]string, launches []state.Attempt, results []state.Replaced) {
+	for i := range launches {
+		a := &launches[i]
+		token, _, _ := strings.Cut(a.Token, "/")
+		folder := aside + token
+		at := pile{a.Backend, a.Pool, "torn"}
+		switch {
+		case a.Adopter != "" || !ownToken.MatchString(token) || a.Ended.IsZero() || p.Now.Sub(a.Ended) <= p.Older:
+		case slices.ContainsFunc(launches, func(b state.Attempt) bool { return strings.HasPrefix(b.Token, token) && p.Now.Sub(b.Ended) <= p.Older }):
+		case slices.ContainsFunc(results, func(r state.Replaced) bool { return path.Clean(r.Folder) == folder }):
+		case !slices.Contains(wanted[at], folder):
+			wanted[at] = append(wanted[at], folder)
 		}
 	}
 }

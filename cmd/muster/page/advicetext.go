@@ -143,7 +143,7 @@ func proposalText(n int, p advice.Proposal, width int) string {
 		b.WriteString(wrapped("     saves: ", "            ", savingText(s), width))
 	}
 	if len(p.Saves) == 0 && p.Kind != "failure" && p.Kind != "promote" {
-		b.WriteString("     saves: nothing that counts, as far as is known\n")
+		b.WriteString("     saves: nothing measurable\n")
 	}
 	return b.String()
 }

@@ -38,11 +38,21 @@ func BackendsText(views []Backend, width, row int) string {
 			t.Row(cmp.Or(term.CleanLine(strings.TrimSpace(p.Word+" "+p.Name)), "pool"), poolSize(p), poolFree(p), poolLimit(p), poolPrice(p), facts)
 		}
 		fmt.Fprintf(&b, "%s", t.String())
-		for _, n := range slices.Concat(balanceLines(v.Pools), factLines(v.Pools), clockLines(v.Pools), poolNotes(v.Pools)) {
+		for _, n := range slices.Concat(offerLines(v.Pools), balanceLines(v.Pools), factLines(v.Pools), clockLines(v.Pools), poolNotes(v.Pools)) {
 			fmt.Fprintf(&b, "  %s\n", strings.Join(term.Wrap(n, width-4), "\n    "))
 		}
 	}
 	return b.String()
+}
+
+// offerLines are the machines that can be rented now, cheapest first.
+func offerLines(pools []offer.Pool) (lines []string) {
+	for _, p := range pools {
+		for i, o := range p.Offers {
+			lines = append(lines, term.CleanLine(fmt.Sprintf("%s, offer %d: %s with its disk, %s", p.Name, i+1, amount.Hourly(o.USDPerHour), o.Text)))
+		}
+	}
+	return lines
 }
 
 // balanceLines say the balance of the account that the pools charge.
@@ -63,7 +73,7 @@ func balanceLines(pools []offer.Pool) []string {
 func writeProblem(b *strings.Builder, problem string, width int) {
 	lines := strings.Split(strings.TrimSpace(problem), "\n")
 	if len(lines) == 1 {
-		fmt.Fprintf(b, "  ? cannot be asked: %s\n", term.CleanLine(lines[0]))
+		fmt.Fprintf(b, "  %s\n", strings.Join(term.Wrap("? cannot be asked: "+term.CleanLine(lines[0]), width-4), "\n    "))
 		return
 	}
 	b.WriteString("  ? cannot be asked:\n")
@@ -92,8 +102,12 @@ func clockLines(pools []offer.Pool) []string {
 		for _, c := range p.Clocks {
 			when := "while it is there"
 			switch {
+			case p.Kind == offer.RentalPool && c.At.IsZero() && c.After == 0:
+				when = ""
 			case !c.At.IsZero():
 				when = "on " + c.At.UTC().Format(time.DateOnly)
+			case p.Kind == offer.RentalPool:
+				when = "after " + units.ShortDuration(c.After)
 			case c.After > 0:
 				when = units.ShortDuration(c.After) + " after the last use"
 			}
@@ -140,6 +154,12 @@ func poolSize(p offer.Pool) string {
 }
 
 func poolFree(p offer.Pool) string {
+	if p.Kind == offer.RentalPool && p.Total == 0 {
+		return "nothing offered"
+	}
+	if p.Kind == offer.RentalPool && p.GPUs > 0 && p.Total >= p.GPUs {
+		return fmt.Sprintf("%d of up to %s offered", p.Idle/p.GPUs, units.Count(p.Total/p.GPUs, "machine"))
+	}
 	what := "slots"
 	if p.GPUs > 0 {
 		what = "GPUs"
@@ -180,11 +200,11 @@ func poolPrice(p offer.Pool) string {
 	case r.UnknownSU:
 		return unknownUnits(p)
 	case r.USDPerGPUHour != "":
-		return "$" + r.USDPerGPUHour + "/GPU-hour"
+		return amount.Rate(r.USDPerGPUHour) + "/GPU-hour"
 	case r.USDPerHour != "":
-		return "$" + r.USDPerHour + "/hour"
+		return amount.Rate(r.USDPerHour) + "/hour"
 	case r.USDPerCPUHour != "":
-		return "$" + r.USDPerCPUHour + "/core-hour"
+		return amount.Rate(r.USDPerCPUHour) + "/core-hour"
 	case r.SUPerGPUHour != "":
 		return r.SUPerGPUHour + " SU/GPU-hour"
 	case r.SUPerNodeHour != "":
@@ -216,6 +236,9 @@ func poolFacts(p offer.Pool) string {
 		return p.Source
 	case p.Source == "":
 		return "facts of " + p.Verified
+	}
+	if p.Source == "live" {
+		return "live; facts of " + p.Verified
 	}
 	return p.Source + ", of " + p.Verified
 }

@@ -61,7 +61,7 @@ phase "train" {
 		t.Errorf("%+v", r.Billed)
 	}
 	text := r.Text(term.MaxWidth, 0)
-	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "a price that is not known",
+	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "at an unknown price",
 		`budget "gpus": $3.00 of $40.00`, "Approved by ada on 2026-11-20", "at most $60.00; done"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

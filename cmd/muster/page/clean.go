@@ -22,10 +22,10 @@ type Clean struct {
 type CleanItem struct {
 	Backend string   `json:"backend"`
 	At      string   `json:"at"`   // the backend, or BACKEND/POOL
-	What    string   `json:"what"` // logs, replaced
+	What    string   `json:"what"` // logs, replaced, torn
 	Files   int      `json:"files"`
 	Bytes   int64    `json:"bytes"`
-	Paths   []string `json:"paths"` // files, or folders of replaced results, below the workdir
+	Paths   []string `json:"paths"` // files, or folders of replaced results and torn checkpoints; below the workdir
 	Removed bool     `json:"removed"`
 }
 
@@ -52,7 +52,10 @@ func (c *Clean) Text(every bool, width int) string {
 	older := units.FormatDuration(time.Duration(c.Older * float64(time.Second)))
 	for _, item := range c.Items {
 		what := fmt.Sprintf("Logs of launches that ended more than %s ago, or that are not among the newest %d of a job.", older, c.Keep)
-		if item.What == "replaced" {
+		switch item.What {
+		case "torn":
+			what = fmt.Sprintf("Torn checkpoints that launches moved aside, which ended more than %s ago.", older)
+		case "replaced":
 			what = fmt.Sprintf("%s that others replaced more than %s ago. They cannot be restored afterwards.", units.Count(len(item.Paths), "result"), older)
 		}
 		fmt.Fprintf(&b, "\n  backend.%s: %s, %s\n%s", item.At, units.Count(item.Files, "file"), units.FormatSize(item.Bytes), wrapped("    ", "    ", what, width))

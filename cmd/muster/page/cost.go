@@ -53,6 +53,10 @@ type budgetSpent struct {
 	Name   string        `json:"name"`
 	Limits state.Amounts `json:"limits"`
 	Spent  state.Amounts `json:"spent"`
+	// Of a budget that several campaigns share: the file that declares it, and what
+	// the others spent and may still spend.
+	File   string        `json:"file,omitempty"`
+	Others state.Amounts `json:"others,omitempty"`
 }
 
 // CostOf is what a campaign cost, in days of the time zone of now.
@@ -61,10 +65,17 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		Unpriced: map[string]int{}, more: map[string]bool{}, guessed: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
 		Approvals: append([]state.Approval{}, st.Approvals...), zone: now.Location(), TimeZone: now.Format("MST (UTC-07:00)")}
 	for _, b := range c.Budgets {
-		r.Budgets = append(r.Budgets, budgetSpent{b.Name, b.Limits, state.Amounts{}})
+		r.Budgets = append(r.Budgets, budgetOf(c, st, b))
 	}
 	phase := history.Spender(c.Moved, nil)
 	for _, e := range st.Ledger {
+		for i, b := range c.Budgets {
+			if b.Counts(phase(&e), e.Backend) {
+				r.Budgets[i].Spent.Add(e.Spent.Map())
+			}
+		}
+	}
+	for _, e := range st.Shared() {
 		e.Phase = phase(&e)
 		if e.Unknown {
 			r.Unknown++
@@ -86,11 +97,6 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 			}
 		}
 		r.Total.Add(e.Spent.Map())
-		for i, b := range c.Budgets {
-			if b.Counts(e.Phase, e.Backend) {
-				r.Budgets[i].Spent.Add(e.Spent.Map())
-			}
-		}
 		under(r.ByPhase, e.Phase).Add(e.Spent.Map())
 		under(r.ByBackend, e.Backend).Add(e.Spent.Map())
 		under(r.ByDay, day).Add(e.Spent.Map())
@@ -104,6 +110,51 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r.Planned = plannedOf(c, st)
 	r.asked = asked(c)
 	return r
+}
+
+// budgetOf is a budget before what this campaign spent is counted.
+func budgetOf(c *lang.Campaign, st *state.State, b lang.Budget) budgetSpent {
+	out := budgetSpent{Name: b.Name, Limits: b.Limits, Spent: state.Amounts{}}
+	if b.Shared != nil {
+		out.File, out.Others = b.Shared.File, state.Amounts{}
+		for _, other := range b.Others(lang.Owner{Lineage: st.Lineage, Dir: c.Dir}) {
+			out.Others.Add(other)
+		}
+	}
+	return out
+}
+
+// sharedBudgets are the budgets that a campaign shares with others, with what all of
+// them spent and may still spend.
+func sharedBudgets(c *lang.Campaign) (out []budgetSpent) {
+	for _, b := range c.Budgets {
+		if b.Shared == nil {
+			continue
+		}
+		one := budgetSpent{Name: b.Name, Limits: b.Limits, Spent: state.Amounts{}, File: b.Shared.File}
+		for _, spent := range b.Others(lang.Owner{}) {
+			one.Spent.Add(spent)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// text says how much of a shared budget is taken.
+func (b budgetSpent) text() string {
+	var out strings.Builder
+	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
+		fmt.Fprintf(&out, "  budget %q of all campaigns: %s of %s spent or held (%s)\n", b.Name, orZero(unit, b.Spent[unit]), view.Amount(unit, b.Limits[unit]), b.File)
+	}
+	return out.String()
+}
+
+// others says what other campaigns took of a budget that they share, and where it is declared.
+func (b budgetSpent) others(unit string) string {
+	if b.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s spent or still held by other campaigns (%s)", orZero(unit, b.Others[unit]), b.File)
 }
 
 // in is a time in the time zone of the page.
@@ -139,14 +190,14 @@ func (r Cost) Text(width, row int) string {
 	}
 	for _, budget := range r.Budgets {
 		for _, unit := range slices.Sorted(maps.Keys(budget.Limits)) {
-			fmt.Fprintf(&b, "  budget %q: %s of %s%s\n", budget.Name, orZero(unit, budget.Spent[unit]), view.Amount(unit, budget.Limits[unit]), over(unit, budget))
+			fmt.Fprintf(&b, "  budget %q: %s of %s%s%s\n", budget.Name, orZero(unit, budget.Spent[unit]), view.Amount(unit, budget.Limits[unit]), over(unit, budget), budget.others(unit))
 		}
 	}
 	if _, beside := r.ByPhase[""]; beside && len(r.Rentals) > 0 {
-		fmt.Fprintf(&b, "  other: what machines cost beside their jobs (boot, idle, disk), less what jobs that shared one were charged together\n")
+		fmt.Fprintf(&b, "  other: what machines cost beside their jobs (boot, idle, disk)\n")
 	}
 	if r.Unknown > 0 {
-		fmt.Fprintf(&b, "  %s billed at an amount that is not known; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
+		fmt.Fprintf(&b, "  %s billed at an unknown amount; each counts at its ceiling.\n", units.Count(r.Unknown, "attempt"))
 	}
 	if r.Estimated > 0 {
 		b.WriteString("  * estimated: by rates that are the provider's guess, and not stated by who bills\n")
@@ -211,7 +262,7 @@ func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 	t := term.Table{Indent: "    ", Width: row}
 	when := func(at time.Time) string { return "since " + units.FormatTime(r.in(at)) }
 	for _, rental := range rented {
-		price, day := "at a price that is not known", ""
+		price, day := "at an unknown price", ""
 		if rate, err := decimal.NewFromString(rental.PerHour); err == nil {
 			price = amount.Hourly(rental.PerHour)
 			day = amount.Words("usd", rate.Mul(decimal.NewFromInt(24)).String()) + " a day"
@@ -223,11 +274,14 @@ func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day)
 	}
 	for _, run := range r.Billed {
-		rate := rateText(run.PerHour, r.asked)
-		if run.Unsaid > 0 {
-			rate = fmt.Sprintf("%s, and %s without a walltime at a rate that is not known", rate, units.Count(run.Unsaid, "job"))
+		rate, soFar := rateText(run.PerHour, r.asked), "about "+cmp.Or(view.Amounts(run.SoFar, r.asked...), "nothing")+" so far"
+		switch {
+		case run.Unsaid == run.Jobs:
+			rate, soFar = "rate unknown: no walltime", ""
+		case run.Unsaid > 0:
+			rate = fmt.Sprintf("%s, without the %d that have no walltime", rate, run.Unsaid)
 		}
-		t.Row(strings.TrimSuffix(run.Backend+", "+run.Pool, ", "), units.Count(run.Jobs, "job"), rate, when(run.Since), "about "+cmp.Or(view.Amounts(run.SoFar, r.asked...), "nothing")+" so far")
+		t.Row(strings.TrimSuffix(run.Backend+", "+run.Pool, ", "), units.Count(run.Jobs, "job"), rate, when(run.Since), soFar)
 	}
 	b.WriteString(t.String())
 }

@@ -59,7 +59,7 @@ func afterHold(b *lang.Backend) string {
 		after = units.FormatDuration(b.Hold) + " " + after
 	}
 	if b.Rents && !b.DeadMan && b.OnHold != "keep" {
-		return ", billed on while muster is off: nothing else ends it"
+		return ", still billed while muster is off: nothing else ends it"
 	}
 	if b.Timer && b.OnHold != "keep" {
 		return ", stopped by its timer while muster is off, and its disk is billed then"
@@ -77,10 +77,11 @@ func afterHold(b *lang.Backend) string {
 
 // destroyed is the last word of a destroy that came to its end.
 func destroyed(o progress.Outcome) string {
-	text := fmt.Sprintf("Destroyed: %d jobs cancelled", o.Cancelled)
-	if o.Cancelled == 1 {
-		text = "Destroyed: 1 job cancelled"
+	text := "Destroyed: "
+	if len(o.Rentals) > 0 {
+		text = "Not destroyed: " + units.Count(len(o.Rentals), "machine") + " still rented, "
 	}
+	text += units.Count(o.Cancelled, "job") + " cancelled"
 	if o.Deleted > 0 {
 		text += fmt.Sprintf(", %d outputs deleted", o.Deleted)
 	}
@@ -102,7 +103,7 @@ func Unended(p *planner.Plan) map[string][]string {
 		}
 	}
 	for _, r := range p.Loose {
-		if r.Kind == planner.UnknownAt {
+		if r.Kind == planner.UnknownAt && !r.Machine() { // machines are named as still rented
 			out[r.Backend] = append(out[r.Backend], r.Address)
 		}
 	}
@@ -170,28 +171,34 @@ func conclusion(o progress.Outcome, missing, altered []string, saved string) str
 	if o.First != "" && (o.Why == "" || !strings.Contains(o.First, o.Why)) { // else it is above
 		fmt.Fprintf(&b, "Waits for muster: %s\n", o.First)
 	}
+	b.WriteString(nextStep(o, again))
+	return b.String()
+}
+
+// nextStep is what to type next; again is the command that continues this run.
+func nextStep(o progress.Outcome, again string) string {
 	switch {
 	case o.Stopped == progress.Hold:
-		fmt.Fprintf(&b, "To continue:\n\n    muster resume\n    %s\n", again)
+		return fmt.Sprintf("To continue:\n\n    muster resume\n    %s\n", again)
 	case o.Approval && o.Running+o.Queued+o.HeldThere+o.Unsent == 0:
-		b.WriteString("To approve the rest:\n\n    muster apply\n")
+		return "To approve the rest:\n\n    muster apply\n"
 	case o.Stopped == progress.Budget && o.Running+o.Queued+o.HeldThere+o.Unsent == 0:
-		b.WriteString("After raising the budget, or reducing the work:\n\n    muster plan\n")
+		return "After raising the budget, or reducing the work:\n\n    muster plan\n"
 	case o.Stopped == progress.Interrupted && o.Next == "muster apply":
-		fmt.Fprintf(&b, "To continue:\n\n    %s\n", again)
+		return fmt.Sprintf("To continue:\n\n    %s\n", again)
 	case o.Next != "":
-		fmt.Fprintf(&b, "To continue:\n\n    %s\n", o.Next)
+		return fmt.Sprintf("To continue:\n\n    %s\n", o.Next)
 	case o.Stopped == progress.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
-		fmt.Fprintf(&b, "%s held when this plan was made, and released since. A new plan runs them:\n\n    muster apply\n", jobsWere(o.LetGo))
+		return fmt.Sprintf("%s held when this plan was made, and released since. A new plan runs them:\n\n    muster apply\n", jobsWere(o.LetGo))
 	case o.Stopped == progress.None && o.Smoke != "":
-		fmt.Fprintf(&b, "To see why: muster status, muster logs -smoke %s. When you have fixed the cause, run it again:\n\n    muster resume\n    muster apply\n\n"+
+		return fmt.Sprintf("To see why: muster status, muster logs -smoke %s. When you have fixed the cause, run it again:\n\n    muster resume\n    muster apply\n\n"+
 			"or, to let it pass without a fix, instead of resume:\n\n    muster override -reason=TEXT PHASE\n", shell.Enclose(o.Smoke))
 	case o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled == 0 && o.Altered > 0:
-		// the ways out are above
+		return "" // the ways out are above
 	case o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
-		b.WriteString("To see why: muster status. When you have fixed the cause:\n\n    muster resume\n    muster apply\n")
+		return "To see why: muster status. When you have fixed the cause:\n\n    muster resume\n    muster apply\n"
 	}
-	return b.String()
+	return ""
 }
 
 // jobsWere is "1 job was" or "3 jobs were".

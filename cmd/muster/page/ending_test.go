@@ -34,8 +34,10 @@ func TestEnding(t *testing.T) {
 			"\nEnded with work that needs you: 7 of 9 jobs done and verified, 2 held.\nTo see why: muster status. When you have fixed the cause:\n\n    muster resume\n    muster apply\n"},
 		{"a budget", false, "", progress.Outcome{Stopped: progress.Budget, Total: 5, Done: 4, Left: 1, Why: `budget "b" does not cover x`, First: `budget "b" does not cover x`, Next: "muster apply -once"},
 			"\nStopped by a budget: 4 of 5 jobs done and verified, 1 left.\nBudget \"b\" does not cover x\nAfter raising the budget, or reducing the work:\n\n    muster plan\n"},
-		{"a budget beside what runs", false, "", progress.Outcome{Stopped: progress.Budget, Total: 5, Running: 4, Left: 1, Why: `budget "b" does not cover x`, First: "a gate on expect", Next: "muster apply -once"},
-			"\nStopped by a budget: 0 of 5 jobs done and verified, 4 running, 1 left.\nBudget \"b\" does not cover x\nWaits for muster: a gate on expect\nTo continue:\n\n    muster apply -once\n"},
+		{"a budget beside what runs", false, "", progress.Outcome{Stopped: progress.Budget, Total: 5, Running: 4, Left: 1, Why: `budget "b" does not cover x`, First: "a smoke whose expect muster checks", Next: "muster apply -once"},
+			"\nStopped by a budget: 0 of 5 jobs done and verified, 4 running, 1 left.\nBudget \"b\" does not cover x\nWaits for muster: a smoke whose expect muster checks\nTo continue:\n\n    muster apply -once\n"},
+		{"a machine is there", true, "", progress.Outcome{Cancelled: 2, Rentals: []state.Rental{{ID: "9", Backend: "vastai.cloud", Status: state.RentalRunning, PerHour: "0.34"}}},
+			"\nNot destroyed: 1 machine still rented, 2 jobs cancelled.\nStill rented: 9 on vastai.cloud, running, $0.34/h.\n`muster destroy` gives back what no job needs; `muster cost` shows what is billed.\n"},
 		{"destroyed", true, "", progress.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -83,7 +85,7 @@ func TestStillRented(t *testing.T) {
 		}
 	}
 	far := &lang.Backend{Type: "vastai", Name: "cloud", Hold: 2 * time.Minute, OnHold: "release", Rents: true}
-	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{far}), "running, $0.3441/h, billed on while muster is off: nothing else ends it.\n"; !strings.Contains(got, want) {
+	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{far}), "running, $0.3441/h, still billed while muster is off: nothing else ends it.\n"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	far.DeadMan, far.Timer = true, true

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/planner/place"
@@ -19,6 +20,7 @@ type Explanation struct {
 	Action        string           `json:"action"` // as in the plan's JSON
 	Reasons       []string         `json:"reasons"`
 	Text          string           `json:"text,omitempty"`
+	Without       []planner.Lack   `json:"without,omitempty"` // producers that the recorded job went on without
 	Adopted       *Adoption        `json:"adopted,omitempty"` // its result is files that somebody had adopted
 	Result        string           `json:"result"`            // hash of what determines the result
 	Request       string           `json:"request"`
@@ -64,6 +66,8 @@ type explainWaiting struct {
 	Jobs  int    `json:"jobs"`
 	Open  int    `json:"open"`
 	First string `json:"first,omitempty"` // of the open ones
+
+	Required *int `json:"required,omitempty"` // how many must be done; absent: all
 }
 
 func ExplanationOf(x explain.Job) Explanation {
@@ -73,7 +77,7 @@ func ExplanationOf(x explain.Job) Explanation {
 		Result: x.Result.String(), Request: x.Request.String(), Fields: []explainField{},
 		Backend: d.Backend, Pool: d.Pool, Why: d.Why, Fallback: d.Fallback, Candidates: []explainPlaces{},
 		Ceiling: x.Ceiling, Priced: x.Priced.All(), Guessed: guessedCeiling(x), Launches: max(x.Attempts, 1), Waits: []explainWaiting{}, Barred: x.Barred, Notes: x.Notes, ReadBy: x.Unlocks,
-		Smoke: x.Smoke, Pilot: x.Pilot, Protected: x.Protected,
+		Smoke: x.Smoke, Without: x.Without, Pilot: x.Pilot, Protected: x.Protected,
 	}
 	if !x.Goes {
 		r.Adopted = adoptionOf(x.Detail.State)
@@ -92,7 +96,11 @@ func ExplanationOf(x explain.Job) Explanation {
 		r.Candidates = append(r.Candidates, explainPlaces{c.Backend, c.Pool, c.Fits, c.Won, c.Why, c.Would, c.Cost, c.Unknown(d.Shape), guessed(c.Price, c.Cost), wait})
 	}
 	for _, w := range x.Waits {
-		r.Waits = append(r.Waits, explainWaiting{w.On, w.Jobs, w.Open, w.Address})
+		waiting := explainWaiting{On: w.On, Jobs: w.Jobs, Open: w.Open, First: w.Address}
+		if w.Required < w.Jobs {
+			waiting.Required = &w.Required
+		}
+		r.Waits = append(r.Waits, waiting)
 	}
 	return r
 }

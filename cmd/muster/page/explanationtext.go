@@ -160,6 +160,9 @@ func explainPlace(b *strings.Builder, x explain.Job, width int) {
 	} else if at := j.Last(); at != nil && at.Why != "" && !x.Goes {
 		b.WriteString("\n" + wrapped("  ", "  ", fmt.Sprintf("Went to %s: %s", strings.TrimSuffix(at.Backend+", "+at.Pool, ", "), at.Why), width))
 	}
+	for _, l := range x.Without {
+		b.WriteString("\n" + wrapped("  ", "  ", "It "+l.Text(), width))
+	}
 	switch {
 	case d.Backend == "" && d.Away != "":
 		b.WriteString("\n" + wrapped("  ", "  ", "Waits for a place: "+d.Away, width))
@@ -285,6 +288,9 @@ func explainWaits(b *strings.Builder, x explain.Job, width int) {
 			continue
 		}
 		text := fmt.Sprintf("Waits for %s: %d of %d not done, first %s", w.On, w.Open, w.Jobs, w.Address)
+		if w.Required < w.Jobs {
+			text = fmt.Sprintf("%s: %d of %d done, %d required; not done is %s", w.On, w.Jobs-w.Open, w.Jobs, w.Required, w.Address)
+		}
 		if how := waitedFor[w.Kind]; how != "" {
 			text += ", which " + how
 		}

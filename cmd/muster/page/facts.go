@@ -39,7 +39,10 @@ func (a about) lines(pools []offer.Pool) (lines []string) {
 		if on := a.of[text]; len(on) < len(pools) {
 			name += " on " + strings.Join(on, ", ")
 		}
-		lines = append(lines, term.CleanLine(name+": "+value))
+		if value != "" {
+			name += ": " + value
+		}
+		lines = append(lines, term.CleanLine(name))
 	}
 	return lines
 }

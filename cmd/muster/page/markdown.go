@@ -28,30 +28,7 @@ func (r Report) Markdown(style term.Style) string {
 		w.text = term.CleanLine
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", w.text(r.Campaign))
-	if r.Description != "" {
-		fmt.Fprintf(&b, "%s\n\n", w.text(term.CleanLine(r.Description)))
-	}
-	if !r.Began.IsZero() {
-		fmt.Fprintf(&b, "From the first submission, %s, to the last end, %s: %s.\n", units.FormatSecond(r.Began.Local()), units.FormatSecond(r.Ended.Local()), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
-	}
-	if text := view.Amounts(r.Spent, r.asked...); text != "" {
-		fmt.Fprintf(&b, "Spent: %s%s.\n", text, r.unpriced())
-	}
-	if text := r.Totals.text(); text != "" {
-		fmt.Fprintf(&b, "%s\n", text)
-	}
-	for _, line := range r.adoptions() {
-		fmt.Fprintf(&b, "%s\n", w.text(line))
-	}
-	if text := emptyText(r.Empty); text != "" {
-		fmt.Fprintf(&b, "Warning: %s\n", w.text(text))
-	}
-	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}
-	for _, p := range r.Phases {
-		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})
-	}
-	b.WriteString("\n" + w.table(rows))
+	r.head(&b, w)
 	b.WriteString(r.Planned.markdown(w))
 	if rows := r.expectedRows(); len(rows) > 1 {
 		b.WriteString("\n## Expected and took\n\nThe median time of a completed job, and what was expected at its launch.\n\n" + w.table(rows))
@@ -72,16 +49,53 @@ func (r Report) Markdown(style term.Style) string {
 	if rows := troubles(r); len(rows) > 1 {
 		b.WriteString("\n## Failures and retries\n\n" + w.table(rows))
 	}
+	r.closing(&b, w)
+	return b.String()
+}
+
+// head writes the title, the sums and the table of phases.
+func (r Report) head(b *strings.Builder, w writing) {
+	fmt.Fprintf(b, "# %s\n\n", w.text(r.Campaign))
+	if r.Description != "" {
+		fmt.Fprintf(b, "%s\n\n", w.text(term.CleanLine(r.Description)))
+	}
+	if !r.Began.IsZero() {
+		fmt.Fprintf(b, "From the first submission, %s, to the last end, %s: %s.\n", units.FormatSecond(r.Began.Local()), units.FormatSecond(r.Ended.Local()), units.FormatDuration(r.Ended.Sub(r.Began).Round(time.Second)))
+	}
+	if text := view.Amounts(r.Spent, r.asked...); text != "" {
+		fmt.Fprintf(b, "Spent: %s%s.\n", text, r.unpriced())
+	}
+	if text := r.Totals.text(); text != "" {
+		fmt.Fprintf(b, "%s\n", text)
+	}
+	for _, line := range r.adoptions() {
+		fmt.Fprintf(b, "%s\n", w.text(line))
+	}
+	if text := emptyText(r.Empty); text != "" {
+		fmt.Fprintf(b, "Warning: %s\n", w.text(text))
+	}
+	rows := [][]string{{"phase", "jobs", "done", "retried", "failed", "median", "longest", "queued"}}
+	for _, p := range r.Phases {
+		rows = append(rows, []string{p.Phase, strconv.Itoa(p.Jobs), strconv.Itoa(p.Completed), strconv.Itoa(p.Retried), strconv.Itoa(p.Failed), secs(p.Median), secs(p.Longest), secs(p.Queued)})
+	}
+	b.WriteString("\n" + w.table(rows))
+}
+
+// closing writes what jobs ran without, what to type next, notes, and results.
+func (r Report) closing(b *strings.Builder, w writing) {
+	if rows := r.without(); len(rows) > 1 {
+		b.WriteString("\n## Partial results\n\n" + w.table(rows))
+	}
 	if len(r.Next) > 0 {
 		b.WriteString("\n## Next\n\n")
 		for _, step := range r.Next {
-			fmt.Fprintf(&b, "- %s\n", step)
+			fmt.Fprintf(b, "- %s\n", step)
 		}
 	}
 	if len(r.Notes) > 0 {
 		b.WriteString("\n## Notes\n\n")
 		for _, n := range r.Notes {
-			fmt.Fprintf(&b, "- %s\n", w.text(n.Address+": "+noteLine(n)))
+			fmt.Fprintf(b, "- %s\n", w.text(n.Address+": "+noteLine(n)))
 		}
 	}
 	if rows := r.unread(); len(rows) > 1 {
@@ -93,7 +107,6 @@ func (r Report) Markdown(style term.Style) string {
 			b.WriteString("- " + w.text(v.text()) + "\n")
 		}
 	}
-	return b.String()
 }
 
 // adoptions says how many jobs of each phase have adopted files.
@@ -114,6 +127,28 @@ func (r Report) adoptions() (lines []string) {
 		lines = append(lines, fmt.Sprintf("phase.%s: %s %s.", g.phase, units.Count(n[g], "job"), g.text))
 	}
 	return lines
+}
+
+// mostMissing is how many missing producers a report names of one input. Its JSON has all.
+const mostMissing = 20
+
+// without lists the jobs that went on without some of their producers.
+func (r Report) without() [][]string {
+	rows := [][]string{{"job", "input", "ran without", ""}}
+	for _, j := range r.Jobs {
+		for _, l := range j.Without {
+			more, names := "", l.Missing
+			if n := len(names) - mostMissing; n > 0 {
+				names, more = names[:mostMissing], fmt.Sprintf(" and %d more", n)
+			}
+			since := ""
+			if l.Done > 0 {
+				since = fmt.Sprintf("%d done since", l.Done)
+			}
+			rows = append(rows, []string{term.CleanLine(j.Address), l.Input, term.CleanLine(strings.Join(names, ", ")) + more, since})
+		}
+	}
+	return rows
 }
 
 // unread lists the metrics of which jobs left no value.

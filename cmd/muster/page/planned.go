@@ -88,10 +88,10 @@ func plannedOf(c *lang.Campaign, st *state.State) *Planned {
 	if out.Approvals == 0 {
 		return nil
 	}
-	for _, e := range st.Ledger {
+	for _, e := range st.Shared() {
 		if kept[e.Plan] {
 			sums.spend(e)
-		} else {
+		} else if e.Attempt > 0 {
 			out.Without++
 		}
 	}

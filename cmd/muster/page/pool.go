@@ -26,6 +26,7 @@ type poolDocument struct {
 	MaxTime   float64 `json:"max_seconds,omitempty"`
 	MaxJobs   int     `json:"max_jobs,omitempty"`   // running at once
 	MaxSubmit int     `json:"max_submit,omitempty"` // queued or running at once
+	MaxWait   float64 `json:"max_wait_seconds,omitempty"`
 	SubmitBy  string  `json:"max_submit_by,omitempty"`
 	Arrays    bool    `json:"arrays,omitempty"`
 
@@ -45,6 +46,7 @@ type poolDocument struct {
 	Verified   string          `json:"verified,omitempty"` // the month; left out for live answers
 	Notes      []string        `json:"notes,omitempty"`
 	Clocks     []clockDocument `json:"clocks,omitempty"`
+	Offers     []offerDocument `json:"offers,omitempty"` // machines that can be rented now, cheapest first
 	Home       string          `json:"home,omitempty"`
 	Filesystem string          `json:"filesystem,omitempty"`
 	Scratch    string          `json:"scratch,omitempty"`
@@ -78,11 +80,18 @@ type priceDocument struct {
 	USDPerGBOut      string  `json:"usd_per_gb_out,omitempty"`
 	Granularity      float64 `json:"granularity_seconds,omitempty"`
 	Minimum          float64 `json:"minimum_seconds,omitempty"`
+	Spare            float64 `json:"spare_seconds,omitempty"` // billed of a launch at most, beside the usual boot
 	Estimated        bool    `json:"estimated,omitempty"`
 	BillsWhileQueued bool    `json:"bills_while_queued,omitempty"`
 	CPUs             int     `json:"given_cpus,omitempty"`
 	GPUs             int     `json:"given_gpus,omitempty"`
 	Risen            string  `json:"risen,omitempty"`
+}
+
+// An offerDocument is a machine that can be rented now.
+type offerDocument struct {
+	USDPerHour string `json:"usd_per_hour"`
+	Text       string `json:"text"`
 }
 
 // A clockDocument is when a platform deletes or closes something: at a time,
@@ -109,7 +118,7 @@ func (b Backend) MarshalJSON() ([]byte, error) {
 func documentOf(p offer.Pool) poolDocument {
 	d := poolDocument{
 		Name: p.Name, Kind: string(p.Kind), Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
-		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
+		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxWait: p.MaxWait.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
 		Testing: p.Testing, StandsFor: p.StandsFor, Idle: p.Idle, Total: p.Total, Others: p.Others, Wait: p.Wait.Seconds(), Price: rates(p.Price),
 		WholeNode: p.WholeNode, Pack: p.Pack, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Scratch: p.Scratch, Account: p.Account, Balance: p.Balance, Queue: p.Queue,
 	}
@@ -118,6 +127,9 @@ func documentOf(p offer.Pool) poolDocument {
 	}
 	for _, c := range p.Clocks {
 		d.Clocks = append(d.Clocks, clockDocument{c.What, c.After.Seconds(), c.At})
+	}
+	for _, o := range p.Offers {
+		d.Offers = append(d.Offers, offerDocument(o))
 	}
 	for _, f := range p.Facts {
 		if d.Facts == nil {
@@ -132,7 +144,7 @@ func rates(p offer.Price) priceDocument {
 	return priceDocument{
 		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerCPUHour: p.USDPerCPUHour, USDPerGBMonth: p.USDPerGBMonth,
 		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
-		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
+		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Spare: p.Spare.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
 		CPUs: p.CPUs, GPUs: p.GPUs, Risen: p.Risen,
 	}
 }

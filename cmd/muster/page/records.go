@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/state"
 )
@@ -44,14 +45,20 @@ func runsOf(st *state.State, jobs []jobReport) []Run {
 // ranRows say what the jobs of each phase ran, of all that the report has.
 func (r Report) ranRows() [][]string {
 	rows := [][]string{{"phase", "jobs", "commit", "source", "image", "packages", "nodes"}}
-	type group struct{ phase, plan string }
-	jobs, nodes := map[group]int{}, map[group]map[string]bool{}
-	var order []group
+	type programs struct{ phase, commit, source, images, locks string }
+	jobs, nodes := map[programs]int{}, map[programs]map[string]bool{}
+	var order []programs
 	for _, j := range r.Jobs {
-		g := group{j.Phase, j.Plan}
-		if j.Plan == "" {
+		i := slices.IndexFunc(r.Runs, func(run Run) bool { return run.Plan == j.Plan })
+		if j.Plan == "" || i < 0 {
 			continue
 		}
+		p := r.Runs[i].Programs[j.Phase]
+		at := p.Revision
+		if p.Source == "" {
+			at = r.Runs[i].Revision
+		}
+		g := programs{j.Phase, revisionText(at), dash(change.Short(p.Source)), dash(shortAll(p.Images)), dash(strings.Join(slices.Sorted(maps.Keys(p.Locks)), ", "))}
 		if jobs[g]++; jobs[g] == 1 {
 			order, nodes[g] = append(order, g), map[string]bool{}
 		}
@@ -60,17 +67,7 @@ func (r Report) ranRows() [][]string {
 		}
 	}
 	for _, g := range order {
-		i := slices.IndexFunc(r.Runs, func(run Run) bool { return run.Plan == g.plan })
-		if i < 0 {
-			continue
-		}
-		p := r.Runs[i].Programs[g.phase]
-		at := p.Revision
-		if p.Source == "" {
-			at = r.Runs[i].Revision
-		}
-		rows = append(rows, []string{g.phase, strconv.Itoa(jobs[g]), revisionText(at), dash(change.Short(p.Source)), dash(shortAll(p.Images)),
-			dash(strings.Join(slices.Sorted(maps.Keys(p.Locks)), ", ")), dash(someOf(slices.Sorted(maps.Keys(nodes[g]))))})
+		rows = append(rows, []string{g.phase, strconv.Itoa(jobs[g]), g.commit, g.source, g.images, g.locks, dash(someOf(slices.Sorted(maps.Keys(nodes[g]))))})
 	}
 	return rows
 }
@@ -171,7 +168,7 @@ func RecordOf(c *lang.Campaign, st *state.State, p Pull, now time.Time) Record {
 				continue
 			}
 			i, at[f.Address] = len(r.Jobs), len(r.Jobs)
-			r.Jobs = append(r.Jobs, JobRecord{jobReport: jobReportOf(c.Phases[k], j), Result: j.Result, Inputs: j.InputBytes.Map(), Notes: st.Notes[f.Address]})
+			r.Jobs = append(r.Jobs, JobRecord{jobReport: jobReportOf(c.Phases[k], j, st), Result: j.Result, Inputs: planner.InputDigests(j), Notes: st.Notes[f.Address]})
 			reports = append(reports, r.Jobs[i].jobReport)
 		}
 		if rel, err := filepath.Rel(p.To, f.File); err == nil {

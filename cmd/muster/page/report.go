@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/fit"
@@ -81,7 +82,8 @@ type jobReport struct {
 	Adopted  *Adoption                  `json:"adopted,omitempty"`  // its result is files that somebody had adopted
 	Mark     history.Mark               `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
-	Unread   map[string]string          `json:"unread,omitempty"` // metrics without a value, and why
+	Without  []planner.Lack             `json:"without,omitempty"` // producers that it went on without
+	Unread   map[string]string          `json:"unread,omitempty"`  // metrics without a value, and why
 }
 
 // unpriced says in which units more was spent than is known.
@@ -124,7 +126,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 			if j == nil || !s.Has(j.Address) {
 				continue
 			}
-			jr := jobReportOf(p, j)
+			jr := jobReportOf(p, j, st)
 			jr.Mark, _, _ = pace.Completed(i)
 			r.Jobs = append(r.Jobs, jr)
 			r.span(j)
@@ -199,9 +201,9 @@ func (ph *phaseReport) count(p *lang.Phase, j *state.Job) {
 	}
 }
 
-func jobReportOf(p *lang.Phase, j *state.Job) jobReport {
+func jobReportOf(p *lang.Phase, j *state.Job, st *state.State) jobReport {
 	r := jobReport{Address: j.Address, Phase: j.Phase, Name: j.Name, Axes: j.Axes.Map(), Status: string(j.Status), Class: j.Class, Attempts: len(j.Attempts), CPU: -1, MaxRSS: -1, GPUMax: -1, Metrics: map[string]json.RawMessage{}}
-	r.Unread = j.Unread
+	r.Unread, r.Without = j.Unread, planner.Lacks(p, j, st)
 	for name, text := range j.Metrics {
 		r.Metrics[name] = json.RawMessage(text)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/planner/fit"
 	"github.com/muster-run/muster/planner/history"
@@ -37,7 +38,10 @@ type Status struct {
 	// Replaced is what was moved aside on this machine.
 	Replaced []Replaced `json:"replaced,omitempty"`
 	// Rentals are the machines that are billed now, by id.
-	Rentals  []state.Rental `json:"rentals,omitempty"`
+	Rentals []state.Rental `json:"rentals,omitempty"`
+	// SharedBudgets are those that other campaigns count in, too, with what all took.
+	SharedBudgets []budgetSpent `json:"shared_budgets,omitempty"`
+
 	selected string
 	backends []*lang.Backend
 }
@@ -115,7 +119,7 @@ func StatusOf(c *lang.Campaign, st *state.State, jobs selection.Jobs, seen Seen,
 			m.report.Rentals = append(m.report.Rentals, r)
 		}
 	}
-	m.report.backends = c.Backends
+	m.report.backends, m.report.SharedBudgets = c.Backends, sharedBudgets(c)
 	if !jobs.All() {
 		m.report.selected = jobs.Text()
 	}
@@ -153,7 +157,7 @@ func (m *statusMaker) phase(p *lang.Phase) {
 	case missing > 0:
 		ps.Note = fmt.Sprintf("outputs of %s are missing", units.Count(missing, "job"))
 	}
-	ps.Note = term.Join("; ", ps.Note, m.unread(p))
+	ps.Note = term.Join("; ", ps.Note, m.unread(p), m.without(p))
 	m.report.Phases = append(m.report.Phases, ps)
 }
 
@@ -174,6 +178,29 @@ func (m *statusMaker) unread(p *lang.Phase) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// without says which jobs went on without some of their producers: the first, and how
+// many more.
+func (m *statusMaker) without(p *lang.Phase) string {
+	text, more := "", 0
+	for i := range p.Len() {
+		j := m.st.Job(p.Address(i))
+		if j == nil || j.Status != state.Completed || !m.chosen.Has(j.Address) {
+			continue
+		}
+		for _, l := range planner.Lacks(p, j, m.st) {
+			if text != "" {
+				more++
+				continue
+			}
+			text = l.Text()
+		}
+	}
+	if more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // records are those of a phase's cells, nil where one has none.

@@ -46,6 +46,12 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	if text := stillRented(r.Rentals, r.backends); text != "" {
 		b.WriteString("\n" + term.Fold(text, style.Width))
 	}
+	if len(r.SharedBudgets) > 0 {
+		b.WriteString("\n")
+	}
+	for _, shared := range r.SharedBudgets {
+		b.WriteString(shared.text())
+	}
 	for _, r := range r.Replaced {
 		b.WriteString(r.text())
 	}
@@ -242,7 +248,7 @@ func reasons(j JobStatus, now time.Time) (lines []string) {
 	}
 	again := ""
 	if !j.Retry.IsZero() {
-		again = "again in " + units.FormatDuration(max(0, j.Retry.Sub(now)).Round(time.Second))
+		again = "next start in " + units.FormatDuration(max(0, j.Retry.Sub(now)).Round(time.Second))
 	}
 	start := ""
 	if j.Start.After(now) {

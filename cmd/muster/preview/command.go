@@ -34,7 +34,7 @@ func (v Preview) Command(pp *planner.PhasePlan, cell int, at place.Decision) (st
 			digest = d
 		}
 	}
-	where := siteOfStart(v.Campaign, pp, s, v.Pools)
+	where := v.siteOfStart(pp, s)
 	if p.Source != nil {
 		where.SourceDir = path.Join(where.Workdir, ".muster/source", digest)
 	}
@@ -50,6 +50,7 @@ func (v Preview) Command(pp *planner.PhasePlan, cell int, at place.Decision) (st
 	if diags.HasErrors() {
 		return "", diags
 	}
+	v.partial(pp, cell, job, &r, where)
 	lists := map[string]string{}
 	for name := range r.InputFiles {
 		lists[name] = lang.ListPath(folder, name)
@@ -62,6 +63,24 @@ func (v Preview) Command(pp *planner.PhasePlan, cell int, at place.Decision) (st
 	w.command()
 	w.WriteString(")\n")
 	return w.String(), nil
+}
+
+// partial adds what a job reads of inputs that it may go on with in part: their lists,
+// and the keys of the missing producers.
+func (v Preview) partial(pp *planner.PhasePlan, cell int, job *providers.Job, r *lang.Rendered, where lang.Site) {
+	for k, in := range pp.Phase.Inputs {
+		if !in.Partial() {
+			continue
+		}
+		if r.InputFiles == nil {
+			r.InputFiles = map[string][]string{}
+		}
+		r.InputFiles[in.Name] = where.Input(in.Name)
+		_, missing := v.Plan.Reads(pp, in, cell)
+		for _, m := range missing {
+			job.Inputs[k].Missing = append(job.Inputs[k].Missing, in.From.Key(m))
+		}
+	}
 }
 
 // A writer writes a job down as a script for /bin/sh.
@@ -85,12 +104,26 @@ func (w *writer) files() {
 		fmt.Fprintf(w, "mkdir -p %s || exit\n", w.folder)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.InputFiles)) {
-		w.WriteString("printf '%s\\n'")
-		for _, file := range r.InputFiles[name] {
-			w.WriteString(" " + shell.Enclose(file))
-		}
-		w.WriteString(" > " + shell.Enclose(w.lists[name]) + "\n")
+		w.list(w.lists[name], r.InputFiles[name])
 	}
+	for _, in := range w.job.Inputs {
+		if in.Partial {
+			w.list(wrapper.MissingFile(w.lists[in.Name]), in.Missing)
+		}
+	}
+}
+
+// list writes a file with one text a line.
+func (w *writer) list(path string, lines []string) {
+	if len(lines) == 0 {
+		w.WriteString(": > " + shell.Enclose(path) + "\n")
+		return
+	}
+	w.WriteString("printf '%s\\n'")
+	for _, line := range lines {
+		w.WriteString(" " + shell.Enclose(line))
+	}
+	w.WriteString(" > " + shell.Enclose(path) + "\n")
 }
 
 func (w *writer) environment(secrets []lang.Secret) {

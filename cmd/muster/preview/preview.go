@@ -75,7 +75,7 @@ func (v Preview) Scripts() (string, diag.List, error) {
 				return b.String(), nil, err
 			}
 			for _, s := range shown {
-				r, diags := pp.Phase.Render(s.cell, siteOfStart(v.Campaign, pp, s, v.Pools))
+				r, diags := pp.Phase.Render(s.cell, v.siteOfStart(pp, s))
 				if diags.HasErrors() {
 					return b.String(), diags, nil
 				}
@@ -158,7 +158,8 @@ func (l *likeJobs) differences(p *lang.Phase, rest int) string {
 	return b.String()
 }
 
-func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start, pools []offer.Pool) lang.Site {
+func (v Preview) siteOfStart(pp *planner.PhasePlan, at start) lang.Site {
+	c, pools := v.Campaign, v.Pools
 	d := at.at
 	s := lang.Site{Variant: at.variant, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
 	for _, b := range c.Backends {
@@ -175,7 +176,7 @@ func siteOfStart(c *lang.Campaign, pp *planner.PhasePlan, at start, pools []offe
 				return site.RawAt(c.Dir, in, pp.RawFiles(in, at.cell), d.Backend, s.Workdir)
 			}
 		}
-		return inputPaths(pp.Phase, at.cell, name, s.Workdir)
+		return v.inputPaths(pp, at.cell, name, s.Workdir)
 	}
 	return s
 }
@@ -187,13 +188,14 @@ func workdir(c *lang.Campaign, b *lang.Backend, pools []offer.Pool, pool string)
 }
 
 // inputPaths is where an input's files lie when they lie in the same workdir.
-func inputPaths(p *lang.Phase, i int, name, workdir string) []string {
+func (v Preview) inputPaths(pp *planner.PhasePlan, i int, name, workdir string) []string {
 	var out []string
-	for _, in := range p.Inputs {
+	for _, in := range pp.Phase.Inputs {
 		if in.Name != name {
 			continue
 		}
-		for _, m := range in.Members(in.GroupOf(i)) {
+		read, _ := v.Plan.Reads(pp, in, i)
+		for _, m := range read {
 			out = append(out, path.Join(workdir, in.From.OutputPath(m, in.Output, lang.Run)))
 		}
 	}

@@ -138,7 +138,7 @@ func (v Preview) job(pp *planner.PhasePlan, s start, b *lang.Backend) (*provider
 		shape.Pack = s.at.Shape.Pack
 	}
 	spec := jobspec.NewSpec(v.Campaign, p, site.Env(b), unread)
-	at := siteOfStart(v.Campaign, pp, s, v.Pools)
+	at := v.siteOfStart(pp, s)
 	at.GPUs, at.CPUs = shape.GPUs, shape.CPUs
 	job, _, diags := spec.Job(p, jobspec.Launch{Cell: s.cell, Address: addressOf(p, s), Attempt: 1, Site: at, Shape: shape, Backend: b, Can: v.Scripters[b.Type].Can,
 		Segments: max(s.at.Segments, 1), Most: ceiling.MostOf(s.at, p.Retry, v.Pools)})

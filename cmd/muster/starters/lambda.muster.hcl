@@ -19,7 +19,7 @@ backend "lambda" "cloud" {
 }
 
 budget "money" {
-  limits = { usd = 3 }
+  limits = { usd = 6 }
 }
 
 phase "gpu" {

@@ -24,13 +24,14 @@ const (
 	Backend  Kind = "backend"  // reach another service: a scheduler, or what an external provider serves
 	Setup    Kind = "setup"    // run a text of setup before a job does
 	Check    Kind = "check"    // run a command of verify to look at a file again
+	Command  Kind = "command"  // run a command of a precondition on this machine
 	Secret   Kind = "secret"   // run the command that prints a secret, or read it
 	Folder   Kind = "folder"   // read files of a folder outside the checkout
 	Store    Kind = "store"    // read and write a state outside the campaign's folder
 )
 
 // kinds is their order in lists.
-var kinds = []Kind{Provider, Host, Backend, Store, Folder, Setup, Check, Secret}
+var kinds = []Kind{Provider, Host, Backend, Store, Folder, Command, Setup, Check, Secret}
 
 // An Item is one thing that a campaign would do and that this user must have
 // allowed. Items are equal by content: the same text in another campaign is the
@@ -79,7 +80,9 @@ func ofEndpoint(b providers.Backend) (it Item, ok bool) {
 	}
 	hosts, who := connection(settings)
 	if len(hosts) == 0 {
-		return item(Backend, "backend."+b.Name+": ask it what it has"+ownPrograms(settings), b.Type, content, b.ProfileSource), true
+		whose, program := ownKey(settings)
+		parts := append([]string{b.Type, content, b.ProfileSource}, named(b.Dir, "", program)...)
+		return item(Backend, "backend."+b.Name+": ask it what it has"+ownPrograms(settings)+whose, parts...), true
 	}
 	it = item(Host, fmt.Sprintf("backend.%s: connect to %s%s%s", b.Name, strings.Join(hosts, ", "), who, ownPrograms(settings)), b.Type, content, b.ProfileSource)
 	it.count = len(hosts)
@@ -93,6 +96,20 @@ func ownPrograms(settings map[string]json.RawMessage) string {
 		return ""
 	}
 	return ", by " + strings.Join(slices.Sorted(maps.Values(own)), ", ")
+}
+
+// ownKey says which API key the settings of a rental choose, and the program that prints it.
+func ownKey(settings map[string]json.RawMessage) (whose, program string) {
+	var file string
+	var command []string
+	if json.Unmarshal(settings["api_key_file"], &file) == nil && file != "" {
+		whose = ", with the API key in " + file
+	}
+	if json.Unmarshal(settings["api_key_command"], &command) == nil && len(command) > 0 {
+		program = strings.Join(command, " ")
+		whose += ", with the API key that is printed by " + program
+	}
+	return whose, program
 }
 
 // connection is the hosts that settings name, directly or in an ssh block, and as
@@ -164,6 +181,12 @@ func ofCheck(b providers.Backend, workdir, command string) Item {
 		content = append(content, named(b.Dir, workdir, command)...)
 	}
 	return item(Check, command, content...)
+}
+
+// OfCommand is a command that runs on this machine, in a campaign's folder, before
+// jobs start; the files of the checkout that it names are part of it.
+func OfCommand(dir, command string) Item {
+	return item(Command, command, append([]string{command}, named(dir, dir, command)...)...)
 }
 
 // OfSecret is where a secret comes from.

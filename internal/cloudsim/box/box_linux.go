@@ -183,13 +183,8 @@ func (b *box) disk() error {
 			return err
 		}
 	}
-	for name, mode := range map[string]os.FileMode{"root": 0o700, "home": 0o755, "srv": 0o755, "tmp": 0o777 | os.ModeSticky, "vartmp": 0o777 | os.ModeSticky, "bin": 0o755} {
-		if err := os.MkdirAll(filepath.Join(fresh, name), 0o755); err != nil {
-			return err
-		}
-		if err := os.Chmod(filepath.Join(fresh, name), mode); err != nil {
-			return err
-		}
+	if err := makeFolders(fresh); err != nil {
+		return err
 	}
 	etc := filepath.Join(fresh, "etc")
 	if err := run("cp", "-a", "/etc", etc); err != nil {
@@ -203,18 +198,13 @@ func (b *box) disk() error {
 	if err != nil {
 		return err
 	}
-	var shadow strings.Builder // without passwords; sshd without PAM refuses locked users
-	for line := range strings.Lines(users) {
-		name, _, _ := strings.Cut(line, ":")
-		shadow.WriteString(name + ":*:19000:0:99999:7:::\n")
-	}
 	id, err := os.ReadFile("/proc/sys/kernel/random/uuid")
 	if err != nil {
 		return err
 	}
 	for path, text := range map[string]string{
 		filepath.Join(etc, "passwd"):     users,
-		filepath.Join(etc, "shadow"):     shadow.String(),
+		filepath.Join(etc, "shadow"):     shadow(users),
 		filepath.Join(etc, "machine-id"): strings.ReplaceAll(string(id), "-", ""),
 		filepath.Join(etc, "ssh", "box_config"): "Port 22\nHostKey /etc/ssh/box_key\nAuthorizedKeysFile /etc/ssh/box_keys .ssh/authorized_keys\nAllowUsers " + b.user() + "\nPidFile none\nStrictModes no\nUsePAM no\nUseDNS no\n" +
 			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\nPrintMotd no\nAcceptEnv LANG LC_*\nSetEnv PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/games\nSubsystem sftp internal-sftp\n",
@@ -237,6 +227,29 @@ func (b *box) disk() error {
 		return err
 	}
 	return os.Rename(fresh, b.dir)
+}
+
+// shadow has no passwords; sshd without PAM refuses locked users.
+func shadow(passwd string) string {
+	var b strings.Builder
+	for line := range strings.Lines(passwd) {
+		name, _, _ := strings.Cut(line, ":")
+		b.WriteString(name + ":*:19000:0:99999:7:::\n")
+	}
+	return b.String()
+}
+
+// makeFolders makes the folders of a machine's disk, with their modes.
+func makeFolders(disk string) error {
+	for name, mode := range map[string]os.FileMode{"root": 0o700, "home": 0o755, "srv": 0o755, "tmp": 0o777 | os.ModeSticky, "vartmp": 0o777 | os.ModeSticky, "bin": 0o755} {
+		if err := os.MkdirAll(filepath.Join(disk, name), 0o755); err != nil {
+			return err
+		}
+		if err := os.Chmod(filepath.Join(disk, name), mode); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *box) user() string { return cmp.Or(b.spec.User, "root") }

@@ -76,28 +76,16 @@ func (v *Vast) instanceList(c *cloudsim.Call) cloudsim.Answer {
 	case fault != nil:
 		late = time.Duration(fault.For)
 	}
-	limit := mostRows
-	if text := c.Query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return bad("invalid_request", "Error in query parameters: limit")
-		}
-		if limit = min(n, mostRows); n <= 0 {
-			limit = 5
-		}
+	limit, err := limitOf(c.Query.Get("limit"))
+	if err != nil {
+		return bad("invalid_request", "Error in query parameters: limit")
 	}
-	var rows []map[string]any
-	for _, i := range v.instances {
-		seen := c.Now.Add(-late)
-		if i.account == c.Account && !i.created.After(seen) && (!i.gone || i.ended.After(seen)) {
-			rows = append(rows, i.row())
-		}
-	}
+	rows := v.listed(c.Account, c.Now.Add(-late))
 	filters := map[string]filter{}
 	if text := c.Query.Get("select_filters"); text != "" && decode(text, &filters) != nil {
 		return bad("invalid_request", "Error in query parameters: select_filters is not an object")
 	}
-	rows, err := sift(rows, filters, func(name string) bool { return slices.Contains(stored, name) })
+	rows, err = sift(rows, filters, func(name string) bool { return slices.Contains(stored, name) })
 	if err != nil {
 		return bad("invalid_request", err.Error())
 	}
@@ -114,11 +102,7 @@ func (v *Vast) instanceList(c *cloudsim.Call) cloudsim.Answer {
 		return 0
 	}
 	slices.SortFunc(rows, by)
-	labels := map[string]int{}
-	for _, r := range rows {
-		label, _ := r["label"].(string)
-		labels[label]++
-	}
+	labels := labelCounts(rows)
 	total := len(rows)
 	if text := c.Query.Get("after_token"); text != "" {
 		last, ok := readToken(text)
@@ -138,6 +122,38 @@ func (v *Vast) instanceList(c *cloudsim.Call) cloudsim.Answer {
 	return cloudsim.JSON(http.StatusOK, map[string]any{
 		"success": true, "instances_found": len(page), "total_instances": total, "label_counts": labels, "next_token": next, "instances": append([]map[string]any{}, page...),
 	})
+}
+
+// listed are the rows of an account's instances, as the list showed them at a time.
+func (v *Vast) listed(account *cloudsim.Account, at time.Time) (rows []map[string]any) {
+	for _, i := range v.instances {
+		if i.account == account && !i.created.After(at) && (!i.gone || i.ended.After(at)) {
+			rows = append(rows, i.row())
+		}
+	}
+	return rows
+}
+
+// labelCounts counts rows by their labels.
+func labelCounts(rows []map[string]any) map[string]int {
+	labels := map[string]int{}
+	for _, r := range rows {
+		label, _ := r["label"].(string)
+		labels[label]++
+	}
+	return labels
+}
+
+// limitOf reads the most rows of a page. Vast.ai takes 0 and less for 5.
+func limitOf(text string) (int, error) {
+	if text == "" {
+		return mostRows, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err == nil && n <= 0 {
+		n = 5
+	}
+	return min(n, mostRows), err
 }
 
 // orderOf reads an order_by, and puts the id last.

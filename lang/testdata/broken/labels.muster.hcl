@@ -9,3 +9,6 @@ phase "1st" { # ERROR: Invalid name
 }
 policy "x" { # ERROR: A policy block has no labels
 }
+phase "lllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllllll" { # ERROR: Name is too long: The name of a phase has 201 bytes: use at most 200
+  job { command = "true" }
+}

@@ -8,10 +8,10 @@ phase "p" {
   }
   breaker { share = 15 } # ERROR: 0 to 1 is needed
   lifecycle { ignore_changes = [env, setupp, "memory"] } # ERROR: did you mean "setup"? # ERROR: ignore_changes cannot name "memory"
-  precondition { # ERROR: A precondition needs a condition or a file
+  precondition { # ERROR: A precondition without a check
     message = "x"
   }
-  precondition { # ERROR: both a condition and a file
+  precondition { # ERROR: more than one check
     condition = true
     file      = "x"
   }

@@ -52,3 +52,10 @@ phase "heredoc" {
     output "o" { path = "here/a b" }
   }
 }
+phase "substituted" {
+  job {
+    command = "echo \"$(cat ${input.raw}) ${input.raw} $(cat \"${input.raw}\")\" > \"${output.o}\"" # ERROR: In phase.substituted, the path of input.raw ("data/my file") goes
+    input "raw" { path = "data/my file" }
+    output "o" { path = "sub/a b" }
+  }
+}

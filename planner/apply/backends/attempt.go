@@ -57,7 +57,7 @@ type Attempt struct {
 	Under connection.Throttle // what its queue keeps it to
 	N     int                 // launch
 	First int                 // launch that this token began with
-	// Stranded says that its place is no longer configured: nobody can be asked.
+	// Stranded says that its place is no longer configured, or closed: nobody can be asked.
 	Stranded bool
 
 	Status cells.Status

@@ -24,7 +24,10 @@ type Contact struct {
 	durable string // of what is durable
 	asking  bool   // what it has, now
 	volumes volumes
-	told    []string // which of its hosts cannot be asked and why, since one last answered
+	// Closed says that it cannot be asked in this run, whatever is waited for: the key is
+	// not that of the account which rents its machines.
+	Closed bool
+	told   []string // which of its hosts cannot be asked and why, since one last answered
 }
 
 // A Backend is one queue of a configured place, and what of ours is there:

@@ -62,6 +62,11 @@ type (
 	Answered struct{ *Backend }
 	// Tripped is a phase that a place starts no more jobs of.
 	Tripped struct{ Phase, By, Why string }
+	// Rented is a machine of which something changed.
+	Rented struct {
+		Backend string
+		Machine offer.Rental
+	}
 	// LetGo are jobs that their queue holds no more.
 	LetGo struct{ Attempts []*Attempt }
 	// Unheld are jobs that a queue does not hold, and why.
@@ -92,5 +97,6 @@ func (Lost) news()       {}
 func (Answered) news()   {}
 func (Tripped) news()    {}
 func (LetGo) news()      {}
+func (Rented) news()     {}
 func (Unheld) news()     {}
 func (Overtaken) news()  {}

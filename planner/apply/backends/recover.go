@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -43,9 +44,10 @@ func (op *opening) Recover(presses func() bool) {
 			switch fs := open[b]; {
 			case c.Provider == nil:
 				for _, f := range fs {
+					f.Stranded = c.Closed
 					op.move(f, cells.Unknown)
 				}
-				if b == c.Lines[0] {
+				if b == c.Lines[0] && !c.Closed {
 					op.reopen(c, 1, nil)
 				}
 			case len(fs) > 0:
@@ -117,6 +119,9 @@ func (op *opening) Open(name string) error {
 	a, err := connection.Probe(op.Ctx, op.Provider, c.Conf)
 	if err != nil {
 		b := op.At(name, "")
+		if e := (*providers.Error)(nil); errors.As(err, &e) && e.Class == providers.Conflict {
+			c.Closed = true
+		}
 		if why := providers.WithHint(err); providers.WantsLogin(err) != "" && op.Away[name] == why {
 			b.Down, b.reasons = err.Error(), []string{providers.Reason(err)}
 		}

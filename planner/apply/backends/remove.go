@@ -73,8 +73,11 @@ func (fs *files) remove(b *Backend, name string, files []File) error {
 	return b.Provider.Remove(ctx, r)
 }
 
-// Reaches reports whether a backend is in this run.
-func (fs *files) Reaches(backend string) bool { return fs.At(backend, "") != nil }
+// Reaches reports whether a backend is in this run, and answered.
+func (fs *files) Reaches(backend string) bool {
+	b := fs.At(backend, "")
+	return b != nil && b.Provider != nil
+}
 
 // KeepsFiles reports whether a backend's files outlive the machines that it rents.
 func (fs *files) KeepsFiles(backend string) bool {

@@ -68,7 +68,7 @@ func (ss *submissions) submitted(b *Backend, batch []*Attempt, res []providers.S
 		ss.submitFailed(b, batch, err)
 		return
 	}
-	var unsure []*Attempt // whose submission did not come to an end
+	var unsure []*Attempt // whose submission did not finish
 	var why error
 	for i, f := range batch {
 		switch pe := res[i].Err; {

@@ -124,6 +124,7 @@ func (cs *core) contact(name string) (*Contact, error) {
 	} else if err := c.Recall(cs.State); err != nil {
 		return nil, err
 	}
+	c.Conf.Rented = site.Rented(cs.State, name)
 	if c.Conf.Type == "local" {
 		c.Conf.Environ = site.Environ(cs.Environ)
 	}

@@ -67,6 +67,9 @@ func (ws *watches) fold(c *Contact, batch providers.Batch) {
 	for _, o := range connection.LastOf(batch.Events) {
 		ws.lookups.observe(c, o)
 	}
+	for _, m := range batch.Rentals {
+		ws.Hear(Rented{Backend: c.Name, Machine: m})
+	}
 	for _, n := range batch.Notes {
 		ws.noted(c, n)
 	}

@@ -67,14 +67,9 @@ func Count(all []*Node) {
 // Complete notes that a cell is done. Freed is called with each cell that waits
 // for nothing any more.
 func (n *Node) Complete(cell int32, freed func(*Node, int32)) {
-	release := func(to *Node, c int32) {
-		if to.Waits[c]--; to.Waits[c] <= 0 && to.At[c] == Pending {
-			freed(to, c)
-		}
-	}
 	for _, j := range n.Feeds {
 		for _, c := range j.Arrive(cell) {
-			release(j.To, c)
+			j.To.release(c, freed)
 		}
 	}
 	if n.Undone--; n.Undone > 0 {
@@ -82,8 +77,15 @@ func (n *Node) Complete(cell int32, freed func(*Node, int32)) {
 	}
 	for _, to := range n.AwaitedBy {
 		for c := range int32(len(to.Waits)) {
-			release(to, c)
+			to.release(c, freed)
 		}
+	}
+}
+
+// release notes that a cell waits for one thing less.
+func (n *Node) release(c int32, freed func(*Node, int32)) {
+	if n.Waits[c]--; n.Waits[c] <= 0 && n.At[c] == Pending {
+		freed(n, c)
 	}
 }
 
@@ -114,7 +116,7 @@ func (n *Node) Behind(cell int32) iter.Seq2[*Node, int32] {
 func (n *Node) Ahead(cell int32) iter.Seq2[*Node, int32] {
 	return func(yield func(*Node, int32) bool) {
 		for _, j := range n.Reads {
-			for _, m := range j.In.Members(j.In.GroupOf(int(cell))) {
+			for _, m := range j.Members(j.In.GroupOf(int(cell))) {
 				if !j.From.At[m].Satisfied() && !yield(j.From, int32(m)) {
 					return
 				}
@@ -142,14 +144,22 @@ func (s Status) Stopped() bool {
 // come by itself: failed, held, cancelled, skipped, or blocked in turn.
 func Blocked(all []*Node) []int {
 	out := make([]int, len(all))
-	stuck := make([][]bool, len(all))
-	for i, n := range all {
-		stuck[i] = n.stuck(stuck)
-		for c, bad := range stuck[i] {
-			if bad && n.waits(c) {
+	for i, stuck := range stuck(all, func(n *Node, cell int32) bool { return n.At[cell].Stopped() || n.At[cell] == Skipped }) {
+		for c, bad := range stuck {
+			if bad && all[i].waits(c) {
 				out[i]++
 			}
 		}
+	}
+	return out
+}
+
+// stuck marks, by phase, the cells that will not complete: those that stopped, and
+// what waits for them.
+func stuck(all []*Node, stopped func(n *Node, cell int32) bool) [][]bool {
+	out := make([][]bool, len(all))
+	for i, n := range all {
+		out[i] = n.stuck(out, stopped)
 	}
 	return out
 }
@@ -158,7 +168,7 @@ func (n *Node) waits(cell int) bool { return n.At[cell] == Pending || n.At[cell]
 
 // stuck marks the cells of a phase that will not complete; nil when there are
 // none. Before are those of the phases before it.
-func (n *Node) stuck(before [][]bool) []bool {
+func (n *Node) stuck(before [][]bool, stopped func(n *Node, cell int32) bool) []bool {
 	var out []bool
 	mark := func(c int) {
 		if out == nil {
@@ -167,16 +177,16 @@ func (n *Node) stuck(before [][]bool) []bool {
 		out[c] = true
 	}
 	if n.Counts[Failed]+n.Counts[Held]+n.Counts[Cancelled]+n.Counts[Altered]+n.Counts[Changed]+n.Counts[Skipped] > 0 {
-		for c, s := range n.At {
-			if s.Stopped() || s == Skipped {
+		for c := range n.At {
+			if stopped(n, int32(c)) {
 				mark(c)
 			}
 		}
 	}
 	for _, j := range n.Reads {
-		for m, bad := range before[j.From.Ord] {
-			if g := j.Group[m]; bad && g >= 0 {
-				for _, c := range j.Consumers(int(g)) {
+		for g, n := range j.without(before[j.From.Ord]) {
+			if all := len(j.In.Members(g)); j.Need[g] > 0 && all-n < j.In.Required(all) {
+				for _, c := range j.Consumers(g) {
 					mark(int(c))
 				}
 			}
@@ -187,7 +197,7 @@ func (n *Node) stuck(before [][]bool) []bool {
 		whole = whole || slices.Contains(before[from.Ord], true)
 	}
 	for c := range n.Gate.Pilots {
-		whole = whole || n.At[c].Stopped()
+		whole = whole || stopped(n, c)
 	}
 	if whole {
 		for c := range n.At {

@@ -11,6 +11,7 @@ type Groups struct {
 	Need  []int32 // by group: producers that are not there yet
 	start []int32 // by group: where its consumers begin in cells
 	cells []int32 // consumers, group by group
+	out   []bool  // producers that their readers go on without; nil: none
 }
 
 // NewGroups is linear in the cells of both phases.
@@ -46,6 +47,39 @@ func NewGroups(in *lang.Input, producers, consumers int) Groups {
 
 // Consumers are the cells that read a group.
 func (gs *Groups) Consumers(g int) []int32 { return gs.cells[gs.start[g]:gs.start[g+1]] }
+
+// Out reports whether the readers of a producer go on without it.
+func (gs *Groups) Out(producer int) bool { return gs.out != nil && gs.out[producer] }
+
+// Members are the producers that a group reads, in key order. The slice is shared.
+func (gs *Groups) Members(g int) []int {
+	all := gs.In.Members(g)
+	if gs.out == nil {
+		return all
+	}
+	var read []int
+	for _, m := range all {
+		if !gs.out[m] {
+			read = append(read, m)
+		}
+	}
+	return read
+}
+
+// open has a group go on with the producers that are there. It returns the cells
+// that nothing of this input keeps waiting any more.
+func (gs *Groups) open(g int, there func(producer int) bool) []int32 {
+	for _, m := range gs.In.Members(g) {
+		if !there(m) {
+			if gs.out == nil {
+				gs.out = make([]bool, len(gs.Group))
+			}
+			gs.out[m] = true
+		}
+	}
+	gs.Need[g] = 0
+	return gs.Consumers(g)
+}
 
 // Count sets what every group still needs.
 func (gs *Groups) Count(there func(producer int) bool) {

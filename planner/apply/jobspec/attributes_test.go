@@ -22,13 +22,14 @@ var samples = map[string][2]string{
 	"output": {"phase.made.output.x", "phase.also.output.x"}, "backend": {"backend.ssh.x", "backend.ssh.y"},
 	"input.match": {`{ n = 1 }`, `{ n = 2 }`}, "metric.output": {`"x"`, `"y"`}, "output.verify": {`"json"`, `"csv"`}, "watch.on_stall": {`"cancel"`, `"tell"`},
 	"job.launcher":     {`"srun"`, `"mpiexec"`},
+	"input.require":    {`"50%"`, `"100%"`},
 	"scratch.stage_in": {"[input.raw]", "[]"}, "scratch.stage_out": {"[output.x]", "[output.y]"},
 }
 
 // beside is what a block has beside an attribute, by its name or by the block.
 var beside = map[string]string{
 	"gpu": "", "resources": "", "secret": "", "job": `command = "run"`, "job.command": "", "watch": `stalled_after = "1h"`, "watch.stalled_after": "", "ready.match": `within = "1h"`, "ready.within": `match = "x"`,
-	"input": `path = "in"`, "input.path": "", "input.from": "", "input.from_all": "", "input.match": `from = phase.made.output.x`,
+	"input": `path = "in"`, "input.path": "", "input.from": "", "input.from_all": "", "input.match": `from = phase.made.output.x`, "input.require": `from_all = phase.made.output.x`,
 	"output": `path = "z"`, "output.path": "", "output.glob": "", "output.dir": "", "output.min_count": `glob = "z/*"`,
 	"metric": "output = \"x\"\njson = \"/x\"", "metric.output": `json = "/x"`, "metric.json": `output = "x"`, "metric.column": `output = "x"`, "metric.regex": `output = "x"`,
 }

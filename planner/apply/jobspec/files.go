@@ -14,10 +14,10 @@ import (
 // FillFiles adds what a job reads and leaves behind.
 func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(input string) []string) {
 	for _, in := range p.Inputs {
-		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name)})
+		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name, in.Partial()), Partial: in.Partial()})
 	}
 	for _, in := range p.Raw {
-		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name)})
+		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name, false)})
 	}
 	for i, out := range r.Outputs {
 		job.Outputs = append(job.Outputs, Output(OutputOf(p, out.Name, i), out.Name, out.Path))
@@ -33,14 +33,14 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 		job.Scratch = &offer.Scratch{In: s.In, Out: s.Out}
 	}
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
-		job.Checkpoint = providers.Checkpoint{Path: r.Checkpoint, Interval: c.Every(), Steps: c.Steps(), Signal: c.Signal, Grace: c.Grace}
+		job.Checkpoint = Checkpoint(c, r.Checkpoint, job.Shape.Nodes)
 	}
 }
 
 // listFile is where the list of an input is to be written, "" if the job
-// reads none.
-func listFile(r lang.Rendered, job *providers.Job, input string) string {
-	if _, ok := r.InputFiles[input]; !ok {
+// reads none. A partial input has one however many files it has.
+func listFile(r lang.Rendered, job *providers.Job, input string, partial bool) string {
+	if _, ok := r.InputFiles[input]; !ok && !partial {
 		return ""
 	}
 	return lang.ListPath(path.Join(job.Workdir, ".muster", "lists", job.Token), input)
@@ -83,10 +83,21 @@ func Output(d *lang.Output, name, path string) providers.Output {
 	if d.Kind == lang.Glob && d.MinCount == 0 {
 		o.MinCount = providers.NoneNeeded
 	}
-	for _, v := range d.Verify {
-		o.Verify = append(o.Verify, providers.VerifyCheck{Kind: v.Kind, Command: v.Command, File: v.File})
-	}
+	o.Verify = checks(d.Verify)
 	return o
+}
+
+// Checkpoint is the checkpoint of a job on a number of nodes as a backend gets it.
+func Checkpoint(c *lang.Checkpoint, path string, nodes int) providers.Checkpoint {
+	return providers.Checkpoint{Path: path, Glob: c.Kind == lang.Glob, Interval: c.Every(nodes), Steps: c.Steps(nodes), Signal: c.Signal, Grace: c.Grace,
+		MinSize: c.MinSize, Verify: checks(c.Verify), VerifyTimeout: c.Timeout, Keep: c.Keep}
+}
+
+func checks(verify []lang.Verify) (out []providers.VerifyCheck) {
+	for _, v := range verify {
+		out = append(out, providers.VerifyCheck{Kind: v.Kind, Command: v.Command, File: v.File})
+	}
+	return out
 }
 
 // Declared are the outputs of a job as a backend gets them to verify what is

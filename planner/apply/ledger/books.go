@@ -40,6 +40,7 @@ type Books struct {
 	Why      string
 	Approval bool
 	Spent    Amounts // by this run
+	shares   shares
 }
 
 // Budget opens an account for a campaign's budget.
@@ -168,6 +169,9 @@ func (bs *Books) Enter(en state.Entry) (why string) {
 		}
 	}
 	if why == "" {
+		why = bs.claimEntry(&en, spent)
+	}
+	if why == "" {
 		bs.enter(it, spent, spent, "")
 		bs.Spent.Add(spent, 1)
 	}
@@ -175,10 +179,11 @@ func (bs *Books) Enter(en state.Entry) (why string) {
 }
 
 // Restate replaces what was entered beside any launch.
-func (bs *Books) Restate(it Item, was, now state.Amounts) {
+func (bs *Books) Restate(en state.Entry, was, now state.Amounts) {
 	more := Parse(now)
 	more.Add(Parse(was), -1)
-	bs.enter(it, more, more, "")
+	bs.enter(Item{Phase: en.Phase, Backend: en.Backend, Plan: en.Plan}, more, more, "")
+	bs.shares.enter(&en, more)
 	bs.Spent.Add(more, 1)
 }
 

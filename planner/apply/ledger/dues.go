@@ -58,12 +58,24 @@ func (r Rise) up(v int64) int64 {
 	return beyond
 }
 
-// Factor is the rise as decimal text, rounded up; "" for none.
-func (r Rise) Factor() string {
+// Factor is the rise, rounded up to six digits; 1 for none.
+func (r Rise) Factor() decimal.Decimal {
 	if !r.Rises() {
-		return ""
+		return decimal.NewFromInt(1)
 	}
-	return decimal.NewFromInt(r.Billed).DivRound(decimal.NewFromInt(r.Rated), 12).RoundCeil(6).String()
+	return decimal.NewFromInt(r.Billed).DivRound(decimal.NewFromInt(r.Rated), 12).RoundCeil(6)
+}
+
+// RiseTo is the rise of bills that are factor times what a pool quotes above rates that are
+// was times that.
+func RiseTo(factor, was decimal.Decimal) Rise {
+	scaled := func(d decimal.Decimal) int64 {
+		if d = d.Shift(6).Ceil(); d.GreaterThan(decimal.NewFromInt(beyond)) {
+			return beyond
+		}
+		return d.IntPart()
+	}
+	return Rise{Billed: scaled(factor), Rated: scaled(was)}
 }
 
 // Next is what the next launch may cost.

@@ -47,6 +47,7 @@ func (bs *Books) Open(t *Tab) { bs.count(t, 1) }
 func (bs *Books) count(t *Tab, times int64) {
 	if !t.parked {
 		bs.reserve(t.Item, t.Rest(), times)
+		bs.shares.of(t.Backend, short(t.Token)).Held.Add(t.Rest(), times)
 	}
 }
 
@@ -142,6 +143,7 @@ func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok boo
 	var back Amounts
 	back.Add(guess, -1)
 	bs.enter(t.Item, back, Amounts{}, "")
+	bs.shares.of(t.Backend, short(t.Token)).Spent.Add(back, 1)
 	bs.Spent.Add(guess, -1)
 	return en, true
 }
@@ -167,6 +169,7 @@ func (bs *Books) book(t *Tab, n int, spent, most Amounts, known bool, seen *offe
 		class = seen.Class
 	}
 	bs.enter(t.Item, spent, most, class)
+	bs.shares.of(t.Backend, short(t.Token)).Spent.Add(spent, 1)
 	bs.Spent.Add(spent, 1)
 	return state.Entry{Address: t.Address, Attempt: n, Token: short(t.Token), Plan: t.Plan, Backend: t.Backend, Pool: t.Pool, Phase: t.Phase,
 		At: at, Spent: state.TextsOf(spent.Text()), Unknown: !known, Unpriced: t.unpriced(spent), Estimated: t.estimated(spent, seen)}
@@ -298,4 +301,5 @@ func (bs *Books) recall(en *state.Entry, phase string, j *state.Job) {
 		spent = ceiling
 	}
 	bs.enter(Item{Phase: phase, Backend: en.Backend, Plan: plan}, Parse(spent), Parse(ceiling), class)
+	bs.shares.enter(en, Parse(spent))
 }

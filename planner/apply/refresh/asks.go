@@ -69,40 +69,7 @@ func (f *facts) asks() []*ask {
 		}
 	}
 	if f.Refresh {
-		for _, b := range f.Campaign.Backends {
-			if b.Rents {
-				by.of(b.Address()) // machines may be billed there without a job
-			}
-		}
-		for _, r := range f.State.Rentals {
-			if r.Rented() {
-				by.of(r.Backend)
-			}
-		}
-		for _, j := range f.State.InFlight() {
-			if at := j.Last(); at != nil {
-				a := by.of(at.Backend)
-				token, _, _ := strings.Cut(at.Token, "/")
-				a.tokens = append(a.tokens, token)
-				a.attempts[token] = at
-			}
-		}
-		for _, im := range f.Campaign.Imports {
-			switch {
-			case im.Files() && im.Backend != "":
-				by.of(im.Backend)
-			case !im.Files() && f.State.Jobs[im.To] == nil:
-				a := by.of(im.Backend)
-				a.imports = append(a.imports, im)
-			}
-		}
-		f.recordedOutputs(by)
-		for _, all := range f.State.Replaced {
-			for i := range all {
-				a := by.of(all[i].Job.Outputs[0].Backend)
-				a.replaced = append(a.replaced, &all[i])
-			}
-		}
+		f.refreshed(by)
 	}
 	var out []*ask
 	for _, name := range slices.Sorted(maps.Keys(by)) {
@@ -111,6 +78,45 @@ func (f *facts) asks() []*ask {
 		}
 	}
 	return out
+}
+
+// refreshed adds what a refresh asks of each backend: machines, jobs in flight, imports,
+// recorded outputs and replaced results.
+func (f *facts) refreshed(by asks) {
+	for _, b := range f.Campaign.Backends {
+		if b.Rents {
+			by.of(b.Address()) // machines may be billed there without a job
+		}
+	}
+	for _, r := range f.State.Rentals {
+		if r.Rented() {
+			by.of(r.Backend)
+		}
+	}
+	for _, j := range f.State.InFlight() {
+		if at := j.Last(); at != nil {
+			a := by.of(at.Backend)
+			token, _, _ := strings.Cut(at.Token, "/")
+			a.tokens = append(a.tokens, token)
+			a.attempts[token] = at
+		}
+	}
+	for _, im := range f.Campaign.Imports {
+		switch {
+		case im.Files() && im.Backend != "":
+			by.of(im.Backend)
+		case !im.Files() && f.State.Jobs[im.To] == nil:
+			a := by.of(im.Backend)
+			a.imports = append(a.imports, im)
+		}
+	}
+	f.recordedOutputs(by)
+	for _, all := range f.State.Replaced {
+		for i := range all {
+			a := by.of(all[i].Job.Outputs[0].Backend)
+			a.replaced = append(a.replaced, &all[i])
+		}
+	}
 }
 
 // recorded is one output of a completed job, as the state has it.
@@ -161,6 +167,7 @@ func (f *facts) recordedOutputs(by asks) {
 // configuration finds how a backend is configured: by the campaign, or as the
 // state remembers it.
 func (f *facts) configuration(a *ask) bool {
+	defer func() { a.conf.Rented = site.Rented(f.State, a.name) }()
 	for _, b := range f.Campaign.Backends {
 		if b.Address() == a.name {
 			a.lang, a.conf = b, site.Backend(f.Campaign, b, f.State.Lineage)

@@ -112,13 +112,13 @@ func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed
 			}
 			for k, d := range p.Outputs {
 				rel := p.OutputPath(i, d.Name, lang.Run)
-				if !there(existing(d, rel)) {
+				if !there(existing(d.Kind, rel)) {
 					continue
 				}
 				batch = append(batch, lookout{p.Address(i), jobspec.Output(p.Outputs[k], d.Name, rel)})
 			}
-			if c := p.CheckpointPath(i, at.Workdir); c != "" && there(c) {
-				batch = append(batch, lookout{p.Address(i), guard.Checkpoint(at.Workdir, c)})
+			if c := p.CheckpointPath(i, at.Workdir); c != "" && there(existing(p.Checkpoint.Kind, c)) {
+				batch = append(batch, lookout{p.Address(i), guard.Checkpoint(at.Workdir, providers.Checkpoint{Path: c, Glob: p.Checkpoint.Kind == lang.Glob})})
 			}
 			if len(batch) >= groundMax {
 				err = send()
@@ -139,8 +139,8 @@ func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed
 
 // existing is the path that must be there for anything of an output to be: of a
 // pattern the folder before its first wildcard.
-func existing(d *lang.Output, rel string) string {
-	if d.Kind != lang.Glob {
+func existing(kind lang.OutputKind, rel string) string {
+	if kind != lang.Glob {
 		return rel
 	}
 	head, _ := doublestar.SplitPattern(rel)

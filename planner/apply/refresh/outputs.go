@@ -198,7 +198,7 @@ func (o *outputs) report(r recorded, got offer.Output) {
 		got = named(r, got)
 		o.answers.find(observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
 			Summary: "An output could not be verified", Address: r.address,
-			Detail: fmt.Sprintf("Output %s (%s): %s. It is taken to be as recorded. Raise verify_timeout or verify_max_size in its block.", got.Name, got.Path, got.Verdict)}})
+			Detail: fmt.Sprintf("Output %s (%s): %s. muster assumes that it is as recorded. Raise verify_timeout or verify_max_size in its block.", got.Name, got.Path, got.Verdict)}})
 		return
 	}
 	if got.OK && (got.Digest == "" || got.Digest == r.out.Digest || r.out.Digest == "") {

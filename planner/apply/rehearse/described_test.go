@@ -24,6 +24,9 @@ func (y *yard) assumed() string {
 // TestDeclaredSiteIsPlayed: where nothing was seen, a simulated backend goes as
 // its block says: runtimes, failures, queue waits and their spread.
 func TestDeclaredSiteIsPlayed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays over 200 rehearsals: statistics, with no goroutine that others lack")
+	}
 	t.Parallel()
 	y := newYard(t, campaign("slots = 100\nusd_per_hour = 1", "runtime = \"30m\"\nfails = { preempted = 0.5 }", retried(phase("a", 200, ""), "preempted")))
 	_, runs := y.rehearse(20, nil)

@@ -77,6 +77,9 @@ var heldBacks = []heldBack{
 // TestPredictedAgainstActual: once there is history, the median error of cost
 // and walltime is under 15 %, and the 90th percentile holds in 9 of 10.
 func TestPredictedAgainstActual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics over hundreds of rehearsals; the race detector has others")
+	}
 	t.Parallel()
 	var errs []float64
 	held, rehearsed := 0, 0

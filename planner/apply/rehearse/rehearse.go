@@ -191,15 +191,20 @@ func (s *Stage) Play(ctx context.Context, n int) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Spent, r.Took = o.Spent, last.Sub(s.plan.Now)
-	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Waiting()+o.Unknown+o.Cancelled
-	r.Stopped, r.Why = o.Stopped, o.Why
+	r.ended(o, last.Sub(s.plan.Now))
 	r.Open = slices.Sorted(maps.Keys(breakers))
 	r.Kept = waiting(s.plan, st)
 	if o.Smoke != "" {
 		r.Smoked = heldBySmoke(st)
 	}
 	return r, nil
+}
+
+// ended takes over how an apply ended, and how long it took.
+func (r *Result) ended(o progress.Outcome, took time.Duration) {
+	r.Spent, r.Took = o.Spent, took
+	r.Done, r.Failed, r.Held, r.Blocked, r.Left = o.Done, o.Failed, o.Held, o.Blocked, o.Waiting()+o.Unknown+o.Cancelled
+	r.Stopped, r.Why = o.Stopped, o.Why
 }
 
 // seedOf is the seed of the n-th rehearsal.

@@ -261,6 +261,9 @@ func TestDeclaredFailures(t *testing.T) {
 // TestHistoryIsDrawnFrom: what a first part of a campaign showed is what the
 // rest is rehearsed with, in flight jobs included, and the state is left alone.
 func TestHistoryIsDrawnFrom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays 50 rehearsals of 200 jobs: statistics, with no goroutine that others lack")
+	}
 	t.Parallel()
 	y := newYard(t, campaign("slots = 10\nusd_per_hour = 1", "runtime = \"60m\"\nruntime_p90 = \"75m\"", phase("a", 200, "")))
 	o := y.apply(10*time.Hour + 20*time.Minute)
@@ -297,6 +300,9 @@ func TestHistoryIsDrawnFrom(t *testing.T) {
 // TestMachinesFailByTheHour: without history a launch is lost with its machines
 // as often as these are held: by how long it takes, and by how many there are.
 func TestMachinesFailByTheHour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays 180 rehearsals of 100 jobs: statistics, with no goroutine that others lack")
+	}
 	t.Parallel()
 	lost := func(n int, walltime, nodes string) (failed float64) {
 		hcl := strings.Replace(phase("a", n, ""), "walltime = \"4h\"", "walltime = \""+walltime+"\"\n      nodes = "+nodes, 1)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestWhatFollowsAFailure(t *testing.T) {
+	// Requirement: CB-16
 	t.Parallel()
 	of := func(p retry.Policy) retry.Phase { return retry.Phase{Policy: p} }
 	oom := of(retry.Policy{On: []string{"oom"}, Max: 3})

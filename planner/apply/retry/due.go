@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Due is a cell that is launched again at a time.
+// A Due is a cell that is retried at a time.
 type Due struct {
 	At    time.Time
 	Phase int // in the order of the campaign

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,8 +20,9 @@ const (
 
 // Secret reads a secret where it lives: a variable of this process, a file,
 // or a command's output. A final newline is not part of it. The error never
-// holds any of the value.
-func Secret(s lang.Secret) (string, error) {
+// holds any of the value. A relative path begins at dir, the campaign's folder, where
+// commands run, too.
+func Secret(dir string, s lang.Secret) (string, error) {
 	switch {
 	case s.Env != "":
 		v := os.Getenv(s.Env)
@@ -29,25 +31,28 @@ func Secret(s lang.Secret) (string, error) {
 		}
 		return v, nil
 	case s.File != "":
-		return secretFile(s.File)
+		return secretFile(dir, s.File)
 	case len(s.Command) > 0:
-		return secretCommand(s.Command)
+		return secretCommand(dir, s.Command)
 	}
 	return "", errors.New("it has no source: give env, file or command")
 }
 
 // secretPath is where the file of a secret is.
-func secretPath(path string) (string, error) {
+func secretPath(dir, path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
 	rest, ok := strings.CutPrefix(path, "~/")
 	if !ok {
-		return path, nil
+		return filepath.Join(dir, path), nil
 	}
 	home, err := os.UserHomeDir()
 	return home + "/" + rest, err
 }
 
-func secretFile(path string) (string, error) {
-	path, err := secretPath(path)
+func secretFile(dir, path string) (string, error) {
+	path, err := secretPath(dir, path)
 	if err != nil {
 		return "", err
 	}
@@ -58,11 +63,11 @@ func secretFile(path string) (string, error) {
 	return clean(b)
 }
 
-func secretCommand(argv []string) (string, error) {
+func secretCommand(dir string, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.WaitDelay = time.Second
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%s did not answer within %s", argv[0], secretTimeout)
@@ -86,13 +91,13 @@ func clean(b []byte) (string, error) {
 // Readable says why a secret could not be read when a job is submitted: a variable
 // that is not set, or a file or a program that is not there. It reads no value of
 // a file and runs nothing.
-func Readable(s lang.Secret) error {
+func Readable(dir string, s lang.Secret) error {
 	switch {
 	case s.Env != "" || len(s.Command) == 0 && s.File == "":
-		_, err := Secret(s)
+		_, err := Secret(dir, s)
 		return err
 	case s.File != "":
-		path, err := secretPath(s.File)
+		path, err := secretPath(dir, s.File)
 		if err == nil {
 			_, err = os.Stat(path)
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // Backend is a campaign's backend as its provider is given it.
@@ -18,6 +20,16 @@ func Backend(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backen
 		Name: b.Address(), Type: b.Type, Workdir: Workdir(c, b), Setup: b.Setup, Env: b.Env, MaxParallel: b.MaxParallel,
 		Profile: b.Profile, ProfileSource: b.ProfileSource, Price: b.Price, Config: b.Config, Campaign: c.Name, Lineage: lineage, Dir: c.Dir, Hold: b.Hold, OnHold: b.OnHold,
 	}
+}
+
+// Rented are the machines that a state has as rented on a backend, by id.
+func Rented(st *state.State, backend string) (out []offer.Rental) {
+	for _, id := range slices.Sorted(maps.Keys(st.Rentals)) {
+		if r := st.Rentals[id]; r.Backend == backend && r.Rented() {
+			out = append(out, offer.Rental{ID: id, Kind: r.Kind, Since: r.Since, Rate: r.PerHour, Status: offer.RentalStatus(r.Status), Account: offer.Account{ID: r.Account, Key: r.AccountKey}})
+		}
+	}
+	return out
 }
 
 // Workdir is where jobs of a backend leave their outputs; of none, the campaign's folder.

@@ -63,7 +63,7 @@ func (ou *outputs) fetch(ed *Edge, g int32, k *fed) bool {
 	if k.missing > 0 {
 		return false
 	}
-	for _, m := range ed.In.Members(int(g)) {
+	for _, m := range ed.Members(int(g)) {
 		if ou.Present(ed, int32(m), k.at) {
 			continue
 		}

@@ -64,7 +64,7 @@ func (ou *outputs) Paths(ed *Edge, cell int32, b *Endpoint, at site.Filesystem) 
 	if k != nil && k.known {
 		return k.paths
 	}
-	members := ed.In.Members(g)
+	members := ed.Members(g)
 	paths := make([]string, 0, len(members))
 	for _, m := range members {
 		paths = append(paths, ou.outputPath(ed, int32(m), at))
@@ -106,7 +106,7 @@ func (ou *outputs) outputPath(ed *Edge, producer int32, at site.Filesystem) stri
 // by that job's token.
 func (ou *outputs) Recorded(ed *Edge, cell int32, b *Endpoint, at site.Filesystem) []providers.Recorded {
 	g := ed.In.GroupOf(int(cell))
-	members := ed.In.Members(g)
+	members := ed.Members(g)
 	keep := len(members) >= keepPaths && !ou.SubmitsAhead
 	if keep {
 		if k := ed.facts[feedAt{int32(g), at.Files()}]; k != nil && k.records != nil {
@@ -176,7 +176,7 @@ func (ou *outputs) Bytes(ed *Edge, cell int32) string {
 	text, ok := ed.bytes[int32(g)]
 	if !ok {
 		text = ou.groupBytes(ed, g)
-		if len(ed.In.Members(g)) >= keepPaths && !ou.SubmitsAhead {
+		if len(ed.Members(g)) >= keepPaths && !ou.SubmitsAhead {
 			if ed.bytes == nil {
 				ed.bytes = map[int32]string{}
 			}
@@ -187,7 +187,7 @@ func (ou *outputs) Bytes(ed *Edge, cell int32) string {
 }
 
 func (ou *outputs) groupBytes(ed *Edge, g int) string {
-	members := ed.In.Members(g)
+	members := ed.Members(g)
 	digests := make([]string, len(members))
 	for i, m := range members {
 		if rec := ou.State.Jobs[ed.In.From.Address(m)]; rec != nil {
@@ -293,7 +293,7 @@ func (ou *outputs) askGlob(ed *Edge, g int32, k *fed) {
 	ou.asking++
 	answered := func() { k.asking = false; ou.asking-- }
 	var patterns []string
-	for _, m := range ed.In.Members(int(g)) {
+	for _, m := range ed.Members(int(g)) {
 		patterns = append(patterns, ou.outputPath(ed, int32(m), k.at))
 	}
 	var files []providers.FileInfo

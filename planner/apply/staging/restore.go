@@ -204,22 +204,9 @@ func (p Restorer) back(ctx context.Context, w *Restoration, at []string, fence u
 			continue
 		}
 		o.Name, o.Path = targets[k].Name, targets[k].Path
-		if w.Guard.Fate(o, false) == offer.Foreign || w.Shared(o.Name) {
-			return nil, fmt.Errorf("%s is there, and this job did not make it", o.Path)
-		}
-		found := []string{path.Join(w.Workdir, o.Path)}
-		if path.IsAbs(o.Path) {
-			found[0] = o.Path
-		}
-		if targets[k].Kind == string(lang.Glob) {
-			files, err := p.Files.List(ctx, p.Backend, found)
-			if err != nil {
-				return nil, err
-			}
-			found = found[:0]
-			for _, f := range files {
-				found = append(found, f.Path)
-			}
+		found, err := p.inTheWay(ctx, w, o, targets[k].Kind)
+		if err != nil {
+			return nil, err
 		}
 		r.Paths = append(r.Paths, found...)
 	}
@@ -244,6 +231,30 @@ func (p Restorer) back(ctx context.Context, w *Restoration, at []string, fence u
 		out = append(out, was)
 	}
 	return out, nil
+}
+
+// inTheWay lists the files of the job at the path of an output. A file that the job
+// did not make is an error.
+func (p Restorer) inTheWay(ctx context.Context, w *Restoration, o offer.Output, kind string) ([]string, error) {
+	if w.Guard.Fate(o, false) == offer.Foreign || w.Shared(o.Name) {
+		return nil, fmt.Errorf("%s is there, and this job did not make it", o.Path)
+	}
+	found := []string{path.Join(w.Workdir, o.Path)}
+	if path.IsAbs(o.Path) {
+		found[0] = o.Path
+	}
+	if kind != string(lang.Glob) {
+		return found, nil
+	}
+	files, err := p.Files.List(ctx, p.Backend, found)
+	if err != nil {
+		return nil, err
+	}
+	found = found[:0]
+	for _, f := range files {
+		found = append(found, f.Path)
+	}
+	return found, nil
 }
 
 // rename adds the renames that bring an output from where it is to where it goes.

@@ -44,20 +44,7 @@ type Preds map[Ahead][]int
 // returns the element of a token that has not completed; own are the jobs'
 // indexes, nil while they can still be chosen.
 func Depend(jobs []*providers.Job, own []int, can scheduler.Elements, open func(token string) (Element, bool)) Edges {
-	all := make([]Preds, len(jobs))
-	over := map[Ahead]bool{}
-	for i, j := range jobs {
-		all[i] = Preds{}
-		for _, t := range j.After {
-			if p, ok := open(t); ok {
-				all[i][p.Of] = append(all[i][p.Of], p.Index)
-				over[p.Of] = true
-			}
-		}
-		for _, list := range all[i] {
-			slices.Sort(list)
-		}
-	}
+	all, over := predecessors(jobs, open)
 	e := Edges{}
 	var rest []Ahead
 	for _, b := range slices.SortedFunc(maps.Keys(over), func(a, b Ahead) int { return cmp.Or(a.Seq-b.Seq, strings.Compare(a.Name, b.Name)) }) {
@@ -106,6 +93,25 @@ func Depend(jobs []*providers.Job, own []int, can scheduler.Elements, open func(
 		e.Each = append(e.Each, terms)
 	}
 	return e
+}
+
+// predecessors lists what each job waits for, by the array that has it.
+func predecessors(jobs []*providers.Job, open func(token string) (Element, bool)) (all []Preds, over map[Ahead]bool) {
+	all = make([]Preds, len(jobs))
+	over = map[Ahead]bool{}
+	for i, j := range jobs {
+		all[i] = Preds{}
+		for _, t := range j.After {
+			if p, ok := open(t); ok {
+				all[i][p.Of] = append(all[i][p.Of], p.Index)
+				over[p.Of] = true
+			}
+		}
+		for _, list := range all[i] {
+			slices.Sort(list)
+		}
+	}
+	return all, over
 }
 
 // Also adds a dependency of all jobs.

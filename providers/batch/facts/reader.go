@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/gohcl"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/providers/offer"
@@ -62,6 +63,16 @@ type Reader struct {
 	wrong []string
 }
 
+// Read decodes a profile's source into a struct with hcl tags. It reports whether that
+// worked: if not, Err says why.
+func (r *Reader) Read(name string, src []byte, into any) bool {
+	file, diags := hclsyntax.ParseConfig(src, strings.TrimSuffix(name, ".hcl")+".hcl", hcl.InitialPos)
+	if r.found(diags); !diags.HasErrors() {
+		r.found(gohcl.DecodeBody(file.Body, nil, into))
+	}
+	return !r.Wrong()
+}
+
 // Wrong reports whether anything is wrong.
 func (r *Reader) Wrong() bool { return len(r.wrong) > 0 }
 
@@ -72,9 +83,9 @@ func (r *Reader) WrongAt(at hcl.Range, format string, args ...any) {
 	}
 }
 
-// Found keeps what HCL itself finds: what is no HCL, and arguments and blocks
+// found keeps what HCL itself finds: what is no HCL, and arguments and blocks
 // that there are not or that are missing.
-func (r *Reader) Found(diags hcl.Diagnostics) {
+func (r *Reader) found(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		at := hcl.Range{}
 		if d.Subject != nil {
@@ -101,7 +112,7 @@ func (r *Reader) Once(what, name string, before []string, at hcl.Range) {
 
 // Names are a list of some that there must be.
 func (r *Reader) Names(what string, e hcl.Expression, known []string) (list []string) {
-	r.Found(gohcl.DecodeExpression(e, nil, &list))
+	r.found(gohcl.DecodeExpression(e, nil, &list))
 	for _, name := range list {
 		if slices.Contains(known, name) {
 			continue

@@ -13,15 +13,18 @@ import (
 // template is the commented form for new sites, which is no site itself.
 const template = "TEMPLATE"
 
-// Shipped are the profiles of sites that come with muster, as NAME.hcl.
-type Shipped struct {
+// Profiles are the profiles of one scheduler or platform: those that come with muster, as
+// NAME.hcl, and a campaign's own files.
+type Profiles[P any] struct {
 	Files embed.FS
-	Of    string // the scheduler: "Slurm"
+	Of    string // "Slurm"
+	// Parse reads a profile's source; pools bear the backend's address.
+	Parse func(name, backend string, src []byte) (P, error)
 }
 
-// Names lists their names, sorted.
-func (s Shipped) Names() []string {
-	entries, err := s.Files.ReadDir(".")
+// Names lists the shipped ones, sorted.
+func (p Profiles[P]) Names() []string {
+	entries, err := p.Files.ReadDir(".")
 	if err != nil {
 		panic("bug: the profiles are not embedded: " + err.Error())
 	}
@@ -35,39 +38,41 @@ func (s Shipped) Names() []string {
 	return names
 }
 
-// Sources are the profiles as HCL, by name.
-func (s Shipped) Sources() map[string][]byte {
+// Sources are the shipped ones as HCL, by name.
+func (p Profiles[P]) Sources() map[string][]byte {
 	all := map[string][]byte{}
-	for _, name := range s.Names() {
-		all[name], _ = s.Files.ReadFile(name + ".hcl")
+	for _, name := range p.Names() {
+		all[name], _ = p.Files.ReadFile(name + ".hcl")
 	}
 	return all
 }
 
-// Source is one of them.
-func (s Shipped) Source(name string) ([]byte, error) {
-	src, ok := s.Sources()[name]
-	if ok {
-		return src, nil
+// Load reads a shipped one by name.
+func (p Profiles[P]) Load(name, backend string) (none P, err error) {
+	if src, ok := p.Sources()[name]; ok {
+		return p.Parse(name, backend, src)
 	}
-	if near := diag.Suggest(name, s.Names()); near != "" {
-		return nil, fmt.Errorf("there is no %s profile %q; did you mean %q?", s.Of, name, near)
+	if near := diag.Suggest(name, p.Names()); near != "" {
+		return none, fmt.Errorf("there is no %s profile %q; did you mean %q?", p.Of, name, near)
 	}
-	return nil, fmt.Errorf("there is no %s profile %q; there are %s", s.Of, name, strings.Join(s.Names(), ", "))
+	return none, fmt.Errorf("there is no %s profile %q; there are %s", p.Of, name, strings.Join(p.Names(), ", "))
 }
 
-// Of is the profile that a backend names: the campaign's own, a file whose source
+// Named is the profile that a backend names: the campaign's own, a file whose source
 // it brings, or one that is shipped; nil if it names none.
-func Of[P any](b providers.Backend, load func(name, backend string) (P, error), parse func(name, backend string, src []byte) (P, error)) (*P, error) {
+func (p Profiles[P]) Named(b providers.Backend) (*P, error) {
 	if b.Profile == "" {
 		return nil, nil
 	}
+	var found P
+	var err error
 	if strings.HasSuffix(b.Profile, ".hcl") {
-		load = func(name, backend string) (P, error) { return parse(name, backend, []byte(b.ProfileSource)) }
+		found, err = p.Parse(b.Profile, b.Name, []byte(b.ProfileSource))
+	} else {
+		found, err = p.Load(b.Profile, b.Name)
 	}
-	p, err := load(b.Profile, b.Name)
 	if err != nil {
 		return nil, providers.Errorf(providers.Invalid, "%v", err)
 	}
-	return &p, nil
+	return &found, nil
 }

@@ -45,7 +45,7 @@ func (r *Reader) Date(what string, e hcl.Expression) time.Time {
 // or number.
 func (r *Reader) given(what string, e hcl.Expression, such string) (string, bool) {
 	v, diags := e.Value(nil)
-	if r.Found(diags); diags.HasErrors() || v.IsNull() {
+	if r.found(diags); diags.HasErrors() || v.IsNull() {
 		return "", false
 	}
 	text, err := convert.Convert(v, cty.String)
@@ -126,7 +126,7 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // Env is variables of jobs by name; nil if it is left out.
 func (r *Reader) Env(what string, e hcl.Expression) map[string]string {
 	v, diags := e.Value(nil)
-	if r.Found(diags); diags.HasErrors() || v.IsNull() {
+	if r.found(diags); diags.HasErrors() || v.IsNull() {
 		return nil
 	}
 	out := map[string]string{}

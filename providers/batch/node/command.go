@@ -86,6 +86,9 @@ func (c *command) exec() error {
 		return err
 	}
 	var err error
+	if c.inTime(func(ctx context.Context) { err = attempt.Resumable(ctx, j, c.shape(), c.number()) }); err != nil {
+		return err
+	}
 	if c.marks, err = c.spool.marks(j); err != nil {
 		return fmt.Errorf("baseline of the outputs: %w", err)
 	}

@@ -37,6 +37,7 @@ func (c *command) notStarted(err error) (End, failure.Verdict) {
 		e.Seen.Class = failure.NodeFailure
 	}
 	e.Seen.NotRun, e.Outside = true, c.told
+	e.Seen.Notes = attempt.Notes(c.job, c.number())
 	if e.Seen.Class == failure.NotItsOwn {
 		e.Seen.Tail = nil // it has a reason, and no log
 	}
@@ -68,6 +69,7 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 	good := ended && !cancelled && ev.Forbidden == ""
 	if good {
 		r := c.verify()
+		r.Hide(mask.Text)
 		e.Seen.Outputs, e.Seen.Metrics = r.Outputs, r.Metrics
 		ev.Outputs, ev.Unverified = r.Wrong, r.Unverified
 		cancelled = c.told && c.cancelled()
@@ -95,21 +97,28 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 		_, e.Seen.Tail = attempt.Tail(j, c.number(), mask)
 		e.Seen.Tail = append(e.Seen.Tail, v.Hint)
 	}
-	if cancelled || v.Class != "" {
-		guard.Note(j, &e.Seen)
+	e.Seen.Notes = attempt.Notes(j, c.number())
+	if err := attempt.Retain(j, c.number(), v.Class == "" && !cancelled); err != nil {
+		e.Seen.Notes = append(e.Seen.Notes, err.Error())
 	}
-	if cancelled {
-		e.Seen.Status, e.Signature = offer.Cancelled, v.Signature
-		return e, v
-	}
-	if v.Class == "" {
-		return e, v
-	}
-	e.Seen.Status, e.Seen.Class, e.Seen.Reason, e.Signature = offer.Failed, v.Class, v.Hint, v.Signature
-	if c.told && !c.expired {
-		e.Outside = true
-	}
+	c.close(&e, v, cancelled)
 	return e, v
+}
+
+// close sets how the launch ended: completed unless it was cancelled or its failure has a class.
+func (c *command) close(e *End, v failure.Verdict, cancelled bool) {
+	if cancelled || v.Class != "" {
+		guard.Note(c.job, &e.Seen)
+	}
+	switch {
+	case cancelled:
+		e.Seen.Status, e.Signature = offer.Cancelled, v.Signature
+	case v.Class != "":
+		e.Seen.Status, e.Seen.Class, e.Seen.Reason, e.Signature = offer.Failed, v.Class, v.Hint, v.Signature
+		if c.told && !c.expired {
+			e.Outside = true
+		}
+	}
 }
 
 // killedWithin is the verdict on a command that exits 0 and leaves valid outputs although the

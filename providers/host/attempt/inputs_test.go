@@ -3,10 +3,12 @@ package attempt
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -116,6 +118,34 @@ func TestInputsOfSets(t *testing.T) {
 		os.Remove(dir + "/set/1")
 		if err := Inputs(t.Context(), j, nil); !isChangedInput(err) {
 			t.Errorf("%s with one file less: %v", o.Kind, err)
+		}
+	}
+}
+
+// A partial input has a list however few files it has, and beside it the keys of the
+// missing producers, in an empty file where none is.
+// Requirement: DEP-03
+func TestListsOfPartialInputs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := &providers.Job{Workdir: dir, Inputs: []providers.Input{
+		{Name: "one", Paths: []string{"/a"}},
+		{Name: "some", Paths: []string{"/a"}, Partial: true, Missing: []string{"n=2", `name="c d"`}},
+		{Name: "none", List: "lists/none.list", Partial: true},
+	}}
+	lists, err := WriteLists(j, wrapper.Folder(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := strings.Join(wrapper.Environ(j, nil, wrapper.Start{Lists: lists}), "\n") + "\n"
+	for name, want := range map[string]string{"ONE": "/a", "SOME": dir + "/list.some", "SOME_MISSING": dir + "/list.some.missing", "NONE": dir + "/lists/none.list", "NONE_MISSING": dir + "/lists/none.list.missing"} {
+		if !strings.Contains(env, "MUSTER_INPUT_"+name+"="+want+"\n") {
+			t.Errorf("%s is not %s in %s", name, want, env)
+		}
+	}
+	for file, want := range map[string]string{"list.some": "/a\n", "list.some.missing": "n=2\nname=\"c d\"\n", "lists/none.list": "", "lists/none.list.missing": ""} {
+		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", file, got, err)
 		}
 	}
 }

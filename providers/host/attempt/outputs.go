@@ -3,8 +3,6 @@ package attempt
 import (
 	"context"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/verifier"
 	"github.com/muster-run/muster/providers/offer"
@@ -36,17 +34,4 @@ func (e Ended) Verify(ctx context.Context) verify.Result {
 // Task is the verification of a job's outputs after a launch with a shape.
 func Task(j *providers.Job, shape offer.Shape, marks verify.Baseline) verify.Task {
 	return verify.Task{Workdir: j.Workdir, Outputs: j.Outputs, Metrics: j.Metrics, Walltime: shape.Walltime, Judged: true, Marks: marks}
-}
-
-// CheckpointMark identifies one state of a job's checkpoint; 0 = the job declares none, 1 =
-// there is none yet.
-func CheckpointMark(j *providers.Job) int64 {
-	if j.Checkpoint.Path == "" {
-		return 0
-	}
-	var st unix.Stat_t
-	if err := unix.Stat(InWorkdir(j.Workdir, j.Checkpoint.Path), &st); err != nil {
-		return 1
-	}
-	return st.Mtim.Nano() ^ int64(st.Ino)<<1 ^ st.Size<<40 | 2
 }

@@ -57,7 +57,11 @@ func MakeFolders(j *providers.Job) error {
 		}
 	}
 	if j.Checkpoint.Path != "" {
-		if err := MakeFolder(j, filepath.Dir(InWorkdir(j.Workdir, j.Checkpoint.Path))); err != nil {
+		dir := wrapper.CheckpointPath(j)
+		if !j.Checkpoint.Glob {
+			dir = filepath.Dir(dir)
+		}
+		if err := MakeFolder(j, dir); err != nil {
 			return fmt.Errorf("folder of the checkpoint: %w", err)
 		}
 	}
@@ -95,7 +99,7 @@ func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 	var lists map[string]string
 	for _, in := range j.Inputs {
 		path := in.List
-		if path == "" && len(in.Paths) < 2 {
+		if path == "" && len(in.Paths) < 2 && !in.Partial {
 			continue
 		}
 		if path == "" {
@@ -105,11 +109,11 @@ func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 		if err := MakeFolder(j, filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
 		}
-		text := strings.Join(in.Paths, "\n")
-		if text != "" {
-			text += "\n"
+		err := writeLines(path, in.Paths)
+		if err == nil && in.Partial {
+			err = writeLines(wrapper.MissingFile(path), in.Missing)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
 		}
 		if lists == nil {
@@ -118,6 +122,15 @@ func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 		lists[in.Name] = path
 	}
 	return lists, nil
+}
+
+// writeLines writes a file with one text a line.
+func writeLines(path string, lines []string) error {
+	text := strings.Join(lines, "\n")
+	if text != "" {
+		text += "\n"
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
 }
 
 // StartClass is the failure class of an error that kept a job from starting.

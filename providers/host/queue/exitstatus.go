@@ -76,29 +76,40 @@ func (c *check) conclude(ctx context.Context) {
 	if !c.cancelled {
 		ev.Forbidden = attempt.Forbidden(c.spec, c.n)
 	}
-	if ev.Forbidden == "" && ev.Exit != nil && *ev.Exit == 0 && ev.Signal == "" && !c.cancelled {
-		if c.found == nil {
-			r := attempt.Ended{Launch: guard.Launch{Job: c.spec, First: c.first, Left: c.left}, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
-			c.found = &r
-		}
-		c.obs.Outputs, c.obs.Metrics = c.found.Outputs, c.found.Metrics
-		ev.Outputs, ev.Unverified = c.found.Wrong, c.found.Unverified
-	}
+	c.verify(ctx, &ev)
 	if c.tail(&ev); !ev.Fine() {
 		ev.Xid = c.before.Since(ctx, c.reader)
 		ev.NoRoom = attempt.Full(filepath.Dir(attempt.LogPath(c.spec.Workdir, c.spec.Token, c.n, true)))
 	}
 	rules, _ := failure.Compile(c.spec.Rules)
 	c.verdict = rules.Classify(ev)
-	c.moved = c.launch.Checkpoint != 0 && attempt.CheckpointMark(c.spec) != c.launch.Checkpoint
+	c.moved = attempt.Moved(c.spec, c.n, c.launch.Checkpoint)
 	if c.verdict.Class != "" || c.cancelled {
 		guard.Note(c.spec, &c.obs)
+	}
+	c.obs.Notes = attempt.Notes(c.spec, c.n)
+	if err := attempt.Retain(c.spec, c.n, c.verdict.Class == "" && !c.cancelled); err != nil {
+		c.obs.Notes = append(c.obs.Notes, err.Error())
 	}
 	c.obs.Exit, c.obs.Signal = ev.Exit, ev.Signal
 	c.obs.Usage = c.used()
 	if c.verdict.Class != "" && c.verdict.Hint != "" {
 		c.obs.Reason = c.verdict.Hint
 	}
+}
+
+// verify opens the outputs of a command that ended well.
+func (c *check) verify(ctx context.Context, ev *failure.Evidence) {
+	if ev.Forbidden != "" || ev.Exit == nil || *ev.Exit != 0 || ev.Signal != "" || c.cancelled {
+		return
+	}
+	if c.found == nil {
+		r := attempt.Ended{Launch: guard.Launch{Job: c.spec, First: c.first, Left: c.left}, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
+		c.found = &r
+	}
+	c.found.Hide(c.mask.Text)
+	c.obs.Outputs, c.obs.Metrics = c.found.Outputs, c.found.Metrics
+	ev.Outputs, ev.Unverified = c.found.Wrong, c.found.Unverified
 }
 
 // record is the wrapper's record. The exit status of a child that exited by itself says the

@@ -60,7 +60,7 @@ func (as *attempts) notStarted(s *start) {
 		class = failure.Walltime // its inputs took that long to read
 	}
 	c.obs.Status, c.obs.Reason, c.obs.Ended = offer.Failed, s.err.Error(), time.Now()
-	c.obs.NotRun = true
+	c.obs.NotRun, c.obs.Notes = true, attempt.Notes(&j.spec, c.n)
 	if class != failure.NotItsOwn { // which has a reason, and no log
 		c.obs.Tail = []string{s.err.Error()}
 	}
@@ -266,9 +266,8 @@ func (as *attempts) retries(j *job, c *check, obs *offer.Observation) bool {
 		j.Avoid = append(j.Avoid, c.launch.GPUs...)
 	}
 	obs.Status = offer.Waiting
-	obs.Reason = "will be started again"
+	obs.Reason = "retrying"
 	if r.Delay > 0 {
-		obs.Reason = "will be started again in " + r.Delay.String()
 		obs.Expected = time.Now().Add(r.Delay)
 	}
 	return true

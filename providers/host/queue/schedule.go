@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/cgroup"
 	"github.com/muster-run/muster/providers/host/gpu"
@@ -91,20 +92,20 @@ func (sd *scheduler) mayStart(p *place, l *readyQueue) string {
 	case p.rules.Hold:
 		return "the campaign is held"
 	case p.checking > maxChecking:
-		return fmt.Sprintf("the outputs of %d jobs of the campaign are to be verified first", p.checking)
+		return fmt.Sprintf("the outputs of %s of the campaign are to be verified first", units.Count(p.checking, "job"))
 	case b != nil && b.Open:
 		return "the breaker of phase " + l.phase + " is open"
 	case p.rules.Cap != nil && p.running >= *p.rules.Cap:
-		return fmt.Sprintf("the campaign may run %d jobs here", *p.rules.Cap)
+		return fmt.Sprintf("the campaign may run %s here", units.Count(*p.rules.Cap, "job"))
 	case p.MaxParallel > 0 && p.running >= p.MaxParallel:
-		return fmt.Sprintf("the backend may run %d jobs of a campaign", p.MaxParallel)
+		return fmt.Sprintf("the backend may run %s of a campaign", units.Count(p.MaxParallel, "job"))
 	}
 	limit := l.cap
 	if n, ok := p.rules.Phases[l.phase]; ok {
 		limit = n // set since; the jobs came with the limit of their submission
 	}
 	if limit > 0 && p.phases[l.phase] >= limit {
-		return fmt.Sprintf("phase %s may run %d jobs here", l.phase, limit)
+		return fmt.Sprintf("phase %s may run %s here", l.phase, units.Count(limit, "job"))
 	}
 	return ""
 }

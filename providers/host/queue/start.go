@@ -108,6 +108,9 @@ func (st *starts) launch(s *start) error {
 	if err := guard.Clear(guard.Launch{Job: j, First: s.first, Left: s.left}); err != nil {
 		return err
 	}
+	if err := attempt.Resumable(s.ctx, j, s.shape, s.attempt); err != nil {
+		return err
+	}
 	if s.marks == nil {
 		st.takeMarks(s)
 	}

@@ -114,7 +114,7 @@ func (c *Commands) Cluster(ctx context.Context) (string, error) {
 }
 
 func unread(name string, err error) *providers.Error {
-	return providers.Errorf(providers.Unreachable, "%s printed what cannot be read: %v", name, err)
+	return providers.Errorf(providers.Unreachable, "%s printed output that muster cannot read: %v", name, err)
 }
 
 // jobs asks qstat about ids. Those that it does not know, or that have ended, are
@@ -285,7 +285,7 @@ func (*Commands) Command(file string, held bool) []string {
 func (c *Commands) Submit(ctx context.Context, script string, held bool) (id string, unclear bool, err error) {
 	r, err := c.run(context.WithoutCancel(ctx), submitTimeout, c.Command(script, held)...)
 	if err != nil {
-		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "qsub did not come to an end", Detail: err.Error(), Hint: hintFor(err.Error())}
+		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "qsub did not finish", Detail: err.Error(), Hint: hintFor(err.Error())}
 	}
 	// A site's hooks may print more. The id is the last line.
 	text := strings.Split(strings.TrimSpace(string(r.Out)), "\n")
@@ -294,7 +294,7 @@ func (c *Commands) Submit(ctx context.Context, script string, held bool) (id str
 		return id, false, nil
 	}
 	if r.Code == 0 {
-		return "", true, providers.Errorf(providers.Unreachable, "qsub printed no job id but %q", id)
+		return "", true, providers.Errorf(providers.Unreachable, "qsub printed %q instead of a job id", id)
 	}
 	e := refusal("qsub", r)
 	return "", e.Class == providers.Unreachable, e

@@ -346,3 +346,12 @@ func TestFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestMessageOnce: a command that tries the server several times says so once.
+func TestMessageOnce(t *testing.T) {
+	t.Parallel()
+	text := "Connection refused\nqstat: cannot connect to server pbs1 (errno=-1)\nConnection refused\nqstat: cannot connect to server pbs1 (errno=-1)\n"
+	if got := message("qstat", []byte(text)); got != "Connection refused; cannot connect to server pbs1 (errno=-1)" {
+		t.Errorf("%q", got)
+	}
+}

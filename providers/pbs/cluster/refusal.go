@@ -85,7 +85,7 @@ func message(name string, text []byte) string {
 		if strings.HasPrefix(line, "usage:") {
 			break
 		}
-		if line != "" {
+		if line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}

@@ -6,14 +6,10 @@ import (
 	"embed"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/gohcl"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -89,34 +85,15 @@ type queue struct {
 	Notes     []string       `hcl:"notes,optional"`
 }
 
-// shipped are the profiles that come with muster.
-var shipped = facts.Shipped{Files: files, Of: "PBS"}
-
-// Sources are the profiles as HCL, by name.
-func Sources() map[string][]byte { return shipped.Sources() }
-
-// Of is the profile that a backend names, nil if it names none.
-func Of(b providers.Backend) (*Profile, error) { return facts.Of(b, Load, Parse) }
-
-// Load reads a shipped profile by name; its pools bear the backend's address.
-func Load(name, backend string) (Profile, error) {
-	src, err := shipped.Source(name)
-	if err != nil {
-		return Profile{}, err
-	}
-	return Parse(name, backend, src)
-}
+// Known are the profiles of sites: those that come with muster, and a campaign's own.
+var Known = facts.Profiles[Profile]{Files: files, Of: "PBS", Parse: Parse}
 
 // Parse reads a profile's source. The error names every mistake, a line each, with
 // its file and line.
 func Parse(name, backend string, src []byte) (Profile, error) {
 	r := &facts.Reader{Word: "queue"}
 	var s site
-	file, diags := hclsyntax.ParseConfig(src, strings.TrimSuffix(name, ".hcl")+".hcl", hcl.InitialPos)
-	if r.Found(diags); !diags.HasErrors() {
-		r.Found(gohcl.DecodeBody(file.Body, nil, &s))
-	}
-	if r.Wrong() {
+	if !r.Read(name, src, &s) {
 		return Profile{}, r.Err(name)
 	}
 	r.Must("site", s.Site, `site = "University, Cluster"`)

@@ -12,7 +12,7 @@ import (
 // TestPolaris: the floors and ceilings of its queues, its charge and its directives.
 func TestPolaris(t *testing.T) {
 	t.Parallel()
-	p, err := Load("alcf-polaris", "pbs.polaris")
+	p, err := Known.Load("alcf-polaris", "pbs.polaris")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestPolaris(t *testing.T) {
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	entries, err := files.ReadDir(".")
-	if err != nil || len(entries) != len(shipped.Names())+1 || !slices.Equal(shipped.Names(), []string{"alcf-crux", "alcf-polaris"}) {
+	if err != nil || len(entries) != len(Known.Names())+1 || !slices.Equal(Known.Names(), []string{"alcf-crux", "alcf-polaris"}) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, e := range entries {
@@ -72,7 +72,7 @@ func TestBroken(t *testing.T) {
 			t.Errorf("%v does not tell %q", err, want)
 		}
 	}
-	if _, err := Load("alcf-polari", "x"); err == nil || !strings.Contains(err.Error(), "alcf-polaris") {
+	if _, err := Known.Load("alcf-polari", "x"); err == nil || !strings.Contains(err.Error(), "alcf-polaris") {
 		t.Errorf("a name that is not there: %v", err)
 	}
 }

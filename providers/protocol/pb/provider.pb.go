@@ -526,6 +526,7 @@ type Capabilities struct {
 	Stops         bool                   `protobuf:"varint,303,opt,name=stops,proto3" json:"stops,omitempty"`                             // of rents: on_hold = "stop" is possible
 	DeadMan       bool                   `protobuf:"varint,304,opt,name=dead_man,json=deadMan,proto3" json:"dead_man,omitempty"`          // of rents: machines end, or at least stop, when muster has been off for long
 	Timer         bool                   `protobuf:"varint,305,opt,name=timer,proto3" json:"timer,omitempty"`                             // of dead_man: only by a timer of the platform, which runs from a machine's start
+	Boot          int64                  `protobuf:"varint,319,opt,name=boot,proto3" json:"boot,omitempty"`                               // of rents, nanoseconds: from an order to the first login, typically
 	Guard         bool                   `protobuf:"varint,301,opt,name=guard,proto3" json:"guard,omitempty"`                             // Job.guard and Job.move_aside are applied before a job starts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -680,6 +681,13 @@ func (x *Capabilities) GetTimer() bool {
 	return false
 }
 
+func (x *Capabilities) GetBoot() int64 {
+	if x != nil {
+		return x.Boot
+	}
+	return 0
+}
+
 func (x *Capabilities) GetGuard() bool {
 	if x != nil {
 		return x.Guard
@@ -705,6 +713,7 @@ type Backend struct {
 	ProfileSource []byte                 `protobuf:"bytes,14,opt,name=profile_source,json=profileSource,proto3" json:"profile_source,omitempty"` // of a profile that is a file of the campaign's
 	Hold          int64                  `protobuf:"varint,15,opt,name=hold,proto3" json:"hold,omitempty"`                                       // of rented machines, nanoseconds
 	OnHold        string                 `protobuf:"bytes,16,opt,name=on_hold,json=onHold,proto3" json:"on_hold,omitempty"`
+	Rented        []*Rental              `protobuf:"bytes,17,rep,name=rented,proto3" json:"rented,omitempty"` // machines of the campaign that its state has as rented there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -851,6 +860,13 @@ func (x *Backend) GetOnHold() string {
 	return ""
 }
 
+func (x *Backend) GetRented() []*Rental {
+	if x != nil {
+		return x.Rented
+	}
+	return nil
+}
+
 type ConfigureRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       *Backend               `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -949,7 +965,8 @@ type Price struct {
 	Cpus             int64                  `protobuf:"varint,14,opt,name=cpus,proto3" json:"cpus,omitempty"`                            // that one job is given in all; 0 = those that it asks for
 	Gpus             int64                  `protobuf:"varint,15,opt,name=gpus,proto3" json:"gpus,omitempty"`                            // the same of devices
 	UsdPerCpuHour    string                 `protobuf:"bytes,55,opt,name=usd_per_cpu_hour,json=usdPerCpuHour,proto3" json:"usd_per_cpu_hour,omitempty"`
-	Risen            string                 `protobuf:"bytes,56,opt,name=risen,proto3" json:"risen,omitempty"` // muster's own: by how much bills were above quotes; a provider leaves it empty
+	Spare            int64                  `protobuf:"varint,57,opt,name=spare,proto3" json:"spare,omitempty"` // billed at most beside the usual boot: machines that boot slowly, and those that are tried before one is fit
+	Risen            string                 `protobuf:"bytes,56,opt,name=risen,proto3" json:"risen,omitempty"`  // muster's own: by how much bills were above quotes; a provider leaves it empty
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1096,6 +1113,13 @@ func (x *Price) GetUsdPerCpuHour() string {
 	return ""
 }
 
+func (x *Price) GetSpare() int64 {
+	if x != nil {
+		return x.Spare
+	}
+	return 0
+}
+
 func (x *Price) GetRisen() string {
 	if x != nil {
 		return x.Risen
@@ -1163,6 +1187,59 @@ func (x *Clock) GetAt() int64 {
 	return 0
 }
 
+// Listing is a machine that can be rented now.
+type Listing struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UsdPerHour    string                 `protobuf:"bytes,1,opt,name=usd_per_hour,json=usdPerHour,proto3" json:"usd_per_hour,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Listing) Reset() {
+	*x = Listing{}
+	mi := &file_provider_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Listing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Listing) ProtoMessage() {}
+
+func (x *Listing) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Listing.ProtoReflect.Descriptor instead.
+func (*Listing) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Listing) GetUsdPerHour() string {
+	if x != nil {
+		return x.UsdPerHour
+	}
+	return ""
+}
+
+func (x *Listing) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Fact is one thing that is known of a pool, and whose word it is.
 type Fact struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1177,7 +1254,7 @@ type Fact struct {
 
 func (x *Fact) Reset() {
 	*x = Fact{}
-	mi := &file_provider_proto_msgTypes[13]
+	mi := &file_provider_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1189,7 +1266,7 @@ func (x *Fact) String() string {
 func (*Fact) ProtoMessage() {}
 
 func (x *Fact) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[13]
+	mi := &file_provider_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1202,7 +1279,7 @@ func (x *Fact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fact.ProtoReflect.Descriptor instead.
 func (*Fact) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{13}
+	return file_provider_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Fact) GetName() string {
@@ -1269,6 +1346,7 @@ type Pool struct {
 	Source        string                 `protobuf:"bytes,25,opt,name=source,proto3" json:"source,omitempty"`
 	Notes         []string               `protobuf:"bytes,26,rep,name=notes,proto3" json:"notes,omitempty"`
 	Clocks        []*Clock               `protobuf:"bytes,27,rep,name=clocks,proto3" json:"clocks,omitempty"`
+	Offers        []*Listing             `protobuf:"bytes,384,rep,name=offers,proto3" json:"offers,omitempty"` // of a rental pool, cheapest first, at most three
 	Home          []byte                 `protobuf:"bytes,28,opt,name=home,proto3" json:"home,omitempty"`
 	Filesystem    string                 `protobuf:"bytes,29,opt,name=filesystem,proto3" json:"filesystem,omitempty"`
 	Facts         []*Fact                `protobuf:"bytes,30,rep,name=facts,proto3" json:"facts,omitempty"`
@@ -1279,13 +1357,14 @@ type Pool struct {
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
 	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
 	Pack          bool                   `protobuf:"varint,33,opt,name=pack,proto3" json:"pack,omitempty"`                        // jobs that need a part of a node share one
+	MaxWait       int64                  `protobuf:"varint,34,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`   // longest wait with which it is preferred; 0: any
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pool) Reset() {
 	*x = Pool{}
-	mi := &file_provider_proto_msgTypes[14]
+	mi := &file_provider_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1376,7 @@ func (x *Pool) String() string {
 func (*Pool) ProtoMessage() {}
 
 func (x *Pool) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[14]
+	mi := &file_provider_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1389,7 @@ func (x *Pool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pool.ProtoReflect.Descriptor instead.
 func (*Pool) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{14}
+	return file_provider_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Pool) GetBackend() string {
@@ -1502,6 +1581,13 @@ func (x *Pool) GetClocks() []*Clock {
 	return nil
 }
 
+func (x *Pool) GetOffers() []*Listing {
+	if x != nil {
+		return x.Offers
+	}
+	return nil
+}
+
 func (x *Pool) GetHome() []byte {
 	if x != nil {
 		return x.Home
@@ -1572,6 +1658,13 @@ func (x *Pool) GetPack() bool {
 	return false
 }
 
+func (x *Pool) GetMaxWait() int64 {
+	if x != nil {
+		return x.MaxWait
+	}
+	return 0
+}
+
 type PoolsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -1581,7 +1674,7 @@ type PoolsRequest struct {
 
 func (x *PoolsRequest) Reset() {
 	*x = PoolsRequest{}
-	mi := &file_provider_proto_msgTypes[15]
+	mi := &file_provider_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1686,7 @@ func (x *PoolsRequest) String() string {
 func (*PoolsRequest) ProtoMessage() {}
 
 func (x *PoolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[15]
+	mi := &file_provider_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1699,7 @@ func (x *PoolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolsRequest.ProtoReflect.Descriptor instead.
 func (*PoolsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{15}
+	return file_provider_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PoolsRequest) GetBackend() string {
@@ -1625,7 +1718,7 @@ type PoolsReply struct {
 
 func (x *PoolsReply) Reset() {
 	*x = PoolsReply{}
-	mi := &file_provider_proto_msgTypes[16]
+	mi := &file_provider_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1730,7 @@ func (x *PoolsReply) String() string {
 func (*PoolsReply) ProtoMessage() {}
 
 func (x *PoolsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[16]
+	mi := &file_provider_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1743,7 @@ func (x *PoolsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolsReply.ProtoReflect.Descriptor instead.
 func (*PoolsReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{16}
+	return file_provider_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PoolsReply) GetPools() []*Pool {
@@ -1680,7 +1773,7 @@ type Shape struct {
 
 func (x *Shape) Reset() {
 	*x = Shape{}
-	mi := &file_provider_proto_msgTypes[17]
+	mi := &file_provider_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1785,7 @@ func (x *Shape) String() string {
 func (*Shape) ProtoMessage() {}
 
 func (x *Shape) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[17]
+	mi := &file_provider_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1798,7 @@ func (x *Shape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shape.ProtoReflect.Descriptor instead.
 func (*Shape) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{17}
+	return file_provider_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Shape) GetCpus() int64 {
@@ -1816,7 +1909,7 @@ type Quote struct {
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_provider_proto_msgTypes[18]
+	mi := &file_provider_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +1921,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[18]
+	mi := &file_provider_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +1934,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{18}
+	return file_provider_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Quote) GetBackend() string {
@@ -1966,7 +2059,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_provider_proto_msgTypes[19]
+	mi := &file_provider_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2071,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[19]
+	mi := &file_provider_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2084,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{19}
+	return file_provider_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *QuoteRequest) GetBackend() string {
@@ -2017,7 +2110,7 @@ type QuoteReply struct {
 
 func (x *QuoteReply) Reset() {
 	*x = QuoteReply{}
-	mi := &file_provider_proto_msgTypes[20]
+	mi := &file_provider_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2122,7 @@ func (x *QuoteReply) String() string {
 func (*QuoteReply) ProtoMessage() {}
 
 func (x *QuoteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[20]
+	mi := &file_provider_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2135,7 @@ func (x *QuoteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteReply.ProtoReflect.Descriptor instead.
 func (*QuoteReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{20}
+	return file_provider_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *QuoteReply) GetQuotes() []*Quote {
@@ -2073,7 +2166,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_provider_proto_msgTypes[21]
+	mi := &file_provider_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2178,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[21]
+	mi := &file_provider_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2191,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{21}
+	return file_provider_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Check) GetAddresses() []string {
@@ -2205,7 +2298,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_provider_proto_msgTypes[22]
+	mi := &file_provider_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2217,7 +2310,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[22]
+	mi := &file_provider_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2230,7 +2323,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{22}
+	return file_provider_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Finding) GetCheck() int64 {
@@ -2278,7 +2371,7 @@ type PreflightRequest struct {
 
 func (x *PreflightRequest) Reset() {
 	*x = PreflightRequest{}
-	mi := &file_provider_proto_msgTypes[23]
+	mi := &file_provider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +2383,7 @@ func (x *PreflightRequest) String() string {
 func (*PreflightRequest) ProtoMessage() {}
 
 func (x *PreflightRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[23]
+	mi := &file_provider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +2396,7 @@ func (x *PreflightRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreflightRequest.ProtoReflect.Descriptor instead.
 func (*PreflightRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{23}
+	return file_provider_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PreflightRequest) GetBackend() string {
@@ -2329,7 +2422,7 @@ type PreflightReply struct {
 
 func (x *PreflightReply) Reset() {
 	*x = PreflightReply{}
-	mi := &file_provider_proto_msgTypes[24]
+	mi := &file_provider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2341,7 +2434,7 @@ func (x *PreflightReply) String() string {
 func (*PreflightReply) ProtoMessage() {}
 
 func (x *PreflightReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[24]
+	mi := &file_provider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2354,7 +2447,7 @@ func (x *PreflightReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreflightReply.ProtoReflect.Descriptor instead.
 func (*PreflightReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{24}
+	return file_provider_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PreflightReply) GetFindings() []*Finding {
@@ -2374,7 +2467,7 @@ type EnvVar struct {
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_provider_proto_msgTypes[25]
+	mi := &file_provider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2386,7 +2479,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[25]
+	mi := &file_provider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2399,7 +2492,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{25}
+	return file_provider_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EnvVar) GetName() string {
@@ -2422,13 +2515,15 @@ type Input struct {
 	Paths         [][]byte               `protobuf:"bytes,2,rep,name=paths,proto3" json:"paths,omitempty"`
 	List          []byte                 `protobuf:"bytes,3,opt,name=list,proto3" json:"list,omitempty"`
 	Recorded      []*Recorded            `protobuf:"bytes,45,rep,name=recorded,proto3" json:"recorded,omitempty"`
+	Partial       bool                   `protobuf:"varint,46,opt,name=partial,proto3" json:"partial,omitempty"` // the job goes on with some of the producers
+	Missing       [][]byte               `protobuf:"bytes,47,rep,name=missing,proto3" json:"missing,omitempty"`  // the keys of the others
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Input) Reset() {
 	*x = Input{}
-	mi := &file_provider_proto_msgTypes[26]
+	mi := &file_provider_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2440,7 +2535,7 @@ func (x *Input) String() string {
 func (*Input) ProtoMessage() {}
 
 func (x *Input) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[26]
+	mi := &file_provider_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2453,7 +2548,7 @@ func (x *Input) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Input.ProtoReflect.Descriptor instead.
 func (*Input) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{26}
+	return file_provider_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Input) GetName() string {
@@ -2484,6 +2579,20 @@ func (x *Input) GetRecorded() []*Recorded {
 	return nil
 }
 
+func (x *Input) GetPartial() bool {
+	if x != nil {
+		return x.Partial
+	}
+	return false
+}
+
+func (x *Input) GetMissing() [][]byte {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
 // Recorded is what was recorded of an input's files: the job starts on no
 // other bytes.
 type Recorded struct {
@@ -2502,7 +2611,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2514,7 +2623,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2527,7 +2636,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{27}
+	return file_provider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Recorded) GetKind() string {
@@ -2597,7 +2706,7 @@ type VerifyCheck struct {
 
 func (x *VerifyCheck) Reset() {
 	*x = VerifyCheck{}
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2609,7 +2718,7 @@ func (x *VerifyCheck) String() string {
 func (*VerifyCheck) ProtoMessage() {}
 
 func (x *VerifyCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2622,7 +2731,7 @@ func (x *VerifyCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyCheck.ProtoReflect.Descriptor instead.
 func (*VerifyCheck) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{28}
+	return file_provider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *VerifyCheck) GetKind() string {
@@ -2664,7 +2773,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +2785,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +2798,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{29}
+	return file_provider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Output) GetName() string {
@@ -2776,7 +2885,7 @@ type Metric struct {
 
 func (x *Metric) Reset() {
 	*x = Metric{}
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2788,7 +2897,7 @@ func (x *Metric) String() string {
 func (*Metric) ProtoMessage() {}
 
 func (x *Metric) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2801,7 +2910,7 @@ func (x *Metric) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metric.ProtoReflect.Descriptor instead.
 func (*Metric) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{30}
+	return file_provider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Metric) GetName() string {
@@ -2857,7 +2966,7 @@ type Require struct {
 
 func (x *Require) Reset() {
 	*x = Require{}
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2869,7 +2978,7 @@ func (x *Require) String() string {
 func (*Require) ProtoMessage() {}
 
 func (x *Require) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2882,7 +2991,7 @@ func (x *Require) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Require.ProtoReflect.Descriptor instead.
 func (*Require) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{31}
+	return file_provider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Require) GetPath() []byte {
@@ -2913,13 +3022,18 @@ type Checkpoint struct {
 	Signal        string                 `protobuf:"bytes,3,opt,name=signal,proto3" json:"signal,omitempty"`
 	Grace         int64                  `protobuf:"varint,4,opt,name=grace,proto3" json:"grace,omitempty"`
 	Steps         int64                  `protobuf:"varint,5,opt,name=steps,proto3" json:"steps,omitempty"`
+	Glob          bool                   `protobuf:"varint,6,opt,name=glob,proto3" json:"glob,omitempty"`                                        // path is a pattern
+	MinSize       int64                  `protobuf:"varint,7,opt,name=min_size,json=minSize,proto3" json:"min_size,omitempty"`                   // of each
+	Verify        []*VerifyCheck         `protobuf:"bytes,8,rep,name=verify,proto3" json:"verify,omitempty"`                                     // none: it is resumed from as it is
+	VerifyTimeout int64                  `protobuf:"varint,9,opt,name=verify_timeout,json=verifyTimeout,proto3" json:"verify_timeout,omitempty"` // ns; 0: a quarter of the walltime
+	Keep          int64                  `protobuf:"varint,10,opt,name=keep,proto3" json:"keep,omitempty"`                                       // of a pattern: how many of the job's own stay; 0: all
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2931,7 +3045,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2944,7 +3058,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{32}
+	return file_provider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Checkpoint) GetPath() []byte {
@@ -2982,6 +3096,41 @@ func (x *Checkpoint) GetSteps() int64 {
 	return 0
 }
 
+func (x *Checkpoint) GetGlob() bool {
+	if x != nil {
+		return x.Glob
+	}
+	return false
+}
+
+func (x *Checkpoint) GetMinSize() int64 {
+	if x != nil {
+		return x.MinSize
+	}
+	return 0
+}
+
+func (x *Checkpoint) GetVerify() []*VerifyCheck {
+	if x != nil {
+		return x.Verify
+	}
+	return nil
+}
+
+func (x *Checkpoint) GetVerifyTimeout() int64 {
+	if x != nil {
+		return x.VerifyTimeout
+	}
+	return 0
+}
+
+func (x *Checkpoint) GetKeep() int64 {
+	if x != nil {
+		return x.Keep
+	}
+	return 0
+}
+
 type Scale struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Memory        float64                `protobuf:"fixed64,1,opt,name=memory,proto3" json:"memory,omitempty"`
@@ -2995,7 +3144,7 @@ type Scale struct {
 
 func (x *Scale) Reset() {
 	*x = Scale{}
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3007,7 +3156,7 @@ func (x *Scale) String() string {
 func (*Scale) ProtoMessage() {}
 
 func (x *Scale) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3020,7 +3169,7 @@ func (x *Scale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scale.ProtoReflect.Descriptor instead.
 func (*Scale) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{33}
+	return file_provider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Scale) GetMemory() float64 {
@@ -3070,7 +3219,7 @@ type Retry struct {
 
 func (x *Retry) Reset() {
 	*x = Retry{}
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3082,7 +3231,7 @@ func (x *Retry) String() string {
 func (*Retry) ProtoMessage() {}
 
 func (x *Retry) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3095,7 +3244,7 @@ func (x *Retry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retry.ProtoReflect.Descriptor instead.
 func (*Retry) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{34}
+	return file_provider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Retry) GetOn() []string {
@@ -3137,7 +3286,7 @@ type Breaker struct {
 
 func (x *Breaker) Reset() {
 	*x = Breaker{}
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3149,7 +3298,7 @@ func (x *Breaker) String() string {
 func (*Breaker) ProtoMessage() {}
 
 func (x *Breaker) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3162,7 +3311,7 @@ func (x *Breaker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breaker.ProtoReflect.Descriptor instead.
 func (*Breaker) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{35}
+	return file_provider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Breaker) GetSameError() int64 {
@@ -3200,7 +3349,7 @@ type Rule struct {
 
 func (x *Rule) Reset() {
 	*x = Rule{}
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3212,7 +3361,7 @@ func (x *Rule) String() string {
 func (*Rule) ProtoMessage() {}
 
 func (x *Rule) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3225,7 +3374,7 @@ func (x *Rule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rule.ProtoReflect.Descriptor instead.
 func (*Rule) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{36}
+	return file_provider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Rule) GetName() string {
@@ -3284,7 +3433,7 @@ type Watch struct {
 
 func (x *Watch) Reset() {
 	*x = Watch{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3296,7 +3445,7 @@ func (x *Watch) String() string {
 func (*Watch) ProtoMessage() {}
 
 func (x *Watch) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3309,7 +3458,7 @@ func (x *Watch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watch.ProtoReflect.Descriptor instead.
 func (*Watch) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{37}
+	return file_provider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Watch) GetForbid() []string {
@@ -3392,7 +3541,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3404,7 +3553,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3417,7 +3566,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{38}
+	return file_provider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Job) GetToken() string {
@@ -3690,7 +3839,7 @@ type Scratch struct {
 
 func (x *Scratch) Reset() {
 	*x = Scratch{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3851,7 @@ func (x *Scratch) String() string {
 func (*Scratch) ProtoMessage() {}
 
 func (x *Scratch) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3864,7 @@ func (x *Scratch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scratch.ProtoReflect.Descriptor instead.
 func (*Scratch) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{39}
+	return file_provider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Scratch) GetIn() []string {
@@ -3747,7 +3896,7 @@ type Guard struct {
 
 func (x *Guard) Reset() {
 	*x = Guard{}
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3759,7 +3908,7 @@ func (x *Guard) String() string {
 func (*Guard) ProtoMessage() {}
 
 func (x *Guard) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3772,7 +3921,7 @@ func (x *Guard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Guard.ProtoReflect.Descriptor instead.
 func (*Guard) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{40}
+	return file_provider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Guard) GetOwn() []*OutputFound {
@@ -3823,7 +3972,7 @@ type Submission struct {
 
 func (x *Submission) Reset() {
 	*x = Submission{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3835,7 +3984,7 @@ func (x *Submission) String() string {
 func (*Submission) ProtoMessage() {}
 
 func (x *Submission) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3848,7 +3997,7 @@ func (x *Submission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submission.ProtoReflect.Descriptor instead.
 func (*Submission) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{41}
+	return file_provider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Submission) GetJob() *Job {
@@ -3878,7 +4027,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3890,7 +4039,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3903,7 +4052,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SubmitRequest) GetBackend() string {
@@ -3955,7 +4104,7 @@ type Submitted struct {
 
 func (x *Submitted) Reset() {
 	*x = Submitted{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3967,7 +4116,7 @@ func (x *Submitted) String() string {
 func (*Submitted) ProtoMessage() {}
 
 func (x *Submitted) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3980,7 +4129,7 @@ func (x *Submitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submitted.ProtoReflect.Descriptor instead.
 func (*Submitted) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{43}
+	return file_provider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Submitted) GetToken() string {
@@ -4034,7 +4183,7 @@ type SubmitReply struct {
 
 func (x *SubmitReply) Reset() {
 	*x = SubmitReply{}
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4046,7 +4195,7 @@ func (x *SubmitReply) String() string {
 func (*SubmitReply) ProtoMessage() {}
 
 func (x *SubmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4059,7 +4208,7 @@ func (x *SubmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitReply.ProtoReflect.Descriptor instead.
 func (*SubmitReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{44}
+	return file_provider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SubmitReply) GetResults() []*Submitted {
@@ -4079,7 +4228,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4091,7 +4240,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4104,7 +4253,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{45}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FindRequest) GetBackend() string {
@@ -4130,7 +4279,7 @@ type FindReply struct {
 
 func (x *FindReply) Reset() {
 	*x = FindReply{}
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4291,7 @@ func (x *FindReply) String() string {
 func (*FindReply) ProtoMessage() {}
 
 func (x *FindReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4304,7 @@ func (x *FindReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReply.ProtoReflect.Descriptor instead.
 func (*FindReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{46}
+	return file_provider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FindReply) GetObservations() []*Observation {
@@ -4186,7 +4335,7 @@ type OutputFound struct {
 
 func (x *OutputFound) Reset() {
 	*x = OutputFound{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4198,7 +4347,7 @@ func (x *OutputFound) String() string {
 func (*OutputFound) ProtoMessage() {}
 
 func (x *OutputFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4211,7 +4360,7 @@ func (x *OutputFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputFound.ProtoReflect.Descriptor instead.
 func (*OutputFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{47}
+	return file_provider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *OutputFound) GetName() string {
@@ -4315,7 +4464,7 @@ type MetricFound struct {
 
 func (x *MetricFound) Reset() {
 	*x = MetricFound{}
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4327,7 +4476,7 @@ func (x *MetricFound) String() string {
 func (*MetricFound) ProtoMessage() {}
 
 func (x *MetricFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4340,7 +4489,7 @@ func (x *MetricFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricFound.ProtoReflect.Descriptor instead.
 func (*MetricFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{48}
+	return file_provider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *MetricFound) GetText() string {
@@ -4372,7 +4521,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4384,7 +4533,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4397,7 +4546,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{49}
+	return file_provider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Usage) GetElapsed() int64 {
@@ -4479,6 +4628,7 @@ type Observation struct {
 	Cause         string                  `protobuf:"bytes,302,opt,name=cause,proto3" json:"cause,omitempty"`                                                                            // of a queued job "campaign_held", "job_held"; of a cancelled one "blocked"; of a failed one "phase_stopped"; "" = none
 	Got           *Shape                  `protobuf:"bytes,50,opt,name=got,proto3" json:"got,omitempty"`                                                                                 // what the launch was given; absent is what was asked for
 	Rental        *Rental                 `protobuf:"bytes,51,opt,name=rental,proto3" json:"rental,omitempty"`                                                                           // the machine that is rented for it; absent: none
+	Notes         []string                `protobuf:"bytes,53,rep,name=notes,proto3" json:"notes,omitempty"`                                                                             // what its place did with its files before its command, for a person
 	NotRun        bool                    `protobuf:"varint,52,opt,name=not_run,json=notRun,proto3" json:"not_run,omitempty"`                                                            // of one that is over: its command never began, so that it wrote nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4486,7 +4636,7 @@ type Observation struct {
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4498,7 +4648,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4511,7 +4661,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Observation) GetToken() string {
@@ -4710,6 +4860,13 @@ func (x *Observation) GetRental() *Rental {
 	return nil
 }
 
+func (x *Observation) GetNotes() []string {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
 func (x *Observation) GetNotRun() bool {
 	if x != nil {
 		return x.NotRun
@@ -4719,22 +4876,24 @@ func (x *Observation) GetNotRun() bool {
 
 type Rental struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`          // the provider's own
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`      // what it is: "1× RTX 4090"
-	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`   // when it came to be what status says; 0 = not told
-	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`      // USD an hour, a decimal; "" = not known
-	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`  // "running", "stopped", "deleting", "released"; "" = rented
-	Began         int64                  `protobuf:"varint,6,opt,name=began,proto3" json:"began,omitempty"`   // the cloud's own start of billing; 0 = not told
-	Ended         int64                  `protobuf:"varint,7,opt,name=ended,proto3" json:"ended,omitempty"`   // the cloud's own end of billing; 0 = billed still, or not told
-	Billed        string                 `protobuf:"bytes,8,opt,name=billed,proto3" json:"billed,omitempty"`  // USD that the cloud asks for it so far, a decimal; "" = not known
-	Orphan        bool                   `protobuf:"varint,9,opt,name=orphan,proto3" json:"orphan,omitempty"` // it has the campaign's label, and the provider has no record of renting it
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`            // the provider's own
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`        // what it is: "1× RTX 4090"
+	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`     // when it came to be what status says; 0 = not told
+	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`        // USD an hour, a decimal; "" = not known
+	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`    // "asked", "booting", "checking", "running", "stopped", "deleting", "released"; "" = rented
+	Began         int64                  `protobuf:"varint,6,opt,name=began,proto3" json:"began,omitempty"`     // the cloud's own start of billing; 0 = not told
+	Ended         int64                  `protobuf:"varint,7,opt,name=ended,proto3" json:"ended,omitempty"`     // the cloud's own end of billing; 0 = billed still, or not told
+	Billed        string                 `protobuf:"bytes,8,opt,name=billed,proto3" json:"billed,omitempty"`    // USD that the cloud asks for it so far, a decimal; "" = not known
+	Orphan        bool                   `protobuf:"varint,9,opt,name=orphan,proto3" json:"orphan,omitempty"`   // it has the campaign's label, and the provider has no record of renting it
+	Account       *Account               `protobuf:"bytes,10,opt,name=account,proto3" json:"account,omitempty"` // that rents it
+	Order         string                 `protobuf:"bytes,11,opt,name=order,proto3" json:"order,omitempty"`     // id that it had before the cloud gave it one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Rental) Reset() {
 	*x = Rental{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4746,7 +4905,7 @@ func (x *Rental) String() string {
 func (*Rental) ProtoMessage() {}
 
 func (x *Rental) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4759,7 +4918,7 @@ func (x *Rental) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rental.ProtoReflect.Descriptor instead.
 func (*Rental) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Rental) GetId() string {
@@ -4825,6 +4984,73 @@ func (x *Rental) GetOrphan() bool {
 	return false
 }
 
+func (x *Rental) GetAccount() *Account {
+	if x != nil {
+		return x.Account
+	}
+	return nil
+}
+
+func (x *Rental) GetOrder() string {
+	if x != nil {
+		return x.Order
+	}
+	return ""
+}
+
+// Account of a cloud, as far as its API says whose a key is.
+type Account struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`   // the cloud's own; "" = not told
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // digest of the key, which tells two keys apart and nothing else
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Account) Reset() {
+	*x = Account{}
+	mi := &file_provider_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Account) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Account) ProtoMessage() {}
+
+func (x *Account) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Account.ProtoReflect.Descriptor instead.
+func (*Account) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Account) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Account) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
 type WatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -4837,7 +5063,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4849,7 +5075,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4862,7 +5088,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -4904,7 +5130,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4916,7 +5142,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4929,7 +5155,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Note) GetKind() string {
@@ -4961,13 +5187,14 @@ type WatchReply struct {
 	Events        []*Observation         `protobuf:"bytes,2,rep,name=events,proto3" json:"events,omitempty"`
 	Notes         []*Note                `protobuf:"bytes,3,rep,name=notes,proto3" json:"notes,omitempty"`
 	More          bool                   `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
+	Rentals       []*Rental              `protobuf:"bytes,5,rep,name=rentals,proto3" json:"rentals,omitempty"` // machines of which something changed, from the order on
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4979,7 +5206,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4992,7 +5219,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -5023,6 +5250,13 @@ func (x *WatchReply) GetMore() bool {
 	return false
 }
 
+func (x *WatchReply) GetRentals() []*Rental {
+	if x != nil {
+		return x.Rentals
+	}
+	return nil
+}
+
 type CancelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -5037,7 +5271,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5049,7 +5283,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5062,7 +5296,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -5118,7 +5352,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5130,7 +5364,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5143,7 +5377,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Outcome) GetId() string {
@@ -5176,7 +5410,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5188,7 +5422,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5201,7 +5435,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -5227,7 +5461,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5239,7 +5473,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5252,7 +5486,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -5319,7 +5553,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5331,7 +5565,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5344,7 +5578,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 type LogsRequest struct {
@@ -5363,7 +5597,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5375,7 +5609,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5388,7 +5622,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -5459,7 +5693,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5471,7 +5705,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5484,7 +5718,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -5513,7 +5747,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5525,7 +5759,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5538,7 +5772,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -5578,7 +5812,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5824,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5837,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -5632,7 +5866,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5644,7 +5878,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5657,7 +5891,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -5735,7 +5969,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5747,7 +5981,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5760,7 +5994,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -5788,7 +6022,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5800,7 +6034,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5813,7 +6047,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -5847,7 +6081,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5859,7 +6093,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5872,7 +6106,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -5902,7 +6136,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5914,7 +6148,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5927,7 +6161,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -5974,7 +6208,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5986,7 +6220,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5999,7 +6233,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -6023,7 +6257,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6035,7 +6269,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6048,7 +6282,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -6104,7 +6338,7 @@ type Rename struct {
 
 func (x *Rename) Reset() {
 	*x = Rename{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6116,7 +6350,7 @@ func (x *Rename) String() string {
 func (*Rename) ProtoMessage() {}
 
 func (x *Rename) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6129,7 +6363,7 @@ func (x *Rename) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename.ProtoReflect.Descriptor instead.
 func (*Rename) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Rename) GetFrom() []byte {
@@ -6154,7 +6388,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6166,7 +6400,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6179,7 +6413,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{74}
 }
 
 type ReleaseRequest struct {
@@ -6192,7 +6426,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6204,7 +6438,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6217,7 +6451,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -6243,7 +6477,7 @@ type RentalsRequest struct {
 
 func (x *RentalsRequest) Reset() {
 	*x = RentalsRequest{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6255,7 +6489,7 @@ func (x *RentalsRequest) String() string {
 func (*RentalsRequest) ProtoMessage() {}
 
 func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6268,7 +6502,7 @@ func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsRequest.ProtoReflect.Descriptor instead.
 func (*RentalsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RentalsRequest) GetBackend() string {
@@ -6287,7 +6521,7 @@ type RentalsReply struct {
 
 func (x *RentalsReply) Reset() {
 	*x = RentalsReply{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6299,7 +6533,7 @@ func (x *RentalsReply) String() string {
 func (*RentalsReply) ProtoMessage() {}
 
 func (x *RentalsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6312,7 +6546,7 @@ func (x *RentalsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsReply.ProtoReflect.Descriptor instead.
 func (*RentalsReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *RentalsReply) GetRentals() []*Rental {
@@ -6331,7 +6565,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6343,7 +6577,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6356,7 +6590,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{76}
+	return file_provider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -6379,7 +6613,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6391,7 +6625,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6404,7 +6638,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{77}
+	return file_provider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -6442,7 +6676,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6454,7 +6688,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6467,7 +6701,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{78}
+	return file_provider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -6515,7 +6749,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6527,7 +6761,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6540,7 +6774,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{79}
+	return file_provider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -6566,7 +6800,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[80]
+	mi := &file_provider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6578,7 +6812,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[80]
+	mi := &file_provider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6591,7 +6825,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{80}
+	return file_provider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -6639,7 +6873,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04many\x18\x02 \x01(\bR\x04many\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12/\n" +
-	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\xed\x03\n" +
+	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\x82\x04\n" +
 	"\fCapabilities\x12\x16\n" +
 	"\x06arrays\x18\x01 \x01(\bR\x06arrays\x12\"\n" +
 	"\fdependencies\x18\x02 \x01(\bR\fdependencies\x12\x18\n" +
@@ -6663,8 +6897,9 @@ const file_provider_proto_rawDesc = "" +
 	"keepsFiles\x12\x15\n" +
 	"\x05stops\x18\xaf\x02 \x01(\bR\x05stops\x12\x1a\n" +
 	"\bdead_man\x18\xb0\x02 \x01(\bR\adeadMan\x12\x15\n" +
-	"\x05timer\x18\xb1\x02 \x01(\bR\x05timer\x12\x15\n" +
-	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xa9\x04\n" +
+	"\x05timer\x18\xb1\x02 \x01(\bR\x05timer\x12\x13\n" +
+	"\x04boot\x18\xbf\x02 \x01(\x03R\x04boot\x12\x15\n" +
+	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xdd\x04\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x18\n" +
@@ -6682,13 +6917,14 @@ const file_provider_proto_rawDesc = "" +
 	"\aenviron\x18\r \x03(\v2\x1a.muster.provider.v1.EnvVarR\aenviron\x12%\n" +
 	"\x0eprofile_source\x18\x0e \x01(\fR\rprofileSource\x12\x12\n" +
 	"\x04hold\x18\x0f \x01(\x03R\x04hold\x12\x17\n" +
-	"\aon_hold\x18\x10 \x01(\tR\x06onHold\x1a6\n" +
+	"\aon_hold\x18\x10 \x01(\tR\x06onHold\x122\n" +
+	"\x06rented\x18\x11 \x03(\v2\x1a.muster.provider.v1.RentalR\x06rented\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xbb\x04\n" +
+	"\x0eConfigureReply\"\xd1\x04\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -6709,17 +6945,22 @@ const file_provider_proto_rawDesc = "" +
 	"\x04cpus\x18\x0e \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04gpus\x18\x0f \x01(\x03R\x04gpus\x12'\n" +
 	"\x10usd_per_cpu_hour\x187 \x01(\tR\rusdPerCpuHour\x12\x14\n" +
+	"\x05spare\x189 \x01(\x03R\x05spare\x12\x14\n" +
 	"\x05risen\x188 \x01(\tR\x05risen\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x03R\x05after\x12\x0e\n" +
-	"\x02at\x18\x03 \x01(\x03R\x02at\"x\n" +
+	"\x02at\x18\x03 \x01(\x03R\x02at\"?\n" +
+	"\aListing\x12 \n" +
+	"\fusd_per_hour\x18\x01 \x01(\tR\n" +
+	"usdPerHour\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"x\n" +
 	"\x04Fact\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xef\a\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xc0\b\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -6751,7 +6992,8 @@ const file_provider_proto_rawDesc = "" +
 	"\bverified\x18\x18 \x01(\tR\bverified\x12\x16\n" +
 	"\x06source\x18\x19 \x01(\tR\x06source\x12\x14\n" +
 	"\x05notes\x18\x1a \x03(\tR\x05notes\x121\n" +
-	"\x06clocks\x18\x1b \x03(\v2\x19.muster.provider.v1.ClockR\x06clocks\x12\x12\n" +
+	"\x06clocks\x18\x1b \x03(\v2\x19.muster.provider.v1.ClockR\x06clocks\x124\n" +
+	"\x06offers\x18\x80\x03 \x03(\v2\x1b.muster.provider.v1.ListingR\x06offers\x12\x12\n" +
 	"\x04home\x18\x1c \x01(\fR\x04home\x12\x1e\n" +
 	"\n" +
 	"filesystem\x18\x1d \x01(\tR\n" +
@@ -6763,7 +7005,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
 	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
 	"\x04kind\x18  \x01(\tR\x04kind\x12\x12\n" +
-	"\x04pack\x18! \x01(\bR\x04pack\"(\n" +
+	"\x04pack\x18! \x01(\bR\x04pack\x12\x19\n" +
+	"\bmax_wait\x18\" \x01(\x03R\amaxWait\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
@@ -6838,12 +7081,14 @@ const file_provider_proto_rawDesc = "" +
 	"\bfindings\x18\x01 \x03(\v2\x1b.muster.provider.v1.FindingR\bfindings\"2\n" +
 	"\x06EnvVar\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value\"\x7f\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value\"\xb3\x01\n" +
 	"\x05Input\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05paths\x18\x02 \x03(\fR\x05paths\x12\x12\n" +
 	"\x04list\x18\x03 \x01(\fR\x04list\x128\n" +
-	"\brecorded\x18- \x03(\v2\x1c.muster.provider.v1.RecordedR\brecorded\"\xc0\x01\n" +
+	"\brecorded\x18- \x03(\v2\x1c.muster.provider.v1.RecordedR\brecorded\x12\x18\n" +
+	"\apartial\x18. \x01(\bR\apartial\x12\x18\n" +
+	"\amissing\x18/ \x03(\fR\amissing\"\xc0\x01\n" +
 	"\bRecorded\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x18\n" +
 	"\aworkdir\x18\x02 \x01(\fR\aworkdir\x12\x12\n" +
@@ -6878,14 +7123,20 @@ const file_provider_proto_rawDesc = "" +
 	"\aRequire\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x19\n" +
 	"\bmin_size\x18\x02 \x01(\x03R\aminSize\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\x80\x01\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xa3\x02\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x1a\n" +
 	"\binterval\x18\x02 \x01(\x03R\binterval\x12\x16\n" +
 	"\x06signal\x18\x03 \x01(\tR\x06signal\x12\x14\n" +
 	"\x05grace\x18\x04 \x01(\x03R\x05grace\x12\x14\n" +
-	"\x05steps\x18\x05 \x01(\x03R\x05steps\"w\n" +
+	"\x05steps\x18\x05 \x01(\x03R\x05steps\x12\x12\n" +
+	"\x04glob\x18\x06 \x01(\bR\x04glob\x12\x19\n" +
+	"\bmin_size\x18\a \x01(\x03R\aminSize\x127\n" +
+	"\x06verify\x18\b \x03(\v2\x1f.muster.provider.v1.VerifyCheckR\x06verify\x12%\n" +
+	"\x0everify_timeout\x18\t \x01(\x03R\rverifyTimeout\x12\x12\n" +
+	"\x04keep\x18\n" +
+	" \x01(\x03R\x04keep\"w\n" +
 	"\x05Scale\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\x01R\x06memory\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x01R\x04cpus\x12\x12\n" +
@@ -7029,7 +7280,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billed\x12\x1b\n" +
 	"\tnode_time\x18\a \x01(\x03R\bnodeTimeB\x0e\n" +
-	"\f_gpu_max_mem\"\xd0\b\n" +
+	"\f_gpu_max_mem\"\xe6\b\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -7059,7 +7310,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x06queues\x18\xfc\x02 \x03(\tR\x06queues\x12\x15\n" +
 	"\x05cause\x18\xae\x02 \x01(\tR\x05cause\x12+\n" +
 	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x122\n" +
-	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x12\x17\n" +
+	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x12\x14\n" +
+	"\x05notes\x185 \x03(\tR\x05notes\x12\x17\n" +
 	"\anot_run\x184 \x01(\bR\x06notRun\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
@@ -7067,7 +7319,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vInputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_exit\"\xca\x01\n" +
+	"\x05_exit\"\x97\x02\n" +
 	"\x06Rental\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -7077,7 +7329,13 @@ const file_provider_proto_rawDesc = "" +
 	"\x05began\x18\x06 \x01(\x03R\x05began\x12\x14\n" +
 	"\x05ended\x18\a \x01(\x03R\x05ended\x12\x16\n" +
 	"\x06billed\x18\b \x01(\tR\x06billed\x12\x16\n" +
-	"\x06orphan\x18\t \x01(\bR\x06orphan\"l\n" +
+	"\x06orphan\x18\t \x01(\bR\x06orphan\x125\n" +
+	"\aaccount\x18\n" +
+	" \x01(\v2\x1b.muster.provider.v1.AccountR\aaccount\x12\x14\n" +
+	"\x05order\x18\v \x01(\tR\x05order\"+\n" +
+	"\aAccount\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"l\n" +
 	"\fWatchRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x16\n" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x18\n" +
@@ -7086,13 +7344,14 @@ const file_provider_proto_rawDesc = "" +
 	"\x04Note\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\tR\x05phase\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\xa1\x01\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xd7\x01\n" +
 	"\n" +
 	"WatchReply\x12\x16\n" +
 	"\x06cursor\x18\x01 \x01(\tR\x06cursor\x127\n" +
 	"\x06events\x18\x02 \x03(\v2\x1f.muster.provider.v1.ObservationR\x06events\x12.\n" +
 	"\x05notes\x18\x03 \x03(\v2\x18.muster.provider.v1.NoteR\x05notes\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more\"\x9f\x01\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\x124\n" +
+	"\arentals\x18\x05 \x03(\v2\x1a.muster.provider.v1.RentalR\arentals\"\x9f\x01\n" +
 	"\rCancelRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x14\n" +
 	"\x05fence\x18\x02 \x01(\x04R\x05fence\x12\x14\n" +
@@ -7239,7 +7498,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -7254,80 +7513,82 @@ var file_provider_proto_goTypes = []any{
 	(*ConfigureReply)(nil),   // 10: muster.provider.v1.ConfigureReply
 	(*Price)(nil),            // 11: muster.provider.v1.Price
 	(*Clock)(nil),            // 12: muster.provider.v1.Clock
-	(*Fact)(nil),             // 13: muster.provider.v1.Fact
-	(*Pool)(nil),             // 14: muster.provider.v1.Pool
-	(*PoolsRequest)(nil),     // 15: muster.provider.v1.PoolsRequest
-	(*PoolsReply)(nil),       // 16: muster.provider.v1.PoolsReply
-	(*Shape)(nil),            // 17: muster.provider.v1.Shape
-	(*Quote)(nil),            // 18: muster.provider.v1.Quote
-	(*QuoteRequest)(nil),     // 19: muster.provider.v1.QuoteRequest
-	(*QuoteReply)(nil),       // 20: muster.provider.v1.QuoteReply
-	(*Check)(nil),            // 21: muster.provider.v1.Check
-	(*Finding)(nil),          // 22: muster.provider.v1.Finding
-	(*PreflightRequest)(nil), // 23: muster.provider.v1.PreflightRequest
-	(*PreflightReply)(nil),   // 24: muster.provider.v1.PreflightReply
-	(*EnvVar)(nil),           // 25: muster.provider.v1.EnvVar
-	(*Input)(nil),            // 26: muster.provider.v1.Input
-	(*Recorded)(nil),         // 27: muster.provider.v1.Recorded
-	(*VerifyCheck)(nil),      // 28: muster.provider.v1.VerifyCheck
-	(*Output)(nil),           // 29: muster.provider.v1.Output
-	(*Metric)(nil),           // 30: muster.provider.v1.Metric
-	(*Require)(nil),          // 31: muster.provider.v1.Require
-	(*Checkpoint)(nil),       // 32: muster.provider.v1.Checkpoint
-	(*Scale)(nil),            // 33: muster.provider.v1.Scale
-	(*Retry)(nil),            // 34: muster.provider.v1.Retry
-	(*Breaker)(nil),          // 35: muster.provider.v1.Breaker
-	(*Rule)(nil),             // 36: muster.provider.v1.Rule
-	(*Watch)(nil),            // 37: muster.provider.v1.Watch
-	(*Job)(nil),              // 38: muster.provider.v1.Job
-	(*Scratch)(nil),          // 39: muster.provider.v1.Scratch
-	(*Guard)(nil),            // 40: muster.provider.v1.Guard
-	(*Submission)(nil),       // 41: muster.provider.v1.Submission
-	(*SubmitRequest)(nil),    // 42: muster.provider.v1.SubmitRequest
-	(*Submitted)(nil),        // 43: muster.provider.v1.Submitted
-	(*SubmitReply)(nil),      // 44: muster.provider.v1.SubmitReply
-	(*FindRequest)(nil),      // 45: muster.provider.v1.FindRequest
-	(*FindReply)(nil),        // 46: muster.provider.v1.FindReply
-	(*OutputFound)(nil),      // 47: muster.provider.v1.OutputFound
-	(*MetricFound)(nil),      // 48: muster.provider.v1.MetricFound
-	(*Usage)(nil),            // 49: muster.provider.v1.Usage
-	(*Observation)(nil),      // 50: muster.provider.v1.Observation
-	(*Rental)(nil),           // 51: muster.provider.v1.Rental
-	(*WatchRequest)(nil),     // 52: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 53: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 54: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 55: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 56: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 57: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 58: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 59: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 60: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 61: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 62: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 63: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 64: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 65: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 66: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 67: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 68: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 69: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 70: muster.provider.v1.RemoveRequest
-	(*Rename)(nil),           // 71: muster.provider.v1.Rename
-	(*RemoveReply)(nil),      // 72: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 73: muster.provider.v1.ReleaseRequest
-	(*RentalsRequest)(nil),   // 74: muster.provider.v1.RentalsRequest
-	(*RentalsReply)(nil),     // 75: muster.provider.v1.RentalsReply
-	(*CleanRequest)(nil),     // 76: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 77: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 78: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 79: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 80: muster.provider.v1.CleanReply
-	nil,                      // 81: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 82: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 83: muster.provider.v1.OutputFound.MetricsEntry
-	nil,                      // 84: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 85: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 86: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Listing)(nil),          // 13: muster.provider.v1.Listing
+	(*Fact)(nil),             // 14: muster.provider.v1.Fact
+	(*Pool)(nil),             // 15: muster.provider.v1.Pool
+	(*PoolsRequest)(nil),     // 16: muster.provider.v1.PoolsRequest
+	(*PoolsReply)(nil),       // 17: muster.provider.v1.PoolsReply
+	(*Shape)(nil),            // 18: muster.provider.v1.Shape
+	(*Quote)(nil),            // 19: muster.provider.v1.Quote
+	(*QuoteRequest)(nil),     // 20: muster.provider.v1.QuoteRequest
+	(*QuoteReply)(nil),       // 21: muster.provider.v1.QuoteReply
+	(*Check)(nil),            // 22: muster.provider.v1.Check
+	(*Finding)(nil),          // 23: muster.provider.v1.Finding
+	(*PreflightRequest)(nil), // 24: muster.provider.v1.PreflightRequest
+	(*PreflightReply)(nil),   // 25: muster.provider.v1.PreflightReply
+	(*EnvVar)(nil),           // 26: muster.provider.v1.EnvVar
+	(*Input)(nil),            // 27: muster.provider.v1.Input
+	(*Recorded)(nil),         // 28: muster.provider.v1.Recorded
+	(*VerifyCheck)(nil),      // 29: muster.provider.v1.VerifyCheck
+	(*Output)(nil),           // 30: muster.provider.v1.Output
+	(*Metric)(nil),           // 31: muster.provider.v1.Metric
+	(*Require)(nil),          // 32: muster.provider.v1.Require
+	(*Checkpoint)(nil),       // 33: muster.provider.v1.Checkpoint
+	(*Scale)(nil),            // 34: muster.provider.v1.Scale
+	(*Retry)(nil),            // 35: muster.provider.v1.Retry
+	(*Breaker)(nil),          // 36: muster.provider.v1.Breaker
+	(*Rule)(nil),             // 37: muster.provider.v1.Rule
+	(*Watch)(nil),            // 38: muster.provider.v1.Watch
+	(*Job)(nil),              // 39: muster.provider.v1.Job
+	(*Scratch)(nil),          // 40: muster.provider.v1.Scratch
+	(*Guard)(nil),            // 41: muster.provider.v1.Guard
+	(*Submission)(nil),       // 42: muster.provider.v1.Submission
+	(*SubmitRequest)(nil),    // 43: muster.provider.v1.SubmitRequest
+	(*Submitted)(nil),        // 44: muster.provider.v1.Submitted
+	(*SubmitReply)(nil),      // 45: muster.provider.v1.SubmitReply
+	(*FindRequest)(nil),      // 46: muster.provider.v1.FindRequest
+	(*FindReply)(nil),        // 47: muster.provider.v1.FindReply
+	(*OutputFound)(nil),      // 48: muster.provider.v1.OutputFound
+	(*MetricFound)(nil),      // 49: muster.provider.v1.MetricFound
+	(*Usage)(nil),            // 50: muster.provider.v1.Usage
+	(*Observation)(nil),      // 51: muster.provider.v1.Observation
+	(*Rental)(nil),           // 52: muster.provider.v1.Rental
+	(*Account)(nil),          // 53: muster.provider.v1.Account
+	(*WatchRequest)(nil),     // 54: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 55: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 56: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 57: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 58: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 59: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 60: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 61: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 62: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 63: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 64: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 65: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 66: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 67: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 68: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 69: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 70: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 71: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 72: muster.provider.v1.RemoveRequest
+	(*Rename)(nil),           // 73: muster.provider.v1.Rename
+	(*RemoveReply)(nil),      // 74: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 75: muster.provider.v1.ReleaseRequest
+	(*RentalsRequest)(nil),   // 76: muster.provider.v1.RentalsRequest
+	(*RentalsReply)(nil),     // 77: muster.provider.v1.RentalsReply
+	(*CleanRequest)(nil),     // 78: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 79: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 80: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 81: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 82: muster.provider.v1.CleanReply
+	nil,                      // 83: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 84: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 85: muster.provider.v1.OutputFound.MetricsEntry
+	nil,                      // 86: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 87: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 88: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -7337,116 +7598,121 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	81, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	83, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
-	25, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
-	8,  // 10: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
-	11, // 11: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
-	12, // 12: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
-	13, // 13: muster.provider.v1.Pool.facts:type_name -> muster.provider.v1.Fact
-	14, // 14: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
-	11, // 15: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
-	17, // 16: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
-	18, // 17: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
-	25, // 18: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
-	17, // 19: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
-	31, // 20: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
-	21, // 21: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
-	22, // 22: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
-	27, // 23: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
-	28, // 24: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	30, // 25: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
-	82, // 26: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
-	25, // 27: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
-	17, // 28: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
-	26, // 29: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
-	29, // 30: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
-	30, // 31: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
-	31, // 32: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
-	32, // 33: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
-	34, // 34: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
-	35, // 35: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
-	36, // 36: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	27, // 37: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
-	37, // 38: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	39, // 39: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
-	40, // 40: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
-	47, // 41: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
-	47, // 42: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
-	47, // 43: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
-	38, // 44: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	25, // 45: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	41, // 46: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 47: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	43, // 48: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	50, // 49: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	83, // 50: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
-	47, // 51: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	84, // 52: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	49, // 53: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	50, // 54: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	85, // 55: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	17, // 56: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
-	51, // 57: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
-	50, // 58: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	53, // 59: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	0,  // 60: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	56, // 61: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	86, // 62: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	29, // 63: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	47, // 64: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	68, // 65: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	71, // 66: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
-	51, // 67: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
-	79, // 68: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	33, // 69: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	48, // 70: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	48, // 71: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 72: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 73: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	15, // 74: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	19, // 75: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	23, // 76: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	42, // 77: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	45, // 78: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	52, // 79: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	55, // 80: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	58, // 81: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	60, // 82: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	62, // 83: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	64, // 84: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	66, // 85: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	67, // 86: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	70, // 87: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	73, // 88: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	74, // 89: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
-	76, // 90: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	77, // 91: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 92: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 93: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	16, // 94: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	20, // 95: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	24, // 96: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	44, // 97: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	46, // 98: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	54, // 99: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	57, // 100: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	59, // 101: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	61, // 102: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	63, // 103: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	65, // 104: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	61, // 105: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	69, // 106: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	72, // 107: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	57, // 108: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	75, // 109: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
-	80, // 110: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	78, // 111: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	92, // [92:112] is the sub-list for method output_type
-	72, // [72:92] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	26, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
+	52, // 10: muster.provider.v1.Backend.rented:type_name -> muster.provider.v1.Rental
+	8,  // 11: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
+	11, // 12: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
+	12, // 13: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
+	13, // 14: muster.provider.v1.Pool.offers:type_name -> muster.provider.v1.Listing
+	14, // 15: muster.provider.v1.Pool.facts:type_name -> muster.provider.v1.Fact
+	15, // 16: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
+	11, // 17: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
+	18, // 18: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
+	19, // 19: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
+	26, // 20: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
+	18, // 21: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
+	32, // 22: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
+	22, // 23: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
+	23, // 24: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
+	28, // 25: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
+	29, // 26: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
+	31, // 27: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
+	29, // 28: muster.provider.v1.Checkpoint.verify:type_name -> muster.provider.v1.VerifyCheck
+	84, // 29: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	26, // 30: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
+	18, // 31: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
+	27, // 32: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
+	30, // 33: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
+	31, // 34: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
+	32, // 35: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
+	33, // 36: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
+	35, // 37: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
+	36, // 38: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
+	37, // 39: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
+	28, // 40: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
+	38, // 41: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
+	40, // 42: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
+	41, // 43: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
+	48, // 44: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
+	48, // 45: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
+	48, // 46: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
+	39, // 47: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	26, // 48: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	42, // 49: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 50: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	44, // 51: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	51, // 52: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	85, // 53: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
+	48, // 54: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	86, // 55: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	50, // 56: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	51, // 57: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	87, // 58: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	18, // 59: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
+	52, // 60: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
+	53, // 61: muster.provider.v1.Rental.account:type_name -> muster.provider.v1.Account
+	51, // 62: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	55, // 63: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	52, // 64: muster.provider.v1.WatchReply.rentals:type_name -> muster.provider.v1.Rental
+	0,  // 65: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	58, // 66: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	88, // 67: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	30, // 68: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	48, // 69: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	70, // 70: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	73, // 71: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
+	52, // 72: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
+	81, // 73: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	34, // 74: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	49, // 75: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	49, // 76: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 77: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 78: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	16, // 79: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	20, // 80: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	24, // 81: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	43, // 82: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	46, // 83: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	54, // 84: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	57, // 85: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	60, // 86: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	62, // 87: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	64, // 88: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	66, // 89: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	68, // 90: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	69, // 91: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	72, // 92: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	75, // 93: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	76, // 94: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
+	78, // 95: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	79, // 96: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 97: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 98: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	17, // 99: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	21, // 100: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	25, // 101: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	45, // 102: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	47, // 103: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	56, // 104: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	59, // 105: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	61, // 106: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	63, // 107: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	65, // 108: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	67, // 109: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	63, // 110: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	71, // 111: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	74, // 112: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	59, // 113: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	77, // 114: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
+	82, // 115: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	80, // 116: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	97, // [97:117] is the sub-list for method output_type
+	77, // [77:97] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -7454,17 +7720,17 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
-	file_provider_proto_msgTypes[38].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[49].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[39].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[50].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[58].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[51].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   87,
+			NumMessages:   89,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -122,7 +122,7 @@ func (c *Commands) queue(ctx context.Context) ([]queueRow, error) {
 	}
 	rows, unread := parseQueue(out, queueFields)
 	if unread > 0 {
-		return nil, providers.Errorf(providers.Unreachable, "squeue said %d things that cannot be read", unread)
+		return nil, providers.Errorf(providers.Unreachable, "squeue printed %d records that muster cannot read", unread)
 	}
 	return rows, nil
 }
@@ -146,7 +146,7 @@ func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 		_, text, limited := strings.Cut(head, " ArrayTaskThrottle=")
 		n, err := strconv.Atoi(text)
 		if limited && err != nil {
-			return -1, providers.Errorf(providers.Unreachable, "scontrol said of array %s what cannot be read: %s", array, head)
+			return -1, providers.Errorf(providers.Unreachable, "scontrol printed of array %s what muster cannot read: %s", array, head)
 		}
 		return n, nil
 	}
@@ -162,7 +162,7 @@ func (c *Commands) account(ctx context.Context, ids []string) (rows []accountRow
 			return rows, err
 		}
 		if unread > 0 {
-			return rows, providers.Errorf(providers.Unreachable, "sacct said %d things that cannot be read", unread)
+			return rows, providers.Errorf(providers.Unreachable, "sacct printed %d records that muster cannot read", unread)
 		}
 		rows = append(rows, more...)
 	}
@@ -227,7 +227,7 @@ func (*Commands) Command(file string, held bool) []string {
 func (c *Commands) Submit(ctx context.Context, script string, held bool) (id string, unclear bool, err error) {
 	r, err := c.line.Run(context.WithoutCancel(ctx), submitTimeout, c.Command(script, held))
 	if err != nil {
-		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not come to an end", Detail: err.Error()}
+		return "", true, &providers.Error{Class: providers.Unreachable, Summary: "sbatch did not finish", Detail: err.Error()}
 	}
 	// "ID" or "ID;CLUSTER". sbatch(1), --parsable.
 	id, _, _ = strings.Cut(strings.TrimSpace(string(r.Out)), ";")
@@ -235,7 +235,7 @@ func (c *Commands) Submit(ctx context.Context, script string, held bool) (id str
 		return id, false, nil
 	}
 	if r.Code == 0 {
-		return "", true, providers.Errorf(providers.Unreachable, "sbatch said no id but %q", firstLine(r.Out))
+		return "", true, providers.Errorf(providers.Unreachable, "sbatch printed %q instead of a job id", firstLine(r.Out))
 	}
 	e := refusal("sbatch", r)
 	if r.Code > signalled && r.Code != misread || len(bytes.TrimSpace(r.Err)) == 0 {

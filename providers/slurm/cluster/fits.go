@@ -191,5 +191,5 @@ func (l *Partition) broken(shape offer.Shape) string {
 	if len(down) > 4 {
 		names += fmt.Sprintf(" and %d more", len(down)-4)
 	}
-	return fmt.Sprintf("the nodes of partition %s that would do are down or drained (%s; `sinfo -R` says why)", l.Name, names)
+	return fmt.Sprintf("the nodes of partition %s that fit are down or drained (%s; `sinfo -R` says why)", l.Name, names)
 }

@@ -22,7 +22,7 @@ var reasons = map[string]string{
 	"ReqNodeNotAvail": "nodes that it needs are away, or reserved for maintenance", "Reservation": "waits for its reservation",
 	"Licenses": "waits for a license", "BadConstraints": "no node can ever satisfy it", "FrontEndDown": "the cluster is down",
 	"job requeued in held state": "held after it was requeued; `scontrol release` lets it go", "JobHoldMaxRequeue": "requeued too often, and held",
-	launchFailed: "its node could not be made ready for it, and Slurm holds it; a running muster apply lets it go to another one", "RequeueHold": "held after it was requeued", "Requeue": "requeued",
+	launchFailed: "its node could not be prepared for it, and Slurm holds it; a running muster apply lets it go to another one", "RequeueHold": "held after it was requeued", "Requeue": "requeued",
 	"DeadLine": "it cannot end before its deadline", "JobArrayTaskLimitReached": "as many of its phase run as may", "ReservationDeleted": "its reservation was deleted; it is held",
 	"BurstBufferResources": "waits for room in the burst buffer", "BurstBufferStageIn": "its files are being brought to the burst buffer",
 	"NodeNotAvail": "a node that it needs is away", "Prolog": "its nodes are being made ready", "QOSNotAllowed": "the partition does not take its qos",

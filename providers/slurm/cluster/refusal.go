@@ -22,7 +22,7 @@ type said struct {
 const (
 	perJob      = "it asks for more than the qos or the account gives"
 	perJobMin   = "it asks for less than the qos or the account wants"
-	garbled     = "slurmctld was not understood, or did not understand"
+	garbled     = "slurmctld and its command did not understand each other"
 	notAnOption = "correct `extra` in options \"slurm\"; `sbatch --help` lists what there is in this version"
 	listLimits  = "`sacctmgr show qos` and `sacctmgr show assoc user=$USER` list the limits"
 )
@@ -34,7 +34,7 @@ var messages = []said{
 	{"socket timed out", providers.Unreachable, "slurmctld did not answer in time", "nothing is lost: muster looks whether the job arrived before it submits again"},
 	{"zero bytes were transmitted", providers.Unreachable, "slurmctld broke off", ""},
 	{"munge encode failed", providers.Unreachable, "munge does not answer on this machine", "nothing is lost: muster asks again; `munge -n | unmunge` says when it is back"},
-	{"authentication error", providers.Unreachable, "Slurm's daemons do not believe this machine's munge", "nothing is lost: muster asks again; clocks and keys of both machines must agree"},
+	{"authentication error", providers.Unreachable, "Slurm's daemons reject this machine's munge credentials", "nothing is lost: muster asks again; clocks and keys of both machines must agree"},
 	{"connection timed out", providers.Unreachable, "slurmctld did not answer in time", ""},
 	{"i/o error writing script", providers.Unreachable, "slurmctld cannot write its state", "its disk may be full; muster tries again"},
 	{"connection refused", providers.Unreachable, "slurmctld does not answer", ""},

@@ -6,7 +6,6 @@ import (
 	"embed"
 	"time"
 
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -38,21 +37,5 @@ type QoS struct {
 	Note      string
 }
 
-// shipped are the profiles that come with muster.
-var shipped = facts.Shipped{Files: files, Of: "Slurm"}
-
-// Sources are the profiles as HCL, by name.
-func Sources() map[string][]byte { return shipped.Sources() }
-
-// Of is the profile that a backend names: the campaign's own, a file whose
-// source it brings, or one that is shipped; nil if it names none.
-func Of(b providers.Backend) (*Profile, error) { return facts.Of(b, Load, parse) }
-
-// Load reads a shipped profile by name; its pools bear the backend's address.
-func Load(name, backend string) (Profile, error) {
-	src, err := shipped.Source(name)
-	if err != nil {
-		return Profile{}, err
-	}
-	return parse(name, backend, src)
-}
+// Known are the profiles of sites: those that come with muster, and a campaign's own.
+var Known = facts.Profiles[Profile]{Files: files, Of: "Slurm", Parse: parse}

@@ -15,7 +15,7 @@ import (
 
 func TestAlpine(t *testing.T) {
 	t.Parallel()
-	p, err := Load("cu-alpine", "slurm.alpine")
+	p, err := Known.Load("cu-alpine", "slurm.alpine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func TestAlpine(t *testing.T) {
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	entries, _ := files.ReadDir(".")
-	if len(entries) != len(shipped.Names())+1 || len(Sources()) != len(shipped.Names()) {
-		t.Errorf("%d files, %d profiles, %d in the schema", len(entries), len(shipped.Names()), len(Sources()))
+	if len(entries) != len(Known.Names())+1 || len(Known.Sources()) != len(Known.Names()) {
+		t.Errorf("%d files, %d profiles, %d in the schema", len(entries), len(Known.Names()), len(Known.Sources()))
 	}
 	for _, e := range entries {
 		src, _ := files.ReadFile(e.Name())
@@ -89,13 +89,13 @@ func TestShipped(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	if _, err := Load("cu-alpin", "x"); err == nil || !strings.Contains(err.Error(), "cu-alpine") {
+	if _, err := Known.Load("cu-alpin", "x"); err == nil || !strings.Contains(err.Error(), "cu-alpine") {
 		t.Errorf("a name that is not there: %v", err)
 	}
-	if _, err := Load("TEMPLATE", "x"); err == nil {
+	if _, err := Known.Load("TEMPLATE", "x"); err == nil {
 		t.Error("the template is a site")
 	}
-	if _, err := Load("frontera", "x"); err == nil || !strings.Contains(err.Error(), "there are cu-alpine") {
+	if _, err := Known.Load("frontera", "x"); err == nil || !strings.Contains(err.Error(), "there are cu-alpine") {
 		t.Errorf("a name like none: %v", err)
 	}
 	const head = "site = \"x\"\nverified = \"2026-05\"\n"

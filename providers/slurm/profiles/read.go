@@ -3,11 +3,8 @@ package profiles
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/gohcl"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/offer"
@@ -65,11 +62,7 @@ type qos struct {
 func parse(name, backend string, src []byte) (Profile, error) {
 	r := &reader{facts.Reader{Word: "partition"}}
 	var s site
-	file, diags := hclsyntax.ParseConfig(src, strings.TrimSuffix(name, ".hcl")+".hcl", hcl.InitialPos)
-	if r.Found(diags); !diags.HasErrors() {
-		r.Found(gohcl.DecodeBody(file.Body, nil, &s))
-	}
-	if r.Wrong() {
+	if !r.Read(name, src, &s) {
 		return Profile{}, r.Err(name)
 	}
 	r.Must("site", s.Site, `site = "University, Cluster"`)

@@ -9,10 +9,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/gohcl"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -79,23 +76,8 @@ func (p *Profile) Kept() (out []string) {
 	return out
 }
 
-// shipped are the profiles that come with muster.
-var shipped = facts.Shipped{Files: files, Of: "ssh"}
-
-// Sources are the profiles as HCL, by name.
-func Sources() map[string][]byte { return shipped.Sources() }
-
-// Of is the profile that a backend names: the campaign's own, a file whose source it
-// brings, or one that is shipped; nil if it names none.
-func Of(b providers.Backend) (*Profile, error) { return facts.Of(b, load, Parse) }
-
-func load(name, backend string) (Profile, error) {
-	src, err := shipped.Source(name)
-	if err != nil {
-		return Profile{}, err
-	}
-	return Parse(name, backend, src)
-}
+// Known are the profiles of sites: those that come with muster, and a campaign's own.
+var Known = facts.Profiles[Profile]{Files: files, Of: "ssh", Parse: Parse}
 
 // Parse reads a profile's source. The error names every mistake with its line.
 func Parse(name, _ string, src []byte) (Profile, error) {
@@ -108,11 +90,7 @@ func Parse(name, _ string, src []byte) (Profile, error) {
 		Folders  []Folder       `hcl:"folder,block"`
 	}
 	r := &facts.Reader{Word: "folder"}
-	file, diags := hclsyntax.ParseConfig(src, strings.TrimSuffix(name, ".hcl")+".hcl", hcl.InitialPos)
-	if r.Found(diags); !diags.HasErrors() {
-		r.Found(gohcl.DecodeBody(file.Body, nil, &s))
-	}
-	if r.Wrong() {
+	if !r.Read(name, src, &s) {
 		return Profile{}, r.Err(name)
 	}
 	r.Must("site", s.Site, `site = "AutoDL"`)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,13 @@ const (
 	elsewhere = ".muster-replaced"
 )
 
+// Muster reports whether a path below a workdir is muster's own: a record, a log, or a file
+// that was moved aside.
+func Muster(workdir, path string) bool {
+	rel, err := filepath.Rel(workdir, path)
+	return err == nil && slices.ContainsFunc(strings.Split(rel, "/"), func(s string) bool { return s == ".muster" || s == elsewhere })
+}
+
 // moveAll moves the files of outputs to the folder that the job names.
 func moveAll(j *providers.Job, outputs []providers.Output) error {
 	for _, o := range outputs {
@@ -33,12 +41,12 @@ func moveAll(j *providers.Job, outputs []providers.Output) error {
 		files := []string{path}
 		if o.Kind == "glob" {
 			var err error
-			if files, err = matches(j.Workdir, o.Path); err != nil {
+			if files, err = Matches(j.Workdir, o.Path); err != nil {
 				return fmt.Errorf("move output %s aside: %w", o.Name, err)
 			}
 		}
 		for _, f := range files {
-			if err := Move(j.Workdir, folder(j), f); err != nil {
+			if err := Aside(j, f); err != nil {
 				return fmt.Errorf("move output %s aside: %w", o.Name, err)
 			}
 		}
@@ -46,8 +54,11 @@ func moveAll(j *providers.Job, outputs []providers.Output) error {
 	return nil
 }
 
-// folder is where a job's files are moved aside to.
-func folder(j *providers.Job) string {
+// Aside moves a file or folder of a job to the Folder of what it replaces.
+func Aside(j *providers.Job, path string) error { return Move(j.Workdir, Folder(j), path) }
+
+// Folder is where a job's files are moved aside to.
+func Folder(j *providers.Job) string {
 	to := j.MoveAside
 	switch {
 	case to == "":
@@ -58,8 +69,8 @@ func folder(j *providers.Job) string {
 	return inWorkdir(j.Workdir, to)
 }
 
-// matches are the files of a pattern; only the declared part is one.
-func matches(workdir, pattern string) ([]string, error) {
+// Matches are the files and folders of a pattern; only the declared part is one.
+func Matches(workdir, pattern string) ([]string, error) {
 	head, rest := doublestar.SplitPattern(filepath.ToSlash(pattern))
 	base := inWorkdir(workdir, filepath.FromSlash(head))
 	names, err := doublestar.Glob(os.DirFS(base), rest)

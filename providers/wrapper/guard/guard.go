@@ -77,16 +77,20 @@ func watched(j *providers.Job) []providers.Output {
 	if j.Checkpoint.Path == "" {
 		return j.Outputs
 	}
-	return append(slices.Clip(j.Outputs), Checkpoint(j.Workdir, j.Checkpoint.Path))
+	return append(slices.Clip(j.Outputs), Checkpoint(j.Workdir, j.Checkpoint))
 }
 
 // Checkpoint is a job's checkpoint as an output: at its path, relative to the
 // workdir where it is below it.
-func Checkpoint(workdir, path string) providers.Output {
-	if rel, err := filepath.Rel(workdir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
+func Checkpoint(workdir string, c providers.Checkpoint) providers.Output {
+	o := providers.Output{Name: offer.CheckpointName, Path: c.Path}
+	if rel, err := filepath.Rel(workdir, c.Path); err == nil && filepath.IsLocal(rel) {
+		o.Path = rel
 	}
-	return providers.Output{Name: offer.CheckpointName, Path: path}
+	if c.Glob {
+		o.Kind, o.MinCount = "glob", providers.NoneNeeded
+	}
+	return o
 }
 
 // Left are the files at a launch's output paths when it ends.

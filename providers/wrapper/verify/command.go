@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // commandTail is how much of its output is kept, in bytes.
@@ -48,6 +51,13 @@ func checkCommand(ctx context.Context, f *file, c providers.VerifyCheck) error {
 		return fmt.Errorf("%w: %s", err, line)
 	}
 	return fmt.Errorf("%w, and it said nothing; it was run as: sh -c %s sh %s", err, shell.Enclose(command), shell.Quote(f.path))
+}
+
+// NotRun reports whether the command of an output gave no verdict: sh found no such program or
+// could not run it, or it was killed, as where memory is short.
+func NotRun(o offer.Output) bool {
+	_, ended, found := strings.Cut(o.Verdict, "command: ")
+	return found && slices.ContainsFunc([]string{"exit status 126", "exit status 127", "exit status 137", "signal: killed"}, func(s string) bool { return strings.HasPrefix(ended, s) })
 }
 
 // A tail keeps the last bytes that were written to it.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -37,6 +38,9 @@ func members(workdir string, o providers.Output) (base string, list []member, er
 		return base, nil, fmt.Errorf("glob %s: %w", o.Path, fault(err))
 	}
 	for _, name := range names {
+		if !utf8.ValidString(name) { // a job that reads it would get another name
+			return base, nil, otherKind(fmt.Sprintf("the name of a file is not UTF-8: %q. Rename it", name))
+		}
 		if list, err = add(list, base, name); err != nil {
 			return base, nil, err
 		}

@@ -36,6 +36,22 @@ type Result struct {
 	Unverified string
 }
 
+// Hide passes what is wrong through a function, which masks secrets.
+func (r *Result) Hide(text func(string) string) {
+	hide := func(metrics map[string]offer.Metric) {
+		for name, m := range metrics {
+			metrics[name] = offer.Metric{Text: m.Text, Error: text(m.Error)}
+		}
+	}
+	for i := range r.Outputs {
+		o := &r.Outputs[i]
+		o.Verdict = text(o.Verdict)
+		hide(o.Metrics)
+	}
+	hide(r.Metrics)
+	r.Wrong, r.Unverified = text(r.Wrong), text(r.Unverified)
+}
+
 // Run verifies one output after another in this process. It ends with ctx.
 func (t Task) Run(ctx context.Context) Result { return t.RunTelling(ctx, func(offer.Output) {}) }
 

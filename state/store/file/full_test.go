@@ -134,7 +134,7 @@ func TestWritesFailEverywhere(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for n := 0; ; n += c.step {
+			for n := 0; ; n += c.step * stride() {
 				dir := t.TempDir()
 				d := &smallDisk{left: 1 << 40, syncs: 1 << 40, err: c.err}
 				c.limit(d, n)

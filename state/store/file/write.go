@@ -29,9 +29,9 @@ func (d *directory) way(err error) string {
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("Make %s writable for %s, or name another place with state \"file\" { path = … }. %s", d.dir, d.opt.Who, kept)
 	case errors.Is(err, syscall.EIO), errors.Is(err, syscall.ESTALE):
-		return fmt.Sprintf("The file system of %s fails: have it looked at before the next command. %s", d.dir, kept)
+		return fmt.Sprintf("The file system of %s fails: check it before the next command. %s", d.dir, kept)
 	}
-	return fmt.Sprintf("See to it that %s can be written, then run the same command again. %s", d.dir, kept)
+	return fmt.Sprintf("Make sure that %s can be written, then run the same command again. %s", d.dir, kept)
 }
 
 // create writes a new file whole, durably, under a name nobody reads yet, and

@@ -1,0 +1,256 @@
+package systemtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/internal/pbssim"
+	"github.com/muster-run/muster/internal/program"
+)
+
+// pbsReal is where a real OpenPBS is installed, pbsInside the variable that says that the
+// tests run on its host.
+const (
+	pbsReal   = "/opt/pbs/bin"
+	pbsInside = "MUSTER_TEST_REAL_PBS"
+)
+
+var pbsParts = []slurmPart{
+	{"detached", func(t *testing.T) { submitsAndLeaves(t, onPBS) }},
+	{"runaway chain", func(t *testing.T) { runaway(t, onPBS) }},
+	{"from a smoke to an array", func(t *testing.T) { pipeline(t, onPBS) }},
+	{"killed at once", pbsKilled},
+	{"packed", pbsPacked},
+	{"values", pbsValues},
+}
+
+// TestSystemPBS holds the pbs backend against the stand-in for PBS.
+func TestSystemPBS(t *testing.T) {
+	needs.System(t, "runs hundreds of jobs")
+	if os.Getenv(pbsInside) == "" {
+		t.Setenv("PATH", pbssim.Start(t, pbssim.Config{}).Bin+":"+os.Getenv("PATH"))
+	}
+	for _, p := range pbsParts {
+		t.Run(p.name, p.run)
+	}
+}
+
+// TestSystemPBSReal runs TestSystemPBS on a real server, as a user who may submit. It
+// may be skipped: PBS's licence keeps it out of CI.
+func TestSystemPBSReal(t *testing.T) {
+	needs.System(t, "brings up a PBS server as root")
+	if _, err := os.Stat(pbsReal); err != nil || os.Geteuid() != 0 {
+		t.Skipf("SKIPPED: no OpenPBS is installed here for root to start, so that campaigns on PBS ran on its stand-in only (%v)", err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "../lab/pbs-up").CombinedOutput(); err != nil {
+		t.Fatalf("the PBS server does not come up: %v\n%s", err, out)
+	}
+	t.Cleanup(func() { exec.Command("../lab/pbs-down").Run() })
+	dir, err := os.MkdirTemp("/home/alice", "muster-pbs-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program.Copy(t, self, filepath.Join(dir, "tests"))
+	program.Copy(t, os.Getenv("MUSTER_BINARY"), filepath.Join(dir, "muster"))
+	if out, err := exec.Command("chown", "-R", "alice", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	inside := exec.CommandContext(t.Context(), "../lab/pbs-in", "env", "-C", dir, "MUSTER_SYSTEM_TESTS=1", "MUSTER_BINARY="+dir+"/muster", pbsInside+"=1", "TMPDIR="+dir,
+		dir+"/tests", "-test.run=^TestSystemPBS$", "-test.v", "-test.timeout=20m")
+	out, err := inside.CombinedOutput()
+	if t.Logf("%s", out); err != nil {
+		t.Error(err)
+	}
+}
+
+// onPBS makes a world on PBS of a campaign that is written for Slurm.
+func onPBS(t *testing.T, campaign string) *cluster {
+	t.Helper()
+	text := strings.NewReplacer(`backend "slurm" "lab" { workdir = "WORKDIR" }`, "backend \"pbs\" \"lab\" {\n  workdir = \"WORKDIR\"\n  queues = [\"workq\", \"debug\"]\n}",
+		"backend.slurm", "backend.pbs", "SLURM_JOB_PARTITION", "PBS_QUEUE").Replace(campaign)
+	c := onSlurm(t, text)
+	before := pbsJobs("-x")
+	c.dialect = dialect{
+		submit: "qsub", hold: " -h ", cancel: "qdel",
+		neighbour: func(c *cluster) string {
+			script := filepath.Join(c.workdir, "neighbour")
+			program.Write(c.t, script, "#!/bin/sh\n#PBS -N link0.neighbour\n#PBS -l walltime=00:05:00\n#PBS -k doe\n#PBS -j oe\n#PBS -o /dev/null\nsleep 120\n")
+			id := c.tell("qsub", script)
+			before[id] = true
+			return id
+		},
+		alive: func(c *cluster, id string) bool { return pbsJobs()[id] },
+		queue: func(*cluster) string {
+			var mine []string
+			for id := range pbsJobs() {
+				if !before[id] {
+					mine = append(mine, id)
+				}
+			}
+			return strings.Join(mine, "\n")
+		},
+		queues:     [2]string{"debug", "workq"},
+		directives: []string{"#PBS -q debug", "#PBS -q workq", "#PBS -J ", "%5"},
+	}
+	return c
+}
+
+// pbsJobs are the ids of this user's jobs.
+func pbsJobs(options ...string) map[string]bool {
+	out, _ := exec.Command("qselect", append([]string{"-u", pbsUser()}, options...)...).Output()
+	ids := map[string]bool{}
+	for _, id := range strings.Fields(string(out)) {
+		ids[id] = true
+	}
+	return ids
+}
+
+func pbsUser() string {
+	out, _ := exec.Command("id", "-un").Output()
+	return strings.TrimSpace(string(out))
+}
+
+// pbsKilled: muster is killed at some instants while it submits three phases; a later
+// apply finishes them, and nothing runs twice.
+func pbsKilled(t *testing.T) {
+	for _, after := range []string{"first qsub", "second qsub", "end"} {
+		t.Run(after, func(t *testing.T) {
+			c := onPBS(t, strings.ReplaceAll(slurmPhases, "COUNT", "20"))
+			switch after {
+			case "first qsub":
+				c.count("kill -9 $PPID", "qsub") // submitted all the same
+			case "second qsub":
+				c.count(`[ $(grep -c . `+c.tools+`/calls) != 2 ] || kill -9 $PPID`, "qsub")
+			}
+			cmd := c.command("apply", "-detach", "-auto-approve")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if after != "end" {
+				c.until("qsub", time.Minute, func() bool { return len(c.submissions()) > 0 })
+			}
+			cmd.Wait()
+			os.RemoveAll(c.tools)
+			out, code := c.run("apply", "-auto-approve", "-lock-timeout=1m")
+			if code == 0 || !strings.Contains(out, "57 of 60 jobs done and verified, 1 failed, 2 blocked") {
+				t.Errorf("exit %d:\n%s", code, out)
+			}
+			c.wantRan("teacher", 20)
+			for line, n := range c.ran() {
+				if n != 1 {
+					t.Errorf("%s ran %d times", line, n)
+				}
+			}
+		})
+	}
+}
+
+const pbsPack = `campaign "packed" {}
+backend "pbs" "lab" {
+  workdir = "WORKDIR"
+  profile = "site.hcl"
+  queues  = ["workq"]
+}
+phase "replica" {
+  grid { axes = { n = range(5) } }
+  place { candidates = [backend.pbs.lab] }
+  job {
+    command = "echo ${cell.n} $PBS_JOBID >> RECORD; if [ ${cell.n} = 2 ] && mkdir WORKDIR/once; then echo no licence; exit 3; fi; echo x > ${output.r}"
+    output "r" { path = "out/${cell.n}" }
+    resources {
+      cpus     = 16
+      walltime = "5m"
+    }
+  }
+  retry {
+    on           = ["unknown"]
+    max_attempts = 2
+    delay        = "1s"
+  }
+}
+`
+
+// pbsPacked: four jobs share a node, the fifth has another, and the one that fails is
+// launched again alone, while the others of its pack go on.
+func pbsPacked(t *testing.T) {
+	// Requirement: SUB-14
+	c := onPBS(t, pbsPack)
+	c.write("site.hcl", "site = \"Lab\"\nverified = \"2026-11\"\nwhole_node = true\npack = \"auto\"\nplace = \"scatter\"\nservice_units_per_node_hour = \"1\"\nnode {\n  count = 2\n  cpus = 64\n}\nqueue \"workq\" { max_time = \"24h\" }\n")
+	c.count("", "qsub")
+	if out := c.must("plan"); !strings.Contains(out, "4 share a node") || !strings.Contains(out, "unpacked") || !strings.Contains(out, "Retries of phase.replica wait") {
+		t.Errorf("the plan says:\n%s", out)
+	}
+	c.must("apply", "-auto-approve")
+	jobs, sizes := map[string]int{}, map[int]int{}
+	for line, n := range c.ran() {
+		_, id, _ := strings.Cut(line, " ")
+		jobs[id] += n
+	}
+	for _, n := range jobs {
+		sizes[n]++
+	}
+	if len(jobs) != 3 || sizes[4] != 1 || sizes[1] != 2 || len(c.submissions()) != 3 {
+		t.Errorf("launches by job of PBS's: %v; %q", jobs, c.submissions())
+	}
+	if out, _ := c.run("logs", `phase.replica["n=2"]`, "-attempt=1"); !strings.Contains(out, "no licence") {
+		t.Errorf("the log of the launch that failed:\n%s", out)
+	}
+}
+
+const pbsOdd = `campaign "values" {}
+backend "pbs" "lab" {
+  workdir = "WORKDIR"
+  queues  = ["workq"]
+  env     = { SITE = "a,b='c' \"d\" $HOME %x^y\nline 2" }
+}
+phase "values" {
+  grid { axes = { v = ["with space", "quo'te", "dou\"ble", "new\nline", "com,ma", "dollar$HOME", "back` + "`id`" + `tick", "ünïcödé-日本", "007", "1e999", "true", "[3]", "%d^c", "tab\there", "LONG"] } }
+  place { candidates = [backend.pbs.lab] }
+  job {
+    env      = { V = cell.v }
+    command  = "printf '%s\n%s' \"$V\" \"$SITE\" > ${output.r}"
+    output "r" { path = "out/${sha256(cell.v)}" }
+    resources { walltime = "5m" }
+  }
+}
+PHASE
+`
+
+// pbsValues: what PBS's quoting takes apart reaches jobs whole, and so do names that
+// are longer than PBS's.
+func pbsValues(t *testing.T) {
+	name := strings.Repeat("long_", 40)
+	long := fmt.Sprintf("phase %q {\n  place { candidates = [backend.pbs.lab] }\n  job {\n    name = \"näme, 'quoted'\"\n    command = \"true\"\n    resources { walltime = \"5m\" }\n  }\n}", name)
+	c := onPBS(t, strings.NewReplacer("LONG", strings.Repeat("x", 300), "PHASE", long).Replace(pbsOdd))
+	if out := c.must("apply", "-auto-approve"); !strings.Contains(out, "16 of 16 jobs done and verified") {
+		t.Errorf("%s", out)
+	}
+	files, err := filepath.Glob(filepath.Join(c.workdir, "out", "*"))
+	if err != nil || len(files) != 15 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil || !strings.HasSuffix(string(text), "\na,b='c' \"d\" $HOME %x^y\nline 2") {
+			t.Errorf("%q, %v", text, err)
+		}
+		all.WriteString("<" + strings.TrimSuffix(string(text), "\na,b='c' \"d\" $HOME %x^y\nline 2") + ">")
+	}
+	for _, v := range []string{"with space", "quo'te", `dou"ble`, "new\nline", "com,ma", "dollar$HOME", "back`id`tick", "ünïcödé-日本", "007", "1e999", "true", "[3]", "%d^c", "tab\there", strings.Repeat("x", 300)} {
+		if !strings.Contains(all.String(), "<"+v+">") {
+			t.Errorf("%q has not reached its job", v)
+		}
+	}
+}

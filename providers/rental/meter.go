@@ -1,0 +1,57 @@
+package rental
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// A Session is a time for which a machine ran, as lists showed it.
+type Session struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"` // zero while it runs
+}
+
+// runs notes that a machine stopped, or runs again: a stopped one is billed at another rate.
+func (k *Keeper) runs(r *Rental, m Machine) error {
+	n := len(r.Runs)
+	switch {
+	case n == 0 && !r.Since.IsZero():
+		r.Runs = []Session{{From: r.Since}}
+	case n > 0 && r.Runs[n-1].To.IsZero() && m.Status == Stopped:
+		r.Runs = slices.Clone(r.Runs) // others read the last one
+		r.Runs[n-1].To = k.now()
+	case n > 0 && !r.Runs[n-1].To.IsZero() && m.Status == Running:
+		r.Runs = append(r.Runs, Session{From: k.now()})
+	default:
+		return nil
+	}
+	return k.put(r)
+}
+
+// cost is what a machine cost that is gone, USD: each run at its rate, rounded up to what
+// is billed at once, and its disk at the rate of a stopped machine. "" = it never ran.
+func (r *Rental) cost(unit time.Duration) string {
+	if r.Since.IsZero() {
+		return ""
+	}
+	runs := r.Runs
+	if len(runs) == 0 {
+		runs = []Session{{From: r.Since}}
+	}
+	var billed time.Duration
+	for _, run := range runs {
+		if run.To.IsZero() {
+			run.To = r.Ended
+		}
+		d := max(run.To.Sub(run.From), 0)
+		if unit > 0 {
+			d = (d + unit - 1) / unit * unit
+		}
+		billed += d
+	}
+	disk := r.Offer.StoppedUSDPerHour
+	sum := disk.Mul(decimal.NewFromInt(int64(max(r.Ended.Sub(r.Since), 0)))).Add(r.Offer.USDPerHour.Sub(disk).Mul(decimal.NewFromInt(int64(billed))))
+	return sum.DivRound(decimal.NewFromInt(int64(time.Hour)), 9).String()
+}
