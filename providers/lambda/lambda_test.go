@@ -2,11 +2,8 @@ package lambda
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -17,39 +14,24 @@ import (
 	simlambda "github.com/muster-run/muster/internal/cloudsim/lambda"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/rental"
+	"github.com/muster-run/muster/providers/rental/rentaltest"
 )
-
-var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 // lab is a simulated Lambda with its rate limits: waiting moves its clock.
 type lab struct {
-	*testing.T
+	*rentaltest.Lab[*simlambda.Lambda]
 	*Client
-	cloud *simlambda.Lambda
-	url   string
 }
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\nunpaid credit=0\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cloud := simlambda.New(&sim.World{Clock: sim.NewClock(start, 0), Accounts: as, Machines: sim.NoMachines{}})
-	web := httptest.NewServer(sim.NewServer(cloud.World, cloud))
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
-	l := &lab{T: t, cloud: cloud, url: web.URL + "/api/v1"}
+	l := &lab{Lab: rentaltest.New(t, "key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\nunpaid credit=0\n", simlambda.New)}
 	l.Client = l.client("key")
 	return l
 }
 
-func (l *lab) now() (now time.Time) {
-	l.cloud.Clock.Do(func() { now = l.cloud.Clock.Now() })
-	return now
-}
-
 func (l *lab) client(key string) *Client {
-	return New(Config{URL: l.url, Key: key, Now: l.now, Sleep: func(_ context.Context, d time.Duration) error { l.cloud.Clock.Advance(d); return nil }})
+	return New(Config{URL: l.URL + "/api/v1", Key: key, Now: l.Now, Sleep: l.Sleep})
 }
 
 // No call of the API names an account, so that two keys are not known to be of one.
@@ -63,24 +45,6 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-func (l *lab) fault(f sim.Fault) {
-	l.Helper()
-	l.cloud.Clock.Do(func() {
-		if err := l.cloud.World.Faults.Add(f); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
-func (l *lab) happen(e sim.Event) {
-	l.Helper()
-	l.cloud.Clock.Do(func() {
-		if err := l.cloud.Happen(e); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
 // An actual is an instance as it really is.
 type actual struct {
 	ID, Label, Type, Region, Status string
@@ -90,15 +54,11 @@ type actual struct {
 
 func (l *lab) truth() (all []actual, keys []string) {
 	l.Helper()
-	var text []byte
-	l.cloud.Clock.Do(func() { text, _ = json.Marshal(l.cloud.Truth()) })
 	var a struct {
 		Instances []actual
 		Keys      []string `json:"ssh_keys"`
 	}
-	if err := json.Unmarshal(text, &a); err != nil {
-		l.Fatal(err)
-	}
+	l.Truth(&a)
 	return a.Instances, a.Keys
 }
 
@@ -116,50 +76,6 @@ func (l *lab) offer(w rental.Want) rental.Offer {
 		l.Fatalf("%v %v", offers, err)
 	}
 	return offers[0]
-}
-
-func class(err error) providers.ErrorClass {
-	var e *providers.Error
-	if errors.As(err, &e) {
-		return e.Class
-	}
-	return ""
-}
-
-func second[T any](_ T, err error) error { return err }
-
-func TestOffers(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	for _, c := range []struct {
-		want   rental.Want
-		offers string
-	}{
-		{rental.Want{GPUs: 1, Disk: 3000 << 30}, ""}, // the GH200 is no x86 machine
-		{rental.Want{GPUs: 1, Disk: 3000 << 30, Models: []string{"GH200"}}, "gpu_1x_gh200/us-east-3 GH200 96GB 2.29"},
-		{a10, "gpu_1x_a10/us-east-1 A10 24GB PCIe 1.29, gpu_1x_a10/us-west-1 A10 24GB PCIe 1.29"},
-		{rental.Want{GPUs: 8, Models: []string{"A100 80GB", "V100"}}, "gpu_8x_v100/us-south-1 Tesla V100 16GB 6.32, gpu_8x_a100_80gb_sxm4/us-midwest-1 A100 80GB SXM4 22.32"},
-		{rental.Want{GPUs: 1, Models: []string{"RTX 6000"}}, ""}, // sold out
-	} {
-		offers, err := l.Offers(t.Context(), c.want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, o := range offers {
-			got = append(got, o.ID+" "+o.GPU+" "+o.USDPerHour.StringFixed(2))
-		}
-		if strings.Join(got, ", ") != c.offers {
-			t.Errorf("%+v: %q, not %q", c.want, got, c.offers)
-		}
-	}
-	if o := l.offer(a10); o.GPUMemory != 24e9 || o.Memory != 200<<30 || o.CPUs != 30 || o.Place != "Virginia, USA (us-east-1)" || !o.Until.IsZero() {
-		t.Errorf("%+v", o)
-	}
-	_, err := l.Offers(t.Context(), rental.Want{GPUs: 2, Models: []string{"RTX 4090"}})
-	if class(err) != providers.Invalid || !strings.Contains(err.Error(), "no machine with 2 GPUs RTX 4090") || !strings.Contains(err.Error(), "it has H100 80GB SXM5") {
-		t.Errorf("%v", err)
-	}
 }
 
 // Calls are paced so that none is refused, and launches more so.
@@ -191,15 +107,15 @@ func TestPace(t *testing.T) {
 func TestTooOften(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.fault(sim.Fault{On: "list", Do: "too_often", Times: 2})
+	l.Fault(sim.Fault{On: "list", Do: "too_often", Times: 2})
 	if _, err := l.Machines(t.Context()); err != nil {
 		t.Error(err)
 	}
-	l.fault(sim.Fault{On: "list", Do: "too_often", Times: 3})
+	l.Fault(sim.Fault{On: "list", Do: "too_often", Times: 3})
 	if _, err := l.Machines(t.Context()); !errors.Is(err, rental.ErrLater) {
 		t.Errorf("%v", err)
 	}
-	l.fault(sim.Fault{On: "launch", Do: "too_often"})
+	l.Fault(sim.Fault{On: "launch", Do: "too_often"})
 	if _, err := l.Rent(t.Context(), l.offer(a10), order); !errors.Is(err, rental.ErrLater) {
 		t.Errorf("%v", err)
 	}
@@ -213,7 +129,7 @@ func TestMachines(t *testing.T) {
 	t.Parallel()
 	for _, api := range []string{"2025", "2026"} {
 		l := newLab(t)
-		l.happen(sim.Event{What: "api", Value: api})
+		l.Happen(sim.Event{What: "api", Value: api})
 		id, err := l.Rent(t.Context(), l.offer(a10), order)
 		if err != nil {
 			t.Fatal(err)
@@ -226,15 +142,15 @@ func TestMachines(t *testing.T) {
 			}
 		}
 		is(rental.Booting, "")
-		l.cloud.Clock.Advance(3 * time.Minute)
+		l.Clock.Advance(3 * time.Minute)
 		is(rental.Running, "192.0.2.10")
-		l.happen(sim.Event{What: "unhealthy", Instance: sim.Name(id)})
+		l.Happen(sim.Event{What: "unhealthy", Instance: sim.Name(id)})
 		is(rental.Away, "")
-		l.happen(sim.Event{What: "healthy", Instance: sim.Name(id)})
+		l.Happen(sim.Event{What: "healthy", Instance: sim.Name(id)})
 		is(rental.Running, "192.0.2.10")
-		l.happen(sim.Event{What: "preempt", Instance: sim.Name(id)})
+		l.Happen(sim.Event{What: "preempt", Instance: sim.Name(id)})
 		is(rental.Broken, "")
-		l.cloud.Clock.Advance(time.Minute)
+		l.Clock.Advance(time.Minute)
 		if all, err := l.Machines(t.Context()); err != nil || len(all) != 0 {
 			t.Errorf("%+v %v", all, err)
 		}
@@ -250,8 +166,8 @@ func TestKeysThatMayNot(t *testing.T) {
 	offer := l.offer(a10)
 	for key, says := range map[string]string{"": "does not know this API key", "wrong": "does not know this API key", "old": "does not know this API key", "unpaid": "account is not active"} {
 		c := l.client(key)
-		for _, err := range []error{second(c.Offers(t.Context(), a10)), second(c.Machines(t.Context())), c.Release(t.Context(), "1"), second(c.Rent(t.Context(), offer, order))} {
-			if class(err) != providers.Auth || !strings.Contains(err.Error(), says) || key != "" && strings.Contains(err.Error(), key) {
+		for _, err := range []error{rentaltest.Err(c.Offers(t.Context(), a10)), rentaltest.Err(c.Machines(t.Context())), c.Release(t.Context(), "1"), rentaltest.Err(c.Rent(t.Context(), offer, order))} {
+			if rentaltest.Class(err) != providers.Auth || !strings.Contains(err.Error(), says) || key != "" && strings.Contains(err.Error(), key) {
 				t.Errorf("%q: %v", key, err)
 			}
 		}
@@ -267,7 +183,7 @@ func TestKeysThatMayNot(t *testing.T) {
 	if _, err := c.Rent(t.Context(), offer, order); !errors.As(err, &refused) || !strings.Contains(err.Error(), "may not do this") {
 		t.Errorf("%v", err)
 	}
-	l.fault(sim.Fault{On: "launch", Do: "invalid_address"})
+	l.Fault(sim.Fault{On: "launch", Do: "invalid_address"})
 	if _, err := l.Rent(t.Context(), offer, order); !errors.As(err, &refused) || !strings.Contains(err.Error(), "no valid billing address") {
 		t.Errorf("%v", err)
 	}
@@ -281,16 +197,16 @@ func TestRentAnswers(t *testing.T) {
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	lost := func(err error) bool {
 		var r *rental.Refused
-		return !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && class(err) == providers.Unreachable
+		return !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && rentaltest.Class(err) == providers.Unreachable
 	}
 	refused := func(err error) bool { var r *rental.Refused; return errors.As(err, &r) }
 	for do, fits := range map[string]func(error) bool{"no_capacity": is(rental.ErrTaken), "too_often": is(rental.ErrLater), "lost": lost, "drop": lost, "failed": lost, "status": lost, "quota": refused} {
-		l.fault(sim.Fault{On: "launch", Do: do})
+		l.Fault(sim.Fault{On: "launch", Do: do})
 		if id, err := l.Rent(t.Context(), offer, order); id != "" || err == nil || !fits(err) {
 			t.Errorf("%s: %q %v", do, id, err)
 		}
 	}
-	l.fault(sim.Fault{On: "add_ssh_key", Do: "lost"})
+	l.Fault(sim.Fault{On: "add_ssh_key", Do: "lost"})
 	other := order
 	other.Key = strings.Replace(public, "IKlS", "IKlT", 1)
 	if _, err := l.Rent(t.Context(), offer, other); !errors.Is(err, rental.ErrLater) {
@@ -312,56 +228,28 @@ func TestRentAnswers(t *testing.T) {
 // What is no answer of the API is not taken for one.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
-	var status int
-	var body string
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(web.Close)
+	web := rentaltest.NewMute(t)
 	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	all := func() map[string]error {
 		return map[string]error{
-			"offers": second(c.Offers(t.Context(), a10)), "list": second(c.Machines(t.Context())), "release": c.Release(t.Context(), "1"), "rent": second(c.Rent(t.Context(), rental.Offer{ID: "a/b"}, order)),
+			"offers": rentaltest.Err(c.Offers(t.Context(), a10)), "list": rentaltest.Err(c.Machines(t.Context())), "release": c.Release(t.Context(), "1"), "rent": rentaltest.Err(c.Rent(t.Context(), rental.Offer{ID: "a/b"}, order)),
 		}
 	}
-	for _, a := range []struct {
-		status int
-		body   string
-	}{{200, `{}`}, {200, `{"data":null}`}, {200, `{"data":7}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, `{"error":{"code":"global/unknown"}}`}, {503, `{"data":[]}`}} {
-		status, body = a.status, a.body
-		for name, err := range all() {
-			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
-			}
-		}
-	}
-	for _, body = range []string{"slow down", "<html>", `{"error":{"code":"x"}}`} {
-		status = 429
-		for name, err := range all() {
-			if !errors.Is(err, rental.ErrLater) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	status, body = 200, `{"data":{"instance_ids":[],"terminated_instances":[]}}`
-	if err := c.Release(t.Context(), "1"); class(err) != providers.Unreachable {
+	web.Unreachable(t, all, `200 {}`, `200 {"data":null}`, `200 {"data":7}`, "200 <html>", "200 ", "502 <html>", `500 {"error":{"code":"global/unknown"}}`, `503 {"data":[]}`)
+	web.Later(t, all, "slow down", "<html>", `{"error":{"code":"x"}}`)
+	web.Status, web.Body = 200, `{"data":{"instance_ids":[],"terminated_instances":[]}}`
+	if err := c.Release(t.Context(), "1"); rentaltest.Class(err) != providers.Unreachable {
 		t.Errorf("%v", err)
 	}
-	web.Close()
-	for name, err := range all() {
-		if class(err) != providers.Unreachable || strings.Contains(err.Error(), "/instance") {
-			t.Errorf("%s without a server: %v", name, err)
-		}
-	}
+	web.Gone(t, all, "/instance")
 }
 
 // A key that two processes add at once is there once.
 func TestKeyAddedTwice(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.fault(sim.Fault{On: "add_ssh_key", Do: "lost"})
-	if _, err := l.key(t.Context(), public); class(err) != providers.Unreachable {
+	l.Fault(sim.Fault{On: "add_ssh_key", Do: "lost"})
+	if _, err := l.key(t.Context(), public); rentaltest.Class(err) != providers.Unreachable {
 		t.Errorf("%v", err)
 	}
 	name, err := l.key(t.Context(), strings.Replace(public, " muster", " renamed", 1))
@@ -381,7 +269,7 @@ type keeper struct {
 
 func (l *lab) keeper() *keeper {
 	l.Helper()
-	k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: l.TempDir(), Lineage: "abc", Now: l.now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
+	k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: l.TempDir(), Lineage: "abc", Now: l.Now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
 		Key: func() (string, error) { return public, nil }})
 	if err != nil {
 		l.Fatal(err)
@@ -393,7 +281,7 @@ func (l *lab) keeper() *keeper {
 func (k *keeper) until(steps ...rental.Step) []rental.Rental {
 	k.Helper()
 	var last error
-	for end := k.now().Add(2 * time.Hour); k.now().Before(end); k.cloud.Clock.Advance(10 * time.Second) {
+	for end := k.lab.Now().Add(2 * time.Hour); k.lab.Now().Before(end); k.lab.Clock.Advance(10 * time.Second) {
 		turned, err := k.Turn(k.Context())
 		if len(turned.Orphans) > 0 {
 			k.Fatalf("orphans %+v", turned.Orphans)
@@ -445,7 +333,7 @@ func TestLife(t *testing.T) {
 		l := newLab(t)
 		k := l.keeper()
 		if fault.Do != "" {
-			l.fault(fault)
+			l.Fault(fault)
 		}
 		k.rent()
 		steps := []rental.Step{rental.Ready}
@@ -455,7 +343,7 @@ func TestLife(t *testing.T) {
 				if _, err := k.Turn(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				l.cloud.Clock.Advance(10 * time.Second)
+				l.Clock.Advance(10 * time.Second)
 			}
 			rentals = k.Rentals()
 		} else {
@@ -495,8 +383,8 @@ func TestVanishedCapacity(t *testing.T) {
 	if _, err := l.Offers(t.Context(), a10); err != nil {
 		t.Fatal(err)
 	}
-	l.happen(sim.Event{What: "capacity", Machine: "gpu_1x_a10/us-east-1", Value: "0"})
-	began := l.now()
+	l.Happen(sim.Event{What: "capacity", Machine: "gpu_1x_a10/us-east-1", Value: "0"})
+	began := l.Now()
 	k.rent()
 	if r := k.until(rental.Boots)[0]; r.Asked.Sub(began) > 20*time.Second { // the catalogue is renewed each 30 s
 		t.Errorf("it was rented after %s", r.Asked.Sub(began))
@@ -520,9 +408,9 @@ func TestTerminate(t *testing.T) {
 		k := l.keeper()
 		token := k.rent()
 		k.until(rental.Ready)
-		l.fault(fault)
+		l.Fault(fault)
 		k.release(token)
-		asked := l.now()
+		asked := l.Now()
 		r := k.until(rental.Gone)[0]
 		if fault.Do == "linger" && r.Ended.Sub(asked) < 20*time.Minute {
 			t.Errorf("%+v: gone after %s", fault, r.Ended.Sub(asked))
@@ -535,7 +423,7 @@ func TestTerminate(t *testing.T) {
 	k := l.keeper()
 	token := k.rent()
 	k.until(rental.Boots)
-	l.fault(sim.Fault{On: "terminate", Do: "refused"})
+	l.Fault(sim.Fault{On: "terminate", Do: "refused"})
 	k.release(token)
 	k.until(rental.Gone)
 }
@@ -566,9 +454,9 @@ func TestKeyThatExpires(t *testing.T) {
 	if _, err := c.Machines(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.cloud.Clock.Advance(2 * time.Hour)
+	l.Clock.Advance(2 * time.Hour)
 	_, err := c.Machines(t.Context())
-	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+	if text := fmt.Sprint(err); rentaltest.Class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
 		t.Error(err)
 	}
 }

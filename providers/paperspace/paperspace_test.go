@@ -17,39 +17,24 @@ import (
 	simps "github.com/muster-run/muster/internal/cloudsim/paperspace"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/rental"
+	"github.com/muster-run/muster/providers/rental/rentaltest"
 )
-
-var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 // lab is a simulated Paperspace with its rate limits: waiting moves its clock.
 type lab struct {
-	*testing.T
+	*rentaltest.Lab[*simps.Paperspace]
 	*Client
-	cloud *simps.Paperspace
-	url   string
 }
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\nother account=her\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cloud := simps.New(&sim.World{Clock: sim.NewClock(start, 0), Accounts: as, Machines: sim.NoMachines{}})
-	web := httptest.NewServer(sim.NewServer(cloud.World, cloud))
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
-	l := &lab{T: t, cloud: cloud, url: web.URL + "/v1"}
+	l := &lab{Lab: rentaltest.New(t, "key account=me\nreader account=me scopes=read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\nother account=her\n", simps.New)}
 	l.Client = l.client("key")
 	return l
 }
 
-func (l *lab) clock() (now time.Time) {
-	l.cloud.Clock.Do(func() { now = l.cloud.Clock.Now() })
-	return now
-}
-
 func (l *lab) client(key string) *Client {
-	return New(Config{URL: l.url, Key: key, Timer: 24 * time.Hour, Now: l.clock, Sleep: func(_ context.Context, d time.Duration) error { l.cloud.Clock.Advance(d); return nil }})
+	return New(Config{URL: l.URL + "/v1", Key: key, Timer: 24 * time.Hour, Now: l.Now, Sleep: l.Sleep})
 }
 
 // Two keys of an account are one, and those of two are not.
@@ -64,15 +49,6 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-func (l *lab) fault(f sim.Fault) {
-	l.Helper()
-	l.cloud.Clock.Do(func() {
-		if err := l.cloud.World.Faults.Add(f); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
 // An actual is a machine as it really is.
 type actual struct {
 	ID, Label, Region, Status string
@@ -83,15 +59,11 @@ type actual struct {
 
 func (l *lab) truth() (all []actual, scripts []string) {
 	l.Helper()
-	var text []byte
-	l.cloud.Clock.Do(func() { text, _ = json.Marshal(l.cloud.Truth()) })
 	var a struct {
 		Instances []actual
 		Scripts   []string `json:"startup_scripts"`
 	}
-	if err := json.Unmarshal(text, &a); err != nil {
-		l.Fatal(err)
-	}
+	l.Truth(&a)
 	return a.Instances, a.Scripts
 }
 
@@ -109,50 +81,6 @@ func (l *lab) offer() rental.Offer {
 	return offers[0]
 }
 
-func class(err error) providers.ErrorClass {
-	var e *providers.Error
-	if errors.As(err, &e) {
-		return e.Class
-	}
-	return ""
-}
-
-func second[T any](_ T, err error) error { return err }
-
-func TestOffers(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	for _, c := range []struct {
-		want   rental.Want
-		offers string
-	}{
-		{rental.Want{GPUs: 1, Models: []string{"V100"}}, ""},                                                    // none is free
-		{rental.Want{GPUs: 1, Models: []string{"H100"}, MostUSDPerHour: decimal.RequireFromString("5.95")}, ""}, // with its disk it is dearer
-		{a4000, "A4000/East Coast (NY2) A4000 0.778199, A4000/West Coast (CA1) A4000 0.778199, A4000/Europe (AMS1) A4000 0.778199"},
-		{rental.Want{GPUs: 2, Disk: 1}, "A4000x2/East Coast (NY2) A4000 1.531349"}, // not sold elsewhere
-	} {
-		offers, err := l.Offers(t.Context(), c.want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, o := range offers {
-			got = append(got, o.ID+" "+o.GPU+" "+o.USDPerHour.StringFixed(6))
-		}
-		if strings.Join(got, ", ") != c.offers {
-			t.Errorf("%+v: %q, not %q", c.want, got, c.offers)
-		}
-	}
-	if o := l.offer(); o.MaxTime(l.clock()).Truncate(time.Hour) != 24*time.Hour || o.GPUMemory != 16e9 || o.StoppedUSDPerHour.StringFixed(6) != "0.013699" {
-		t.Errorf("%+v", o)
-	}
-	for says, w := range map[string]rental.Want{"no machine with 3 GPUs T4": {GPUs: 3, Models: []string{"T4"}}, "no disk of": {GPUs: 1, Disk: 3e12}} {
-		if _, err := l.Offers(t.Context(), w); class(err) != providers.Invalid || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v", err)
-		}
-	}
-}
-
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -164,7 +92,7 @@ func TestMachines(t *testing.T) {
 		t.Helper()
 		all, err := l.Machines(t.Context())
 		if err != nil || len(all) != 1 || all[0].ID != id || all[0].Label != "muster-1" || all[0].Status != status || all[0].Host != host || all[0].Why != why ||
-			all[0].USDPerHour.StringFixed(4) != "0.7713" || all[0].Since.Sub(start) > time.Minute {
+			all[0].USDPerHour.StringFixed(4) != "0.7713" || all[0].Since.Sub(rentaltest.Start) > time.Minute {
 			t.Errorf("%+v %v, not %s at %q: %q", all, err, status, host, why)
 		}
 	}
@@ -177,19 +105,19 @@ func TestMachines(t *testing.T) {
 		}
 	}
 	is(rental.Booting, "", "")
-	l.cloud.Clock.Advance(3 * time.Minute)
+	l.Clock.Advance(3 * time.Minute)
 	is(rental.Running, "192.0.2.20", "")
 	changes(l.Stop)
 	is(rental.Stopped, "", "")
-	l.cloud.Clock.Advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	changes(l.Start)
-	l.cloud.Clock.Advance(2 * time.Minute)
+	l.Clock.Advance(2 * time.Minute)
 	is(rental.Running, "192.0.2.20", "")
 	changes(l.Stop)
-	l.cloud.Clock.Advance(time.Minute)
-	l.fault(sim.Fault{On: "start", Do: "no_capacity"})
+	l.Clock.Advance(time.Minute)
+	l.Fault(sim.Fault{On: "start", Do: "no_capacity"})
 	changes(l.Start)
-	l.cloud.Clock.Advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	is(rental.Stopped, "", "start: Out of capacity")
 	if all, scripts := l.truth(); all[0].Mails || len(scripts) != 1 {
 		t.Errorf("%+v %q: a password is mailed, or scripts are many", all, scripts)
@@ -198,7 +126,7 @@ func TestMachines(t *testing.T) {
 		if err := l.Release(t.Context(), id); err != nil {
 			t.Error(err)
 		}
-		l.cloud.Clock.Advance(time.Minute)
+		l.Clock.Advance(time.Minute)
 	}
 	if all, err := l.Machines(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("%+v %v", all, err)
@@ -216,11 +144,11 @@ func TestTimer(t *testing.T) {
 		if _, err := l.Rent(t.Context(), l.offer(), order); err != nil {
 			t.Fatal(err)
 		}
-		l.cloud.Clock.Advance(24 * time.Hour)
+		l.Clock.Advance(24 * time.Hour)
 		if all, err := l.Machines(t.Context()); err != nil || len(all) != 1 || all[0].Status != rental.Running {
 			t.Errorf("%s: %+v %v", timer, all, err)
 		}
-		l.cloud.Clock.Advance(time.Hour)
+		l.Clock.Advance(time.Hour)
 		if all, err := l.Machines(t.Context()); err != nil || len(all) != 1 || all[0].Status != want {
 			t.Errorf("%s: %+v %v", timer, all, err)
 		}
@@ -244,7 +172,7 @@ func TestPages(t *testing.T) {
 	}
 	for _, last := range []string{`{"items":[],"hasMore":true}`, `{"items":[],"hasMore":true,"nextPage":"x"}`, `{"hasMore":false}`, `[]`, ``} {
 		pages["x"] = last
-		if all, err := c.Machines(t.Context()); class(err) != providers.Unreachable || all != nil {
+		if all, err := c.Machines(t.Context()); rentaltest.Class(err) != providers.Unreachable || all != nil {
 			t.Errorf("%s: %v %v", last, all, err)
 		}
 	}
@@ -256,16 +184,16 @@ func TestKeysThatMayNot(t *testing.T) {
 	offer := l.offer()
 	for _, key := range []string{"", "wrong", "old"} {
 		c := l.client(key)
-		for _, err := range []error{second(c.Offers(t.Context(), a4000)), second(c.Machines(t.Context())), c.Release(t.Context(), "1"), c.Stop(t.Context(), "1"), second(c.Rent(t.Context(), offer, order))} {
-			if class(err) != providers.Auth || !strings.Contains(err.Error(), "does not know this API key") || key != "" && strings.Contains(err.Error(), key+" ") {
+		for _, err := range []error{rentaltest.Err(c.Offers(t.Context(), a4000)), rentaltest.Err(c.Machines(t.Context())), c.Release(t.Context(), "1"), c.Stop(t.Context(), "1"), rentaltest.Err(c.Rent(t.Context(), offer, order))} {
+			if rentaltest.Class(err) != providers.Auth || !strings.Contains(err.Error(), "does not know this API key") || key != "" && strings.Contains(err.Error(), key+" ") {
 				t.Errorf("%q: %v", key, err)
 			}
 		}
 	}
-	if _, err := l.client("reader").Rent(t.Context(), offer, order); class(err) != providers.Auth || !strings.Contains(err.Error(), "does not let this team do that") {
+	if _, err := l.client("reader").Rent(t.Context(), offer, order); rentaltest.Class(err) != providers.Auth || !strings.Contains(err.Error(), "does not let this team do that") {
 		t.Errorf("%v", err)
 	}
-	l.fault(sim.Fault{On: "create", Do: "locked"})
+	l.Fault(sim.Fault{On: "create", Do: "locked"})
 	var refused *rental.Refused
 	if _, err := l.Rent(t.Context(), offer, order); !errors.As(err, &refused) || !strings.Contains(err.Error(), "requires approval") {
 		t.Errorf("%v", err)
@@ -280,14 +208,14 @@ func TestRentAnswers(t *testing.T) {
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	lost := func(err error) bool {
 		var r *rental.Refused
-		return !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && class(err) == providers.Unreachable
+		return !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && rentaltest.Class(err) == providers.Unreachable
 	}
 	refused := func(err error) bool { var r *rental.Refused; return errors.As(err, &r) }
 	for _, c := range []struct {
 		do   string
 		fits func(error) bool
 	}{{"too_often", is(rental.ErrLater)}, {"lost", lost}, {"drop", lost}, {"failed", lost}, {"status", lost}, {"no_capacity", is(rental.ErrTaken)}} {
-		l.fault(sim.Fault{On: "create", Do: c.do})
+		l.Fault(sim.Fault{On: "create", Do: c.do})
 		if id, err := l.Rent(t.Context(), offer, order); id != "" || err == nil || !c.fits(err) {
 			t.Errorf("%s: %q %v", c.do, id, err)
 		}
@@ -295,7 +223,7 @@ func TestRentAnswers(t *testing.T) {
 	if all, scripts := l.truth(); len(all) != 2 || len(scripts) != 1 { // lost and failed
 		t.Errorf("%+v, scripts %q", all, scripts)
 	}
-	l.fault(sim.Fault{On: "create_script", Do: "drop"})
+	l.Fault(sim.Fault{On: "create_script", Do: "drop"})
 	other := order
 	other.Key = "ssh-ed25519 AAAAother"
 	if _, err := l.Rent(t.Context(), offer, other); !errors.Is(err, rental.ErrLater) {
@@ -316,44 +244,16 @@ func TestRentAnswers(t *testing.T) {
 // What is no answer of the API is not taken for one.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
-	var status int
-	var body string
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(web.Close)
+	web := rentaltest.NewMute(t)
 	c := New(Config{URL: web.URL, Key: "secret", Template: "t", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	all := func() map[string]error {
 		return map[string]error{
-			"offers": second(c.Offers(t.Context(), a4000)), "list": second(c.Machines(t.Context())), "release": c.Release(t.Context(), "1"), "stop": c.Stop(t.Context(), "1"), "rent": second(c.Rent(t.Context(), rental.Offer{ID: "a/b"}, order)),
+			"offers": rentaltest.Err(c.Offers(t.Context(), a4000)), "list": rentaltest.Err(c.Machines(t.Context())), "release": c.Release(t.Context(), "1"), "stop": c.Stop(t.Context(), "1"), "rent": rentaltest.Err(c.Rent(t.Context(), rental.Offer{ID: "a/b"}, order)),
 		}
 	}
-	for _, a := range []struct {
-		status int
-		body   string
-	}{{200, `{}`}, {200, `7`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, `{"code":"INTERNAL_SERVER_ERROR"}`}, {404, "<html>"}, {408, `{"code":"TIMEOUT"}`}} {
-		status, body = a.status, a.body
-		for name, err := range all() {
-			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
-			}
-		}
-	}
-	for _, body = range []string{"slow down", `{"code":"TOO_MANY_REQUESTS","message":"x"}`} {
-		status = 429
-		for name, err := range all() {
-			if !errors.Is(err, rental.ErrLater) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	web.Close()
-	for name, err := range all() {
-		if class(err) != providers.Unreachable || strings.Contains(err.Error(), "/machine") {
-			t.Errorf("%s without a server: %v", name, err)
-		}
-	}
+	web.Unreachable(t, all, `200 {}`, `200 7`, "200 <html>", "200 ", "502 <html>", `500 {"code":"INTERNAL_SERVER_ERROR"}`, "404 <html>", `408 {"code":"TIMEOUT"}`)
+	web.Later(t, all, "slow down", `{"code":"TOO_MANY_REQUESTS","message":"x"}`)
+	web.Gone(t, all, "/machine")
 }
 
 // A machine is rented once, whatever goes wrong, and given back.
@@ -377,9 +277,9 @@ func TestLife(t *testing.T) {
 	} {
 		l := newLab(t)
 		if c.fault.Do != "" {
-			l.fault(c.fault)
+			l.Fault(c.fault)
 		}
-		k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: t.TempDir(), Lineage: "abc", Now: l.clock, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
+		k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: t.TempDir(), Lineage: "abc", Now: l.Now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
 			Key: func() (string, error) { return order.Key, nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -390,7 +290,7 @@ func TestLife(t *testing.T) {
 		until := func(what string, done func([]rental.Rental) bool) []rental.Rental {
 			t.Helper()
 			var last error
-			for end := l.clock().Add(2 * time.Hour); l.clock().Before(end); l.cloud.Clock.Advance(10 * time.Second) {
+			for end := l.Now().Add(2 * time.Hour); l.Now().Before(end); l.Clock.Advance(10 * time.Second) {
 				turned, err := k.Turn(t.Context())
 				last = errors.Join(append(turned.Errs, err)...)
 				if len(turned.Orphans) > 0 {
@@ -472,9 +372,9 @@ func TestKeyThatExpires(t *testing.T) {
 	if _, err := c.Machines(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.cloud.Clock.Advance(2 * time.Hour)
+	l.Clock.Advance(2 * time.Hour)
 	_, err := c.Machines(t.Context())
-	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+	if text := fmt.Sprint(err); rentaltest.Class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	sim "github.com/muster-run/muster/internal/cloudsim"
 	"github.com/muster-run/muster/providers/rental"
+	"github.com/muster-run/muster/providers/rental/rentaltest"
 )
 
 // kept is a lab with a keeper of machines.
@@ -31,7 +32,7 @@ func newKept(t *testing.T) *kept {
 // open begins again from what is on the disk.
 func (k *kept) open() {
 	k.lab.Helper()
-	keeper, err := rental.Open(rental.Config{Cloud: k.Client, Dir: k.dir, Lineage: "abc", Now: k.now, Key: func() (string, error) { return key, nil },
+	keeper, err := rental.Open(rental.Config{Cloud: k.Client, Dir: k.dir, Lineage: "abc", Now: k.lab.Now, Key: func() (string, error) { return key, nil },
 		Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil }})
 	if err != nil {
 		k.Fatal(err)
@@ -42,7 +43,7 @@ func (k *kept) open() {
 // turns turns for a time, every ten seconds.
 func (k *kept) turns(d time.Duration) (t rental.Turned) {
 	k.lab.Helper()
-	for end := k.now().Add(d); k.now().Before(end); k.r.Clock.Advance(10 * time.Second) {
+	for end := k.lab.Now().Add(d); k.lab.Now().Before(end); k.lab.Clock.Advance(10 * time.Second) {
 		var err error
 		if t, err = k.Turn(k.Context()); err != nil {
 			t.Errs = append(t.Errs, err)
@@ -129,7 +130,7 @@ func TestOnePodForOneWant(t *testing.T) {
 			t.Parallel()
 			k := newKept(t)
 			for _, f := range faults {
-				k.fault(f)
+				k.Fault(f)
 			}
 			token := k.wants()
 			k.turns(5 * time.Minute)
@@ -150,7 +151,7 @@ func TestAPodThatLingers(t *testing.T) {
 	k := newKept(t)
 	token := k.wants()
 	k.turns(2 * time.Minute)
-	k.fault(sim.Fault{On: "terminate", Do: "linger", For: sim.Duration(10 * time.Minute)})
+	k.Fault(sim.Fault{On: "terminate", Do: "linger", For: sim.Duration(10 * time.Minute)})
 	k.release(token)
 	k.turns(5 * time.Minute)
 	k.is(token, rental.Releasing)
@@ -171,7 +172,7 @@ func TestBadBoots(t *testing.T) {
 		t.Run(do, func(t *testing.T) {
 			t.Parallel()
 			k := newKept(t)
-			k.fault(sim.Fault{On: "boot", Do: do})
+			k.Fault(sim.Fault{On: "boot", Do: do})
 			first := k.wants()
 			k.turns(20 * time.Minute)
 			r := k.find(first)
@@ -200,7 +201,7 @@ func TestWhatHappensToPods(t *testing.T) {
 			token := k.wants()
 			k.turns(2 * time.Minute)
 			k.is(token, rental.Ready)
-			k.happen(sim.Event{Instance: sim.Name(k.find(token).ID), What: what})
+			k.Happen(sim.Event{Instance: sim.Name(k.find(token).ID), What: what})
 			k.turns(time.Minute)
 			k.is(token, step)
 			k.release(token)
@@ -249,7 +250,9 @@ func TestCreditThatEnds(t *testing.T) {
 	k := newKept(t)
 	token := k.wants()
 	k.turns(2 * time.Minute)
-	k.r.Clock.Do(func() { k.r.Accounts.Find("key", start).Account.Credit = decimal.RequireFromString("0.05") })
+	k.lab.Clock.Do(func() {
+		k.lab.Accounts.Find("key", rentaltest.Start).Account.Credit = decimal.RequireFromString("0.05")
+	})
 	k.turns(30 * time.Minute)
 	k.is(token, rental.Gone)
 	k.settled(1)
@@ -275,7 +278,7 @@ func TestEveryPlaceRefuses(t *testing.T) {
 	t.Parallel()
 	for do, says := range map[string]string{"no_capacity": "There are no longer any instances available", "no_pool": "the API key may not create pods, or the account may not use this GPU"} {
 		k := newKept(t)
-		k.fault(sim.Fault{On: "create", Do: do, Times: -1})
+		k.Fault(sim.Fault{On: "create", Do: do, Times: -1})
 		token := k.wants()
 		turned := k.turns(time.Minute)
 		if err := errors.Join(turned.Errs...); err == nil || !strings.Contains(err.Error(), "each of the offers that fit was refused a moment ago") || !strings.Contains(err.Error(), says) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -20,47 +19,33 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
+	"github.com/muster-run/muster/providers/rental/rentaltest"
 )
-
-var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 // lab is a simulated RunPod with its rate limits: waiting moves its clock.
 type lab struct {
-	*testing.T
+	*rentaltest.Lab[*simpod.RunPod]
 	*Client
-	r    *simpod.RunPod
-	url  string
 	seen *[]string // the bodies of all requests, and their headers but for the key
 }
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me credit=100\nreader account=me scopes=read,graphql\nnarrow scopes=write\nmodern account=me scopes=read,write\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\npoor credit=0.30\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := simpod.New(&sim.World{Clock: sim.NewClock(start, 0), Accounts: as, Machines: sim.NoMachines{}})
-	server := sim.NewServer(r.World, r)
-	l := &lab{T: t, r: r, seen: &[]string{}}
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		body, _ := io.ReadAll(q.Body)
-		*l.seen = append(*l.seen, q.URL.String()+" "+string(body))
-		q.Body = io.NopCloser(strings.NewReader(string(body)))
-		server.ServeHTTP(w, q)
-	}))
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); r.Close() })
-	l.url = web.URL
+	l := &lab{seen: &[]string{}}
+	l.Lab = rentaltest.New(t, "key account=me credit=100\nreader account=me scopes=read,graphql\nnarrow scopes=write\nmodern account=me scopes=read,write\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\npoor credit=0.30\n", simpod.New, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			*l.seen = append(*l.seen, q.URL.String()+" "+string(body))
+			q.Body = io.NopCloser(strings.NewReader(string(body)))
+			next.ServeHTTP(w, q)
+		})
+	})
 	l.Client = l.client("key", settings{})
 	return l
 }
 
 func (l *lab) client(key string, s settings) *Client {
-	return New(Config{URL: l.url + "/", Key: key, Now: l.now, Sleep: func(_ context.Context, d time.Duration) error { l.r.Clock.Advance(d); return nil }, settings: s})
-}
-
-func (l *lab) now() (now time.Time) {
-	l.r.Clock.Do(func() { now = l.r.Clock.Now() })
-	return now
+	return New(Config{URL: l.URL + "/", Key: key, Now: l.Now, Sleep: l.Sleep, settings: s})
 }
 
 // Two keys of an account are one, and those of two are not.
@@ -80,24 +65,6 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-func (l *lab) fault(f sim.Fault) {
-	l.Helper()
-	l.r.Clock.Do(func() {
-		if err := l.r.World.Faults.Add(f); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
-func (l *lab) happen(e sim.Event) {
-	l.Helper()
-	l.r.Clock.Do(func() {
-		if err := l.r.Happen(e); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
 // An actual is a pod as it really is.
 type actual struct {
 	ID, Label, Status string
@@ -107,17 +74,8 @@ type actual struct {
 
 func (l *lab) truth() []actual {
 	l.Helper()
-	var text []byte
-	l.r.Clock.Do(func() {
-		var err error
-		if text, err = json.Marshal(l.r.Truth()); err != nil {
-			l.Fatal(err)
-		}
-	})
 	var a struct{ Instances []actual }
-	if err := json.Unmarshal(text, &a); err != nil {
-		l.Fatal(err)
-	}
+	l.Truth(&a)
 	return a.Instances
 }
 
@@ -160,55 +118,6 @@ func (l *lab) machine(id string) rental.Machine {
 	return rental.Machine{}
 }
 
-func class(err error) providers.ErrorClass {
-	var e *providers.Error
-	if errors.As(err, &e) {
-		return e.Class
-	}
-	return ""
-}
-
-func second[T any](_ T, err error) error { return err }
-
-func TestOffers(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	names := func(s settings, w rental.Want) string {
-		t.Helper()
-		offers, err := l.client("key", s).Offers(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out []string
-		for _, o := range offers {
-			out = append(out, fmt.Sprintf("%s@%s:%s", o.GPU, o.Place, o.USDPerHour.StringFixed(4)))
-		}
-		return strings.Join(out, " ")
-	}
-	for _, c := range []struct {
-		s    settings
-		w    rental.Want
-		want string
-	}{
-		{settings{}, r4090, "RTX 4090@EU-RO-1:0.6982 RTX 4090@US-TX-3:0.6982"},
-		{settings{}, rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 1}, "RTX 4090@EU-RO-1:0.6941 RTX 4090@US-TX-3:0.6941"}, // 10 GB at least
-		{settings{}, rental.Want{GPUs: 4, Models: []string{"RTX 4090"}, Disk: 40e9}, "RTX 4090@EU-RO-1:2.7682"},
-		{settings{DataCenters: []string{"US-TX-3"}}, r4090, "RTX 4090@US-TX-3:0.6982"},
-		{settings{DataCenters: []string{"EUR-IS-1"}}, r4090, ""},
-		{settings{}, rental.Want{GPUs: 1, Models: r4090.Models, Disk: 40e9, CUDA: "12.6.1"}, "RTX 4090@EU-RO-1:0.6982"},
-		{settings{Cloud: community}, rental.Want{GPUs: 1, Disk: 40e9}, "RTX 3090@US-GA-1:0.2282 RTX 4090@CA-MTL-1:0.3482"},
-		{settings{}, rental.Want{GPUs: 1, Models: []string{"RTX 3090"}}, ""},
-	} {
-		if got := names(c.s, c.w); got != c.want {
-			t.Errorf("%+v %+v: %q, not %q", c.s, c.w, got, c.want)
-		}
-	}
-	o := l.offer(rental.Want{GPUs: 2, Models: []string{"H100 80GB HBM3"}, Disk: 100e9})
-	if o.GPU != "H100 80GB HBM3" || o.GPUs != 2 || o.GPUMemory != 80e9 || o.StoppedUSDPerHour.StringFixed(4) != "0.0274" || !o.Until.IsZero() {
-		t.Errorf("%+v", o)
-	}
-}
-
 func TestLife(t *testing.T) {
 	// Requirement: E18
 	t.Parallel()
@@ -217,48 +126,48 @@ func TestLife(t *testing.T) {
 	is := func(status rental.Status, usd string, host bool) rental.Machine {
 		t.Helper()
 		m := l.machine(id)
-		if m.Status != status || m.USDPerHour.StringFixed(4) != usd || (m.Host != "") != host || m.Label != "muster-1" || !m.Since.Equal(start) {
+		if m.Status != status || m.USDPerHour.StringFixed(4) != usd || (m.Host != "") != host || m.Label != "muster-1" || !m.Since.Equal(rentaltest.Start) {
 			t.Errorf("%+v, not %s $%s", m, status, usd)
 		}
 		return m
 	}
 	is(rental.Booting, "0.6982", false)
-	l.r.Clock.Advance(35 * time.Second)
+	l.Clock.Advance(35 * time.Second)
 	is(rental.Running, "0.6982", false) // no port yet
-	l.r.Clock.Advance(5 * time.Second)
+	l.Clock.Advance(5 * time.Second)
 	if m := is(rental.Running, "0.6982", true); m.User != "root" || m.Port == 0 {
 		t.Errorf("%+v", m)
 	}
 	port := l.machine(id).Port
-	l.r.Clock.Advance(time.Hour - 40*time.Second)
+	l.Clock.Advance(time.Hour - 40*time.Second)
 	if err := l.Stop(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	is(rental.Stopped, "0.0110", false)
-	l.r.Clock.Advance(time.Hour)
+	l.Clock.Advance(time.Hour)
 	if err := l.Start(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	l.r.Clock.Advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	if m := is(rental.Running, "0.6982", true); m.Port == port {
 		t.Error("its port is as before")
 	}
 	if err := l.Release(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	l.r.Clock.Advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	if m := l.machine(id); m.ID != "" {
 		t.Errorf("%+v", m)
 	}
 	if err := l.Release(t.Context(), id); err != nil {
 		t.Errorf("release of what is gone: %v", err)
 	}
-	l.r.Clock.Advance(l.Terms().Settles)
-	usd, err := l.Bill(t.Context(), id, start, l.now())
+	l.Clock.Advance(l.Terms().Settles)
+	usd, err := l.Bill(t.Context(), id, rentaltest.Start, l.Now())
 	if truth := l.truth()[0].USD; err != nil || !usd.Round(6).Equal(truth.Round(6)) {
 		t.Errorf("%s, not %s, %v", usd, truth, err)
 	}
-	if usd, err := l.Bill(t.Context(), "none", start, l.now()); err != nil || !usd.IsZero() {
+	if usd, err := l.Bill(t.Context(), "none", rentaltest.Start, l.Now()); err != nil || !usd.IsZero() {
 		t.Errorf("%s %v", usd, err)
 	}
 	if credit, err := l.Credit(t.Context()); err != nil || !credit.Add(usd).Round(6).Equal(decimal.NewFromInt(100)) {
@@ -284,8 +193,8 @@ func TestTheKeyStaysHere(t *testing.T) {
 	l := newLab(t)
 	l.Client = l.client("modern", settings{})
 	id := l.rent()
-	l.r.Clock.Advance(time.Minute)
-	for _, err := range []error{second(l.Machines(t.Context())), l.Stop(t.Context(), id), second(l.Bill(t.Context(), id, start, l.now())), l.Release(t.Context(), id)} {
+	l.Clock.Advance(time.Minute)
+	for _, err := range []error{rentaltest.Err(l.Machines(t.Context())), l.Stop(t.Context(), id), rentaltest.Err(l.Bill(t.Context(), id, rentaltest.Start, l.Now())), l.Release(t.Context(), id)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +215,7 @@ func TestKeysThatMayNot(t *testing.T) {
 	for key, says := range map[string]string{"": "does not know this API key", "wrong": "does not know this API key", "old": "does not know this API key", "narrow": "may not read the catalogue"} {
 		c := l.client(key, settings{})
 		_, err := c.Offers(t.Context(), r4090)
-		if class(err) != providers.Auth || !strings.Contains(err.Error(), says) {
+		if rentaltest.Class(err) != providers.Auth || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", key, err)
 		}
 		if err != nil && key != "" && strings.Contains(err.Error(), key+" ") {
@@ -315,8 +224,8 @@ func TestKeysThatMayNot(t *testing.T) {
 		if key == "narrow" {
 			continue
 		}
-		for _, err := range []error{second(c.Machines(t.Context())), second(c.Bill(t.Context(), "1", start, start)), c.Release(t.Context(), "1"), second(c.Credit(t.Context())), c.Start(t.Context(), "1")} {
-			if class(err) != providers.Auth {
+		for _, err := range []error{rentaltest.Err(c.Machines(t.Context())), rentaltest.Err(c.Bill(t.Context(), "1", rentaltest.Start, rentaltest.Start)), c.Release(t.Context(), "1"), rentaltest.Err(c.Credit(t.Context())), c.Start(t.Context(), "1")} {
+			if rentaltest.Class(err) != providers.Auth {
 				t.Errorf("%q: %v", key, err)
 			}
 		}
@@ -327,7 +236,7 @@ func TestKeysThatMayNot(t *testing.T) {
 	}
 	reader := l.client("reader", settings{})
 	for _, err := range []error{reader.Release(t.Context(), l.rent()), reader.Stop(t.Context(), l.rent())} {
-		if class(err) != providers.Auth || !strings.Contains(err.Error(), "may not") {
+		if rentaltest.Class(err) != providers.Auth || !strings.Contains(err.Error(), "may not") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -340,13 +249,13 @@ func TestRentAnswers(t *testing.T) {
 	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	lost := func(err error) bool {
 		var r *rental.Refused
-		return err != nil && !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && class(err) == providers.Unreachable
+		return err != nil && !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && rentaltest.Class(err) == providers.Unreachable
 	}
 	for do, fits := range map[string]func(error) bool{
 		"no_capacity": is(rental.ErrTaken), "no_pool": is(rental.ErrTaken), "too_often": is(rental.ErrLater), "lost": lost, "drop": lost, "failed": lost, "status": lost,
 	} {
 		o := l.offer(r4090)
-		l.fault(sim.Fault{On: "create", Do: do})
+		l.Fault(sim.Fault{On: "create", Do: do})
 		if id, err := l.Rent(t.Context(), o, order); id != "" || !fits(err) {
 			t.Errorf("%s: %q %v", do, id, err)
 		}
@@ -360,7 +269,7 @@ func TestRentAnswers(t *testing.T) {
 	if _, err := l.Rent(t.Context(), l.offer(r4090), nameless); !errors.As(err, &refused) || !strings.Contains(err.Error(), "Request validation failed. ($.name: minLength 1) (HTTP 422)") {
 		t.Errorf("%v", err)
 	}
-	if _, err := l.client("poor", settings{}).Rent(t.Context(), l.offer(r4090), order); !errors.As(err, &refused) || class(err) != providers.Quota {
+	if _, err := l.client("poor", settings{}).Rent(t.Context(), l.offer(r4090), order); !errors.As(err, &refused) || rentaltest.Class(err) != providers.Quota {
 		t.Errorf("%v", err)
 	}
 	if _, err := l.Rent(t.Context(), rental.Offer{ID: "41"}, order); !errors.As(err, &refused) {
@@ -371,51 +280,23 @@ func TestRentAnswers(t *testing.T) {
 // What is no answer of the API is not taken for one.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
-	var status int
-	var body string
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(web.Close)
+	web := rentaltest.NewMute(t)
 	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	candidate := rental.Offer{ID: idOf(secure, "EU-RO-1", "NVIDIA L4")}
 	all := func() map[string]error {
 		return map[string]error{
-			"offers": second(c.Offers(t.Context(), r4090)), "list": second(c.Machines(t.Context())), "rent": second(c.Rent(t.Context(), candidate, order)),
-			"bill": second(c.Bill(t.Context(), "1", start, start)), "credit": second(c.Credit(t.Context())),
+			"offers": rentaltest.Err(c.Offers(t.Context(), r4090)), "list": rentaltest.Err(c.Machines(t.Context())), "rent": rentaltest.Err(c.Rent(t.Context(), candidate, order)),
+			"bill": rentaltest.Err(c.Bill(t.Context(), "1", rentaltest.Start, rentaltest.Start)), "credit": rentaltest.Err(c.Credit(t.Context())),
 		}
 	}
-	for _, a := range []struct {
-		status int
-		body   string
-	}{{200, `{}`}, {201, `{"success":false}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, ""}, {503, `{"pods":[]}`}} {
-		status, body = a.status, a.body
-		for name, err := range all() {
-			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
-			}
-		}
-	}
-	for status, body = range map[int]string{200: `{"errors":[{"message":"no"}],"data":null}`, 403: "", 404: "<html>", 410: ""} {
+	web.Unreachable(t, all, `200 {}`, `201 {"success":false}`, "200 <html>", "200 ", "502 <html>", "500 ", `503 {"pods":[]}`)
+	for web.Status, web.Body = range map[int]string{200: `{"errors":[{"message":"no"}],"data":null}`, 403: "", 404: "<html>", 410: ""} {
 		if _, err := c.Credit(t.Context()); !errors.Is(err, rental.ErrNotTold) {
-			t.Errorf("credit of %d %q: %v", status, body, err)
+			t.Errorf("credit of %d %q: %v", web.Status, web.Body, err)
 		}
 	}
-	for _, body = range []string{"slow down", `{"title":"Too Many Requests","status":429,"detail":"x"}`} {
-		status = 429
-		for name, err := range all() {
-			if !errors.Is(err, rental.ErrLater) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
-	web.Close()
-	for name, err := range all() {
-		if class(err) != providers.Unreachable || strings.Contains(err.Error(), "/v2/") {
-			t.Errorf("%s without a server: %v", name, err)
-		}
-	}
+	web.Later(t, all, "slow down", `{"title":"Too Many Requests","status":429,"detail":"x"}`)
+	web.Gone(t, all, "/v2/")
 }
 
 // Calls keep within the limits that each answer tells, and after a refusal wait as long
@@ -428,16 +309,16 @@ func TestPace(t *testing.T) {
 			t.Fatalf("call %d: %v", n, err)
 		}
 	}
-	if d := l.now().Sub(start); d < 2*time.Minute || d > 5*time.Minute {
+	if d := l.Now().Sub(rentaltest.Start); d < 2*time.Minute || d > 5*time.Minute {
 		t.Errorf("200 calls at 60 a minute take %s", d)
 	}
-	l.fault(sim.Fault{On: "list", Do: "too_often"})
+	l.Fault(sim.Fault{On: "list", Do: "too_often"})
 	if _, err := l.Machines(t.Context()); !errors.Is(err, rental.ErrLater) {
 		t.Errorf("%v", err)
 	}
-	before := l.now()
-	if _, err := l.Machines(t.Context()); err != nil || l.now().Sub(before) < 5*time.Second {
-		t.Errorf("%v after %s", err, l.now().Sub(before))
+	before := l.Now()
+	if _, err := l.Machines(t.Context()); err != nil || l.Now().Sub(before) < 5*time.Second {
+		t.Errorf("%v after %s", err, l.Now().Sub(before))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -468,10 +349,10 @@ func TestNetworkVolume(t *testing.T) {
 	}) {
 		t.Error("the volume is not mounted")
 	}
-	if _, err := l.client("key", settings{Volume: "none"}).Offers(t.Context(), r4090); class(err) != providers.Invalid || !strings.Contains(err.Error(), "no network volume none") {
+	if _, err := l.client("key", settings{Volume: "none"}).Offers(t.Context(), r4090); rentaltest.Class(err) != providers.Invalid || !strings.Contains(err.Error(), "no network volume none") {
 		t.Errorf("%v", err)
 	}
-	if _, err := l.client("key", settings{Volume: v.ID, DataCenters: []string{"EU-RO-1"}}).Offers(t.Context(), r4090); class(err) != providers.Invalid || !strings.Contains(err.Error(), "is in US-TX-3") {
+	if _, err := l.client("key", settings{Volume: v.ID, DataCenters: []string{"EU-RO-1"}}).Offers(t.Context(), r4090); rentaltest.Class(err) != providers.Invalid || !strings.Contains(err.Error(), "is in US-TX-3") {
 		t.Errorf("%v", err)
 	}
 }
@@ -505,9 +386,9 @@ func TestKeyThatExpires(t *testing.T) {
 	if _, err := c.Machines(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.r.Clock.Advance(2 * time.Hour)
+	l.Clock.Advance(2 * time.Hour)
 	_, err := c.Machines(t.Context())
-	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+	if text := fmt.Sprint(err); rentaltest.Class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
 		t.Error(err)
 	}
 }

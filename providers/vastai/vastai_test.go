@@ -12,40 +12,27 @@ import (
 
 	"github.com/shopspring/decimal"
 
-	sim "github.com/muster-run/muster/internal/cloudsim"
 	simvast "github.com/muster-run/muster/internal/cloudsim/vastai"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/rental"
+	"github.com/muster-run/muster/providers/rental/rentaltest"
 )
-
-var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 // lab is a simulated Vast.ai with its rate limits: waiting moves its clock.
 type lab struct {
-	*testing.T
+	*rentaltest.Lab[*simvast.Vast]
 	*Client
-	v   *simvast.Vast
-	url string
 }
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	as, err := sim.NewAccounts("key account=me credit=12.5\nsecond account=me\nnarrow scopes=instance_read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\npoor credit=0\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := simvast.New(&sim.World{Clock: sim.NewClock(start, 0), Accounts: as, Machines: sim.NoMachines{}})
-	web := httptest.NewServer(sim.NewServer(v.World, v))
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); v.Close() })
-	l := &lab{T: t, v: v, url: web.URL}
+	l := &lab{Lab: rentaltest.New(t, "key account=me credit=12.5\nsecond account=me\nnarrow scopes=instance_read\nold expires=2026-01-01T00:00:00Z\nsoon expires=2026-11-23T10:00:00Z\npoor credit=0\n", simvast.New)}
 	l.Client = l.client("key")
 	return l
 }
 
 func (l *lab) client(key string) *Client {
-	return New(Config{URL: l.url + "/", Key: key,
-		Now:   func() (now time.Time) { l.v.Clock.Do(func() { now = l.v.Clock.Now() }); return now },
-		Sleep: func(_ context.Context, d time.Duration) error { l.v.Clock.Advance(d); return nil }})
+	return New(Config{URL: l.URL + "/", Key: key, Now: l.Now, Sleep: l.Sleep})
 }
 
 // Two keys of an account are one, and those of two are not.
@@ -60,15 +47,6 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-func (l *lab) fault(f sim.Fault) {
-	l.Helper()
-	l.v.Clock.Do(func() {
-		if err := l.v.World.Faults.Add(f); err != nil {
-			l.Fatal(err)
-		}
-	})
-}
-
 var order = rental.Order{Label: "muster-1", Disk: 20e9, Image: "a"}
 
 func (l *lab) offer(w rental.Want) rental.Offer {
@@ -78,14 +56,6 @@ func (l *lab) offer(w rental.Want) rental.Offer {
 		l.Fatalf("%v %v", offers, err)
 	}
 	return offers[0]
-}
-
-func class(err error) providers.ErrorClass {
-	var e *providers.Error
-	if errors.As(err, &e) {
-		return e.Class
-	}
-	return ""
 }
 
 func TestOffers(t *testing.T) {
@@ -116,7 +86,7 @@ func TestOffers(t *testing.T) {
 		}
 	}
 	o := l.offer(rental.Want{GPUs: 1, Models: []string{"A100 SXM4"}})
-	if o.GPU != "A100 SXM4" || o.GPUs != 1 || o.GPUMemory != 81920<<20 || o.Reliability != 0.998 || !o.Until.Equal(start.Add(180*24*time.Hour)) {
+	if o.GPU != "A100 SXM4" || o.GPUs != 1 || o.GPUMemory != 81920<<20 || o.Reliability != 0.998 || !o.Until.Equal(rentaltest.Start.Add(180*24*time.Hour)) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -188,19 +158,19 @@ func TestMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l.v.Clock.Advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	all, err := l.Machines(t.Context())
 	if err != nil || len(all) != n {
 		t.Fatalf("%d %v", len(all), err)
 	}
 	m := all[0]
-	if m.Label != "muster-1" || m.Status != rental.Running || m.User != "root" || m.Host != "127.0.0.1" || m.Port == 0 || m.USDPerHour.StringFixed(4) != "0.9827" || m.Since.Sub(start) > time.Hour {
+	if m.Label != "muster-1" || m.Status != rental.Running || m.User != "root" || m.Host != "127.0.0.1" || m.Port == 0 || m.USDPerHour.StringFixed(4) != "0.9827" || m.Since.Sub(rentaltest.Start) > time.Hour {
 		t.Errorf("%+v", m)
 	}
 	if err := l.Release(t.Context(), m.ID); err != nil {
 		t.Error(err)
 	}
-	l.v.Clock.Advance(time.Minute)
+	l.Clock.Advance(time.Minute)
 	if all, err := l.Machines(t.Context()); err != nil || len(all) != n-1 {
 		t.Errorf("%d %v", len(all), err)
 	}
@@ -211,7 +181,7 @@ func TestMachines(t *testing.T) {
 	if err != nil || !usd.IsPositive() {
 		t.Errorf("%s %v", usd, err)
 	}
-	if usd, err := l.Bill(t.Context(), "12", start, start.Add(time.Hour)); err != nil || !usd.IsZero() {
+	if usd, err := l.Bill(t.Context(), "12", rentaltest.Start, rentaltest.Start.Add(time.Hour)); err != nil || !usd.IsZero() {
 		t.Errorf("%s %v", usd, err)
 	}
 	if credit, err := l.Credit(t.Context()); err != nil || !credit.LessThan(decimal.RequireFromString("12.5")) || !credit.IsPositive() {
@@ -262,7 +232,7 @@ func TestKeysThatMayNot(t *testing.T) {
 	for key, says := range map[string]string{"": "does not know this API key", "wrong": "does not know this API key", "old": "does not know this API key", "narrow": "lacks a scope"} {
 		c := l.client(key)
 		_, err := c.Offers(t.Context(), rental.Want{GPUs: 1})
-		if class(err) != providers.Auth || !strings.Contains(err.Error(), says) {
+		if rentaltest.Class(err) != providers.Auth || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", key, err)
 		}
 		var refused *rental.Refused
@@ -270,8 +240,8 @@ func TestKeysThatMayNot(t *testing.T) {
 			t.Errorf("%q: %v", key, err)
 		}
 		if key != "narrow" {
-			for _, err := range []error{second(c.Machines(t.Context())), second(c.Bill(t.Context(), "1", start, start)), c.Release(t.Context(), "1"), second(c.Credit(t.Context()))} {
-				if class(err) != providers.Auth {
+			for _, err := range []error{rentaltest.Err(c.Machines(t.Context())), rentaltest.Err(c.Bill(t.Context(), "1", rentaltest.Start, rentaltest.Start)), c.Release(t.Context(), "1"), rentaltest.Err(c.Credit(t.Context()))} {
+				if rentaltest.Class(err) != providers.Auth {
 					t.Errorf("%q: %v", key, err)
 				}
 			}
@@ -282,92 +252,25 @@ func TestKeysThatMayNot(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
-// What a create may answer, and whether there may be a machine.
-func TestRentAnswers(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	want := rental.Want{GPUs: 1, Models: []string{"A100 SXM4"}}
-	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
-	lost := func(err error) bool {
-		var r *rental.Refused
-		var o *rental.Leftover
-		return err != nil && !errors.Is(err, rental.ErrTaken) && !errors.Is(err, rental.ErrLater) && !errors.As(err, &r) && !errors.As(err, &o) && class(err) == providers.Unreachable
-	}
-	for do, fits := range map[string]func(error) bool{
-		"gone_404": is(rental.ErrTaken), "gone_410": is(rental.ErrTaken), "too_often": is(rental.ErrLater), "lost": lost, "drop": lost, "failed": lost, "status": lost,
-	} {
-		l.fault(sim.Fault{On: "create", Do: do})
-		if id, err := l.Rent(t.Context(), l.offer(want), order); id != "" || !fits(err) {
-			t.Errorf("%s: %q %v", do, id, err)
-		}
-	}
-	var refused *rental.Refused
-	long := order
-	long.Label = strings.Repeat("x", 300)
-	if _, err := l.Rent(t.Context(), l.offer(want), long); !errors.As(err, &refused) || !strings.Contains(err.Error(), "'label' is too long") {
-		t.Errorf("%v", err)
-	}
-	if _, err := l.client("poor").Rent(t.Context(), l.offer(want), order); !errors.As(err, &refused) {
-		t.Errorf("%v", err)
-	}
-	low := order
-	low.Bid = decimal.RequireFromString("0.01")
-	if _, err := l.Rent(t.Context(), l.offer(want), low); !errors.Is(err, rental.ErrTaken) { // cancel_unavail is sent
-		t.Errorf("%v", err)
-	}
-	l.v.Clock.Advance(time.Minute)
-	if all, err := l.Machines(t.Context()); err != nil || len(all) != 2 { // lost and failed
-		t.Errorf("%d %v", len(all), err)
-	}
-}
-
 // What is no answer of the API is not taken for one.
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
-	var status int
-	var body string
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body))
-	}))
-	t.Cleanup(web.Close)
+	web := rentaltest.NewMute(t)
 	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	all := func() map[string]error {
 		return map[string]error{
-			"offers": second(c.Offers(t.Context(), rental.Want{GPUs: 1})), "list": second(c.Machines(t.Context())), "rent": second(c.Rent(t.Context(), rental.Offer{ID: "1"}, order)),
-			"release": c.Release(t.Context(), "1"), "bill": second(c.Bill(t.Context(), "1", start, start)), "credit": second(c.Credit(t.Context())),
+			"offers": rentaltest.Err(c.Offers(t.Context(), rental.Want{GPUs: 1})), "list": rentaltest.Err(c.Machines(t.Context())), "rent": rentaltest.Err(c.Rent(t.Context(), rental.Offer{ID: "1"}, order)),
+			"release": c.Release(t.Context(), "1"), "bill": rentaltest.Err(c.Bill(t.Context(), "1", rentaltest.Start, rentaltest.Start)), "credit": rentaltest.Err(c.Credit(t.Context())),
 		}
 	}
-	for _, a := range []struct {
-		status int
-		body   string
-	}{{200, `{}`}, {200, `{"success":false}`}, {200, "<html>"}, {200, ""}, {502, "<html>"}, {500, ""}, {503, `{"success":true,"instances":[]}`}} {
-		status, body = a.status, a.body
-		for name, err := range all() {
-			if class(err) != providers.Unreachable || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s of %d %q: %v", name, a.status, a.body, err)
-			}
-		}
-	}
-	status, body = 429, "API requests too frequent: endpoint threshold=1.0"
-	for name, err := range all() {
-		if !errors.Is(err, rental.ErrLater) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	status, body = 400, `{"success":false,"error":"invalid_price","msg":"too low","new_contract":77}`
+	web.Unreachable(t, all, `200 {}`, `200 {"success":false}`, "200 <html>", "200 ", "502 <html>", "500 ", `503 {"success":true,"instances":[]}`)
+	web.Later(t, all, "API requests too frequent: endpoint threshold=1.0")
+	web.Status, web.Body = 400, `{"success":false,"error":"invalid_price","msg":"too low","new_contract":77}`
 	var left *rental.Leftover
 	if _, err := c.Rent(t.Context(), rental.Offer{ID: "1"}, order); !errors.As(err, &left) || left.ID != "77" || left.Error() != "Vast.ai: too low (HTTP 400); it left machine 77" {
 		t.Errorf("%v", err)
 	}
-	web.Close()
-	for name, err := range all() {
-		if class(err) != providers.Unreachable || strings.Contains(err.Error(), "/api/") {
-			t.Errorf("%s without a server: %v", name, err)
-		}
-	}
+	web.Gone(t, all, "/api/")
 }
 
 // A list is all of its pages, and none of them where one fails.
@@ -412,7 +315,7 @@ func TestAddKey(t *testing.T) {
 	if err := l.AddKey(t.Context(), "nonsense"); err == nil || !strings.Contains(err.Error(), "No ssh key provided") {
 		t.Errorf("%v", err)
 	}
-	if err := l.client("narrow").AddKey(t.Context(), key); class(err) != providers.Auth {
+	if err := l.client("narrow").AddKey(t.Context(), key); rentaltest.Class(err) != providers.Auth {
 		t.Errorf("%v", err)
 	}
 }
@@ -426,9 +329,9 @@ func TestKeyThatExpires(t *testing.T) {
 	if _, err := c.Machines(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.v.Clock.Advance(2 * time.Hour)
+	l.Clock.Advance(2 * time.Hour)
 	_, err := c.Machines(t.Context())
-	if text := fmt.Sprint(err); class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
+	if text := fmt.Sprint(err); rentaltest.Class(err) != providers.Auth || !strings.Contains(text, "does not take this API key any more") || !strings.Contains(text, "billed on") || strings.Contains(text, "soon") {
 		t.Error(err)
 	}
 }
