@@ -162,7 +162,9 @@ func TestWatchHour(t *testing.T) {
 // nodes writes down what jobs do, as the nodes would.
 func (k *bench) nodes(ctx context.Context, f *busySlurm) {
 	spool := k.s.backends[k.b.Name].campaign.spools.dir
+	written := map[string]bool{"starts": true, "ends": true}
 	write := func(folder string, name string, v any) {
+		written[folder] = true
 		text, err := json.Marshal(v)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(spool, "run", name), text, 0o600)
@@ -199,8 +201,9 @@ func (k *bench) nodes(ctx context.Context, f *busySlurm) {
 				ended++
 			}
 		})
-		for _, folder := range []string{"starts", "ends"} { // by this clock
+		for folder := range written { // by this clock
 			os.Chtimes(filepath.Join(spool, folder), time.Time{}, time.Now())
 		}
+		clear(written)
 	}
 }
