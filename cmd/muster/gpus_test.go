@@ -227,7 +227,7 @@ func TestGPUsAreSharedByTwoUsers(t *testing.T) {
 // running job stays its own while its queue is killed.
 func TestGPUsOutliveTheirQueue(t *testing.T) {
 	r := newRack(t)
-	u := r.person(gpuCampaign(5, "touch begun.${cell.i}; while [ ! -e go ]; do sleep 0.05; done", ""))
+	u := r.person(gpuCampaign(5, "touch begun.${cell.i}; while [ ! -e go ]; do sleep 0.1; done", ""))
 	wait := u.applying()
 	u.until("three running jobs", func() bool {
 		begun, _ := filepath.Glob(filepath.Join(u.dir, "begun.*"))

@@ -156,7 +156,7 @@ const arrayEnds = `!wait 134[0] X
 !wait 134[] F`
 
 var sessionScripts = map[string]string{
-	"ok.sh":         `cd $PBS_O_WORKDIR; while [ -e hold.$PBS_JOBNAME ]; do sleep 0.05; done; echo "id=$PBS_JOBID index=${PBS_ARRAY_INDEX:-none} dir=$PWD x=${MUSTER_RUN:-none}"`,
+	"ok.sh":         `cd $PBS_O_WORKDIR; while [ -e hold.$PBS_JOBNAME ]; do sleep 0.1; done; echo "id=$PBS_JOBID index=${PBS_ARRAY_INDEX:-none} dir=$PWD x=${MUSTER_RUN:-none}"`,
 	"directives.sh": "#PBS -N fromscript\n#PBS -q debug\n#PBS -l select=1:ncpus=2 -l walltime=00:02:00\necho hello",
 	"fail3.sh":      "exit 3",
 	"seg.sh":        "sh -c 'kill -SEGV $$'",

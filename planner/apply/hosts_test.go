@@ -163,7 +163,7 @@ func TestHostThatIsAwayKeepsItsJobsAndTheOthersGoOn(t *testing.T) {
 func TestJobsOfAHostThatGoesAwayAreUnknown(t *testing.T) {
 	t.Setenv("MUSTER_TEST_KEY", "s3cret")
 	f := newSeveral(t, "")
-	f.file("make.sh", "#!/bin/sh\nwhile [ ! -e "+f.dir+"/go ]; do sleep 0.02; done; echo \"$1 $KEY $PWD\"\n")
+	f.file("make.sh", "#!/bin/sh\nwhile [ ! -e "+f.dir+"/go ]; do sleep 0.1; done; echo \"$1 $KEY $PWD\"\n")
 	f.far.tells = true
 	cut, lost := 0, 0
 	f.conf = func(c *Config) {

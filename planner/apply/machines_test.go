@@ -314,7 +314,7 @@ func TestResumeTriesATransferAgain(t *testing.T) {
 	f := newMachines(t, spread+`
 phase "hang" {
   job {
-    command = "while [ ! -e go ]; do sleep 0.02; done; touch ${output.o}"
+    command = "while [ ! -e go ]; do sleep 0.1; done; touch ${output.o}"
     output "o" { path = "hung.txt" }
   }
 }`)

@@ -204,7 +204,7 @@ func TestAloneBreakerEndsARunaway(t *testing.T) {
 	j := w.job("echo x >> tries; echo 'ValueError: no licence' >&2; exit 75", "out")
 	j.Retry = providers.Retry{On: []string{"unknown"}, Max: 20}
 	j.Breaker = providers.Breaker{SameError: 3}
-	other := w.job("while [ $(grep -c x tries) -lt 3 ]; do sleep 0.02; done; sleep 1; echo > other", "other")
+	other := w.job("while [ $(grep -c x tries) -lt 3 ]; do sleep 0.1; done; sleep 1; echo > other", "other")
 	other.Phase = "q"
 	w.place.CPUs = 4
 	w.alone("other", j, other)
@@ -227,7 +227,7 @@ func TestAlonePhaseCap(t *testing.T) {
 	last := w.job("echo > last", "last")
 	for i := range 6 {
 		out := fmt.Sprint("o", i)
-		j := w.job("echo + >> record; while [ $(grep -c + record) -lt 2 ]; do sleep 0.02; done; sleep 0.1; echo - >> record; echo > "+out, out)
+		j := w.job("echo + >> record; while [ $(grep -c + record) -lt 2 ]; do sleep 0.1; done; sleep 0.1; echo - >> record; echo > "+out, out)
 		j.Cap = 2
 		jobs = append(jobs, j)
 		last.After = append(last.After, j.Token)

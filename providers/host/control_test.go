@@ -99,7 +99,7 @@ func TestCaps(t *testing.T) {
 			var jobs []providers.Job
 			for i := range 8 {
 				out := fmt.Sprint("o", i)
-				j := w.job("echo + >> record; while [ ! -e go ]; do sleep 0.02; done; echo - >> record; echo > "+out, out)
+				j := w.job("echo + >> record; while [ ! -e go ]; do sleep 0.1; done; echo - >> record; echo > "+out, out)
 				c.set(w, &j)
 				jobs = append(jobs, j)
 			}
@@ -132,7 +132,7 @@ func TestCampaignsTakeTurns(t *testing.T) {
 		return list
 	}
 	a, b := jobs("a"), jobs("b")
-	a[0].Shell = "while [ ! -e go ]; do sleep 0.02; done; " + a[0].Shell // until both are there
+	a[0].Shell = "while [ ! -e go ]; do sleep 0.1; done; " + a[0].Shell // until both are there
 	w.submit(a...)
 	other.submit(b...)
 	os.WriteFile(w.path("go"), nil, 0o644)

@@ -61,7 +61,7 @@ func TestSystemAloneFullWorkdir(t *testing.T) {
 	w.place.CPUs = 1
 	smallDisk(t, w.place.Workdir, "1024")
 	flag := filepath.Join(w.dir, "go")
-	first := w.job("while [ ! -e " + flag + " ]; do sleep 0.02; done")
+	first := w.job("while [ ! -e " + flag + " ]; do sleep 0.1; done")
 	second := w.job("echo > out", "out")
 	w.submit(first, second)
 	w.until("a start", func() bool { return w.seen[first.Token].Status == offer.Running })

@@ -54,7 +54,7 @@ const impatience = 4 * time.Second
 func TestStoppedQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.job("while [ ! -e go ]; do sleep 0.02; done; echo > out", "out")
+	j := w.job("while [ ! -e go ]; do sleep 0.1; done; echo > out", "out")
 	w.submit(j)
 	w.until("a start", func() bool { return w.seen[j.Token].Status == offer.Running })
 	p := w.queuePID()

@@ -34,7 +34,7 @@ func TestLingeringProcessesAreReaped(t *testing.T) {
 	for _, c := range []struct{ name, command string }{
 		{"in the job's session", `sleep 1000 & echo $! > pid; echo > out`},
 		{"that ignores TERM", `(trap '' TERM; while :; do sleep 0.1; done) & echo $! > pid; echo > out`},
-		{"in a session of its own", `setsid sh -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done; echo > out`},
+		{"in a session of its own", `setsid sh -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.1; done; echo > out`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func TestLingeringProcessesAreReapedBeforeTheQueueGoes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			j := w.job(`setsid sh -c 'echo $$ > pid; `+c.command+`' & while [ ! -s pid ]; do sleep 0.01; done; echo > out`, "out")
+			j := w.job(`setsid sh -c 'echo $$ > pid; `+c.command+`' & while [ ! -s pid ]; do sleep 0.1; done; echo > out`, "out")
 			w.submit(j)
 			if o := w.wait(j)[0]; o.Status != offer.Completed {
 				t.Fatalf("%+v", o)
@@ -86,7 +86,7 @@ func TestLingeringProcessesAreReapedBeforeTheQueueGoes(t *testing.T) {
 func TestLingeringProcessesAreReapedByTheNextQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.job(`setsid sh -c 'echo $$ > pid; trap "" TERM; while :; do sleep 0.1; done' & while [ ! -s pid ]; do sleep 0.01; done; echo > out`, "out")
+	j := w.job(`setsid sh -c 'echo $$ > pid; trap "" TERM; while :; do sleep 0.1; done' & while [ ! -s pid ]; do sleep 0.1; done; echo > out`, "out")
 	w.submit(j)
 	if o := w.wait(j)[0]; o.Status != offer.Completed {
 		t.Fatalf("%+v", o)

@@ -17,7 +17,7 @@ func TestRebootIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	t.Cleanup(func() { os.WriteFile(w.path("go"), nil, 0o644) })
-	j := w.job("while [ ! -e go ]; do sleep 0.02; done; echo > out", "out")
+	j := w.job("while [ ! -e go ]; do sleep 0.1; done; echo > out", "out")
 	other := w.job("echo > other", "other")
 	w.submit(j)
 	w.until("a start", func() bool { return w.seen[j.Token].Status == offer.Running })

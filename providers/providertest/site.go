@@ -155,7 +155,7 @@ func (s *site) once() providers.Job {
 
 // gated makes a job that says "begun" and runs until the file "go" is there.
 func (s *site) gated() providers.Job {
-	return s.shell(`echo begun; while [ ! -e go ]; do sleep 0.02; done; echo done`)
+	return s.shell(`echo begun; while [ ! -e go ]; do sleep 0.1; done; echo done`)
 }
 
 func path(name string) providers.Output {

@@ -294,7 +294,7 @@ func TestAReleaseWaitsForResults(t *testing.T) {
 	// Requirement: TDN-01
 	t.Parallel()
 	n := newTown(t, nil)
-	j := n.job("slow", "while [ ! -e go ]; do sleep 0.02; done; echo '{}' > slow.json")
+	j := n.job("slow", "while [ ! -e go ]; do sleep 0.1; done; echo '{}' > slow.json")
 	n.submit(j)
 	seen := n.until("it to run", all(offer.Running, j))
 	id := seen[j.Token].Rental.ID

@@ -121,7 +121,7 @@ func TestAResultOnAMachineWithoutItsGPU(t *testing.T) {
 func stoppedWithResult(t *testing.T, says string) (n *town, id string) {
 	n = stops(t)
 	end := filepath.Join(n.backend.Workdir, "end")
-	j := n.job("a", "while [ ! -e end ]; do sleep 0.05; done; echo '{}' > a.json")
+	j := n.job("a", "while [ ! -e end ]; do sleep 0.1; done; echo '{}' > a.json")
 	n.submit(j)
 	seen := n.until("it to run", all(offer.Running, j))
 	id = seen[j.Token].Rental.ID

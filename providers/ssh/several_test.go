@@ -167,7 +167,7 @@ func TestJobsGoToTheirHosts(t *testing.T) {
 func TestSecondJobOfATokenIsEnded(t *testing.T) {
 	t.Parallel()
 	s, b, _ := several(t, 2)
-	wait := "while [ ! -e go ]; do sleep 0.02; done"
+	wait := "while [ ! -e go ]; do sleep 0.1; done"
 	submitAll(t, s, jobOn(b, "h1", 1, wait))
 	second := submitAll(t, s, jobOn(b, "h2", 1, wait))[0]
 	if !strings.HasPrefix(second.Handle, "h2/") {
@@ -220,7 +220,7 @@ func TestJobsThatHaveNoHost(t *testing.T) {
 func TestOneHostAway(t *testing.T) {
 	t.Parallel()
 	s, b, hosts := several(t, 2)
-	for _, j := range submitAll(t, s, jobOn(b, "h1", 1, "while [ ! -e go ]; do sleep 0.02; done"), jobOn(b, "h2", 2, "while [ ! -e go ]; do sleep 0.02; done")) {
+	for _, j := range submitAll(t, s, jobOn(b, "h1", 1, "while [ ! -e go ]; do sleep 0.1; done"), jobOn(b, "h2", 2, "while [ ! -e go ]; do sleep 0.1; done")) {
 		if j.Err != nil {
 			t.Fatal(j.Err) // what follows would wait for it without end
 		}

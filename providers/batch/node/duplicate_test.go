@@ -25,7 +25,7 @@ import (
 func TestLaunchedTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	j := w.job("echo >> ran; while [ ! -e go ]; do sleep 0.05; done; echo '{}' > r.json", "r.json")
+	j := w.job("echo >> ran; while [ ! -e go ]; do sleep 0.1; done; echo '{}' > r.json", "r.json")
 	if err := w.batch.Write([]Element{{Job: j}}); err != nil {
 		t.Fatal(err)
 	}

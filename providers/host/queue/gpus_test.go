@@ -135,7 +135,7 @@ func TestGPUsAreHeldMachineWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" > dev; while [ ! -e go ]; do sleep 0.02; done`)
+	first := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" > dev; while [ ! -e go ]; do sleep 0.1; done`)
 	second := gpuJob(p, "true")
 	submitInside(t, q, p, first, second)
 	if o := eventually(t, q, first.Token, is(offer.Running)); len(o.GPUs) != 1 || o.GPUs[0] != "1" {
@@ -166,7 +166,7 @@ func TestGPUsAreHeldMachineWide(t *testing.T) {
 func TestGPUJobsDoNotWaitForCores(t *testing.T) {
 	q, p := inside(t, twoGPUs(token()))
 	p.CPUs = 1
-	wait := "while [ ! -e go ]; do sleep 0.02; done"
+	wait := "while [ ! -e go ]; do sleep 0.1; done"
 	first, second, third := gpuJob(p, wait), gpuJob(p, wait), gpuJob(p, wait)
 	third.Shape.GPUs = 0
 	submitInside(t, q, p, first, second, third)
@@ -184,8 +184,8 @@ func TestGPUJobsDoNotWaitForCores(t *testing.T) {
 func TestAnotherGPUAfterOOMWhenItIsFree(t *testing.T) {
 	b := twoGPUs(token())
 	q, p := inside(t, b)
-	long := gpuJob(p, `touch began; while [ ! -e go ]; do sleep 0.02; done`)
-	j := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" >> dev; test $(wc -l < dev) = 2 || { while [ ! -e began ]; do sleep 0.02; done; echo 'CUDA out of memory' >&2; exit 1; }`)
+	long := gpuJob(p, `touch began; while [ ! -e go ]; do sleep 0.1; done`)
+	j := gpuJob(p, `echo "$CUDA_VISIBLE_DEVICES" >> dev; test $(wc -l < dev) = 2 || { while [ ! -e began ]; do sleep 0.1; done; echo 'CUDA out of memory' >&2; exit 1; }`)
 	j.Retry = providers.Retry{On: []string{"oom_gpu"}, Max: 2}
 	submitInside(t, q, p, j, long)
 	eventually(t, q, j.Token, func(o offer.Observation) bool { return strings.HasPrefix(o.Reason, "it failed on GPU 0") })
@@ -444,7 +444,7 @@ func TestLongWaitForGPUs(t *testing.T) {
 	b := twoGPUs(token())
 	q, p := inside(t, b)
 	q.do(t.Context(), func() { q.scheduler.starved = 0 })
-	first := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done")
+	first := gpuJob(p, "while [ ! -e go ]; do sleep 0.1; done")
 	submitInside(t, q, p, first)
 	eventually(t, q, first.Token, is(offer.Running))
 	both := gpuJob(p, "echo both >> order")
@@ -481,9 +481,9 @@ func TestGPUsSettle(t *testing.T) {
 		command string
 		check   string
 	}{
-		"a process lingers":         {`(trap '' TERM; while [ ! -e go ]; do sleep 0.02; done; echo settled >> order) & echo > out`, ""},
-		"its outputs are checked":   {`echo > out`, `while [ ! -e go ]; do sleep 0.02; done; echo settled >> order`},
-		"they are checked, in vain": {`echo > out`, `while [ ! -e go ]; do sleep 0.02; done; echo settled >> order; false`},
+		"a process lingers":         {`(trap '' TERM; while [ ! -e go ]; do sleep 0.1; done; echo settled >> order) & echo > out`, ""},
+		"its outputs are checked":   {`echo > out`, `while [ ! -e go ]; do sleep 0.1; done; echo settled >> order`},
+		"they are checked, in vain": {`echo > out`, `while [ ! -e go ]; do sleep 0.1; done; echo settled >> order; false`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := twoGPUs(token())
@@ -534,7 +534,7 @@ func TestAReadingBegunBeforeTheEnd(t *testing.T) {
 	b := &late{bench: twoGPUs(token())}
 	b.list = b.list[:1]
 	q, p := inside(t, b)
-	first, second := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done"), gpuJob(p, "true")
+	first, second := gpuJob(p, "while [ ! -e go ]; do sleep 0.1; done"), gpuJob(p, "true")
 	submitInside(t, q, p, first, second)
 	eventually(t, q, first.Token, is(offer.Running))
 	begun, wait := make(chan struct{}), make(chan struct{})

@@ -55,7 +55,7 @@ func TestOOMKinds(t *testing.T) {
 			bin := filepath.Join(p.Workdir, "bin")
 			os.Mkdir(bin, 0o755)
 			program.Write(t, filepath.Join(bin, "docker"), "#!/bin/sh\n[ \"$2\" = ok ] && exit 1\nexit 137\n")
-			j := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done; "+c.command)
+			j := gpuJob(p, "while [ ! -e go ]; do sleep 0.1; done; "+c.command)
 			j.Shape.GPUs = 0
 			j.Env = []providers.EnvVar{{Name: "PATH", Value: bin + ":" + os.Getenv("PATH")}, {Name: "CG", Value: string(q.scheduler.cgroups.Group(j.Token + ".0"))}}
 			submitInside(t, q, p, j)
@@ -76,7 +76,7 @@ func TestUsageOfTheGroup(t *testing.T) {
 	// Requirement: SCR-07
 	q, p := inside(t, gpu.None{})
 	q.do(t.Context(), func() { q.scheduler.cgroups = cgroup.At(t.TempDir()) })
-	j := gpuJob(p, `while [ ! -s $CG/cgroup.procs ]; do sleep 0.01; done; echo "usage_usec 2500000" > $CG/cpu.stat; echo 734003200 > $CG/memory.peak; grep -cx "$(cut -d' ' -f6 /proc/$$/stat)" $CG/cgroup.procs > members`)
+	j := gpuJob(p, `while [ ! -s $CG/cgroup.procs ]; do sleep 0.1; done; echo "usage_usec 2500000" > $CG/cpu.stat; echo 734003200 > $CG/memory.peak; grep -cx "$(cut -d' ' -f6 /proc/$$/stat)" $CG/cgroup.procs > members`)
 	j.Shape.GPUs = 0
 	group := q.scheduler.cgroups.Group(j.Token + ".0")
 	j.Env = append(testEnviron, providers.EnvVar{Name: "CG", Value: string(group)})
@@ -144,7 +144,7 @@ func TestXid(t *testing.T) {
 		t.Helper()
 		started := filepath.Join(p.Workdir, "go")
 		os.Remove(started)
-		j := gpuJob(p, "while [ ! -e go ]; do sleep 0.02; done; echo 'RuntimeError: CUDA error' >&2; exit 1")
+		j := gpuJob(p, "while [ ! -e go ]; do sleep 0.1; done; echo 'RuntimeError: CUDA error' >&2; exit 1")
 		submitInside(t, q, p, j)
 		eventually(t, q, j.Token, is(offer.Running))
 		set(state + xids)

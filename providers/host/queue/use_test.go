@@ -20,7 +20,7 @@ import (
 func on(t *testing.T, q *queue, p machine.Tenant, gpus int) (j providers.Job, pid string) {
 	t.Helper()
 	q.do(t.Context(), func() { q.allocator.devices.Rest = 0 }) // the stand-in for nvidia-smi takes long where much else runs
-	j = gpuJob(p, "echo $$ > pid.new; mv pid.new $MUSTER_TOKEN.pid; while [ ! -e $MUSTER_TOKEN.go ]; do sleep 0.02; done")
+	j = gpuJob(p, "echo $$ > pid.new; mv pid.new $MUSTER_TOKEN.pid; while [ ! -e $MUSTER_TOKEN.go ]; do sleep 0.1; done")
 	j.Shape.GPUs = gpus
 	submitInside(t, q, p, j)
 	eventually(t, q, j.Token, func(offer.Observation) bool {
