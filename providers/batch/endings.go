@@ -40,10 +40,10 @@ func (es *endings) of(j *job, h scheduler.History, row *scheduler.Row, t schedul
 		if es.mayStillRun(j) {
 			return o, false
 		}
-		o.Usage, o.Got = j.share(r.Usage), es.launches.got(j, o.Attempt-j.base, r.Cores)
+		o.Usage, o.Got = j.share(r), es.launches.got(j, o.Attempt-j.base, r.Cores)
 	case r != nil && r.End.Final():
 		end = r.End
-		o.Usage, o.Got = j.share(r.Usage), es.launches.got(j, o.Attempt-j.base, r.Cores)
+		o.Usage, o.Got = j.share(r), es.launches.got(j, o.Attempt-j.base, r.Cores)
 		if !r.Start.IsZero() {
 			o.Started, o.Node = r.Start, r.Nodes
 		}
@@ -121,13 +121,31 @@ func (es *endings) classify(j *job, o offer.Observation, end scheduler.End) offe
 	return o
 }
 
-// share is what is known of a job's use from that of the scheduler's job: of a pack
-// only how long it lasted.
-func (j *job) share(u *offer.Usage) *offer.Usage {
-	if u == nil || !j.batch.Packed {
-		return u
+// share is what is known of a job's use from a launch of the scheduler's job: of a pack
+// how long it lasted, and for how long its node counts as this job's, beside those
+// whose ends are known.
+func (j *job) share(r *scheduler.Launch) *offer.Usage {
+	if r.Usage == nil || !j.batch.Packed {
+		return r.Usage
 	}
-	return &offer.Usage{Elapsed: u.Elapsed, CPU: -1, MaxRSS: -1}
+	began := j.last.Started
+	if !r.Start.IsZero() {
+		began = r.Start
+	}
+	finish := began.Add(r.Usage.Elapsed)
+	beside, ends := 1, []int64(nil)
+	for _, o := range j.batch.jobs {
+		if o == j || o.last.Started.IsZero() { // the node was never its own
+			continue
+		}
+		beside++
+		if o.ended && o.last.Ended.Before(finish) {
+			ends = append(ends, max(o.last.Ended.UnixNano(), began.UnixNano()))
+		}
+	}
+	slices.Sort(ends)
+	times := append([]int64{began.UnixNano()}, ends...)
+	return &offer.Usage{Elapsed: r.Usage.Elapsed, CPU: -1, MaxRSS: -1, NodeTime: node.ShareOf(times, beside, finish.UnixNano())}
 }
 
 // killed is the number of SIGKILL.

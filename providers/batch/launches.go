@@ -266,7 +266,7 @@ func (ls *launches) putBack(j *job, restart int, h scheduler.History) (o offer.O
 	r := h.Restart(j.batch.Name, j.batch.tried, restart, b.At)
 	if r != nil {
 		o.Got = ls.got(j, restart, r.Cores)
-		o.Usage, o.Ended, o.Node = j.share(r.Usage), r.Finish, cmp.Or(o.Node, r.Nodes)
+		o.Usage, o.Ended, o.Node = j.share(r), r.Finish, cmp.Or(o.Node, r.Nodes)
 		if o.Started.IsZero() {
 			o.Started = r.Start
 		}

@@ -2,10 +2,15 @@ package batch
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/batch/command"
+	"github.com/muster-run/muster/providers/batch/node"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -139,5 +144,67 @@ func TestPacksKeepTheLimit(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("limit %d: dependencies are %q, want %q", limit, got, want)
 		}
+	}
+}
+
+// TestPackKilled: when the node of a pack dies, the jobs that ran failed with it, and
+// their shares and those of the jobs that ended before add up to how long it lasted. A
+// job that never began has no share, and is submitted again.
+func TestPackKilled(t *testing.T) {
+	// Requirement: CST-04
+	t.Parallel()
+	const lasted = 3 * time.Hour
+	for name, c := range map[string]struct {
+		ends  []time.Duration // after the beginning; 0 = never began, lasted = killed
+		share time.Duration   // of each that was killed
+	}{
+		"all":                     {[]time.Duration{lasted, lasted, lasted, lasted}, 45 * time.Minute},
+		"the last one":            {[]time.Duration{time.Hour, time.Hour, time.Hour, lasted}, 2*time.Hour + 15*time.Minute},
+		"two, after two":          {[]time.Duration{2 * time.Hour, time.Hour, lasted, lasted}, 15*time.Minute + 20*time.Minute + 30*time.Minute},
+		"all but one not begun":   {[]time.Duration{0, lasted, lasted, lasted}, time.Hour},
+		"one ended and one began": {[]time.Duration{0, 0, time.Hour, lasted}, 2*time.Hour + 30*time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.submit("batch0123456789", k.pack("p", k.jobs("a", len(c.ends), nil))...)
+			batch := k.s.backends[k.b.Name].campaign.jobs.batches[0]
+			began := time.Now().Add(-4 * time.Hour).Truncate(time.Second)
+			batch.tried = began.Add(-time.Minute)
+			for i, end := range c.ends {
+				token := "a" + strconv.Itoa(i)
+				b := node.Begin{Token: token, ID: "1", At: began, Node: "cpu1"}
+				if end > 0 {
+					k.starts(b)
+				}
+				if 0 < end && end < lasted {
+					k.record(token, node.End{Begin: b, Final: true, Seen: offer.Observation{Token: token, Presence: offer.Found, Handle: "1", Status: offer.Completed, Attempt: 1, Started: began, Ended: began.Add(end), Usage: &offer.Usage{Elapsed: end}}})
+				}
+			}
+			stamp := func(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
+			row := values{"JobID": "1", "JobName": batch.Name, "State": "NODE_FAIL", "ExitCode": "0:0", "Submit": stamp(began), "Start": stamp(began), "End": stamp(began.Add(lasted)),
+				"ElapsedRaw": "10800", "NodeList": "cpu1", "AllocTRES": "billing=8,cpu=8,mem=16G,node=1"}
+			k.f.answer = func(argv []string) *command.Result {
+				if argv[0] == "sacct" {
+					return &command.Result{Out: printed(argv, row)}
+				}
+				return nil
+			}
+			for i, end := range c.ends {
+				o := k.found("a" + strconv.Itoa(i))
+				switch {
+				case end == 0:
+					if o.Status != offer.Queued || o.Usage != nil {
+						t.Errorf("job %d never began, and is %s, used %+v", i, o.Status, o.Usage)
+					}
+				case end < lasted:
+					if o.Status != offer.Completed {
+						t.Errorf("job %d completed, and is %s", i, o.Status)
+					}
+				case o.Status != offer.Failed || o.Class != failure.NodeFailure || o.Usage == nil || o.Usage.Elapsed != lasted || o.Usage.NodeTime != c.share:
+					t.Errorf("job %d is %s, %s, used %+v, not %s of the node", i, o.Status, o.Class, o.Usage, c.share)
+				}
+			}
+		})
 	}
 }

@@ -240,13 +240,13 @@ func (t times) share(now time.Time) time.Duration {
 		}
 		list = append(list, int64(binary.LittleEndian.Uint64(b[:])))
 	}
-	return shareOf(list, t.jobs, now.UnixNano())
+	return ShareOf(list, t.jobs, now.UnixNano())
 }
 
-// shareOf is the part of a pack's time until now that counts as one job's: at any time
+// ShareOf is the part of a pack's time until now that counts as one job's: at any time
 // the node is that of all jobs that run, in equal parts, so that the shares of all add
 // up to how long the pack lasts. times are when it began, and when jobs ended.
-func shareOf(times []int64, jobs int, now int64) (own time.Duration) {
+func ShareOf(times []int64, jobs int, now int64) (own time.Duration) {
 	for i, since := range times {
 		until := now
 		if i+1 < len(times) {

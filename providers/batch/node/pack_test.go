@@ -20,7 +20,7 @@ func TestShareOf(t *testing.T) {
 	} {
 		times, sum := []int64{100}, time.Duration(0)
 		for i, end := range c.ends {
-			got := shareOf(times, 4, 100+end)
+			got := ShareOf(times, 4, 100+end)
 			if sum += got; got != c.want[i] {
 				t.Errorf("%s: job %d has %s, not %s", name, i, got, c.want[i])
 			}
