@@ -15,6 +15,7 @@ func TestApprovalCoversALaunchWithItsSpareTime(t *testing.T) {
 	in := input(load(t, nil, phaseSpec{name: "a", lr: "1", wall: "1h"}), nil)
 	for i := range in.Pools {
 		in.Pools[i].Price.Known, in.Pools[i].Price.USDPerHour, in.Pools[i].Price.Spare = true, "2", 30*time.Minute
+		in.Pools[i].Price.USDPerHourAtMost = "3"
 	}
 	for i := range in.Quotes {
 		in.Quotes[i].Quote.Price = in.Pools[0].Price
@@ -25,7 +26,7 @@ func TestApprovalCoversALaunchWithItsSpareTime(t *testing.T) {
 	}
 	d := p.Phases[0].Decision(0)
 	most, _ := place.AtMost(d.Shape, d.Price, d.Around(), d.Hold)
-	if d.Price.Spare == 0 || !most[place.USD].IsPositive() || amount.Of(p.Ceiling[place.USD]).LessThan(most[place.USD]) {
+	if d.Price.Spare == 0 || place.Dearest(d.Price) != "3" || !most[place.USD].IsPositive() || amount.Of(p.Ceiling[place.USD]).LessThan(most[place.USD]) {
 		t.Errorf("$%s is approved, and $%s is set aside for one launch (%+v)", p.Ceiling[place.USD], most[place.USD], d.Price)
 	}
 }

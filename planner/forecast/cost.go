@@ -269,11 +269,11 @@ func (g Group) longest(t time.Duration) time.Duration {
 
 // level adds launches of a duration to one of the three columns.
 func (s sums) level(i int, d charge, t time.Duration, launches decimal.Decimal, mark Mark) {
-	around := d.Around()
+	charged := place.Charged
 	if i == atMost { // as what is set aside for a launch: an approved ceiling below that starts nothing
-		around += d.Price.Spare
+		charged = place.Most
 	}
-	cost, priced := place.Charged(d.Shape, d.Price, t, around, d.Hold)
+	cost, priced := charged(d.Shape, d.Price, t, d.Around(), d.Hold)
 	for unit, v := range cost {
 		if i == atMost {
 			v = amount.Counted(v)

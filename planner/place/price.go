@@ -108,9 +108,26 @@ func Charged(s offer.Shape, p offer.Price, run, around, hold time.Duration) (amo
 }
 
 // AtMost is the most that one launch may be charged: its whole walltime, what is billed
-// around it, the machines that are tried before it, and the machine that is kept after it.
+// around it, the machines that are tried before it, and the machine that is kept after it,
+// all at the dearest rate that its backend may pay.
 func AtMost(s offer.Shape, p offer.Price, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
-	return Charged(s, p, s.Walltime, around+p.Spare, hold)
+	return Most(s, p, s.Walltime, around, hold)
+}
+
+// Most is AtMost of a launch that runs for some time.
+func Most(s offer.Shape, p offer.Price, run, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
+	p.USDPerHour = Dearest(p)
+	return Charged(s, p, run, around+p.Spare, hold)
+}
+
+// Dearest is the most that an hour of a machine may cost at a price, USD; "" = hours cost nothing.
+func Dearest(p offer.Price) string {
+	most, err := decimal.NewFromString(p.USDPerHourAtMost)
+	quoted, unquoted := decimal.NewFromString(p.USDPerHour)
+	if err != nil || unquoted == nil && quoted.GreaterThan(most) {
+		return p.USDPerHour
+	}
+	return most.String()
 }
 
 // Guessed reports whether what a price charges in a unit is an estimate: its rates
@@ -138,7 +155,7 @@ func Payable(p offer.Pool, price offer.Price, wait time.Duration) offer.Price {
 // sound is a price as it is told, or an unknown one where a rate of it cannot be
 // read, is negative, or is no price at all: such a rate would count as nothing.
 func sound(p offer.Price) offer.Price {
-	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerCPUHour, p.USDPerGBMonth, p.USDPerGBOut, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
+	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerCPUHour, p.USDPerGBMonth, p.USDPerGBOut, p.USDPerHourAtMost, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
 		if rate == "" {
 			continue
 		}

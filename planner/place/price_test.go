@@ -198,3 +198,26 @@ func TestAtMostCountsMachinesThatAreTried(t *testing.T) {
 		t.Errorf("%+v", again.Price)
 	}
 }
+
+// TestAtMostCountsTheDearestHour: at most has the rate that the backend may pay, whatever was
+// quoted, and what a launch is charged has the quoted one. A record of the launch keeps it.
+func TestAtMostCountsTheDearestHour(t *testing.T) {
+	// Requirement: CST-02
+	t.Parallel()
+	s := offer.Shape{Nodes: 1, CPUs: 1, Walltime: time.Hour}
+	for most, want := range map[string]string{"": "4", "2.2": "4.4", "1": "4", "2": "4"} {
+		price := offer.Price{Known: true, USDPerHour: "2", USDPerHourAtMost: most}
+		got, _ := AtMost(s, price, 30*time.Minute, 30*time.Minute)
+		took, _ := Charged(s, price, time.Hour, 30*time.Minute, 30*time.Minute)
+		if got[USD].String() != want || took[USD].String() != "4" {
+			t.Errorf("%q: at most %s, charged %s", most, got[USD], took[USD])
+		}
+		d := Decision{Price: price, Shape: s}
+		if again, ok := (Decision{}).Charged(&state.Attempt{Rates: d.Rates(s)}); !ok || again.Price.USDPerHourAtMost != most {
+			t.Errorf("%q: recorded as %+v", most, again.Price)
+		}
+	}
+	if p := sound(offer.Price{Known: true, USDPerHour: "2", USDPerHourAtMost: "-1"}); p.Known {
+		t.Errorf("%+v is believed", p)
+	}
+}

@@ -22,11 +22,12 @@ const (
 	givenCores   = "given_cpus"
 	givenDevices = "given_gpus"
 	risenBy      = "risen_by"
+	dearestHour  = "usd_per_hour_at_most"
 )
 
 func rates(p *offer.Price) map[string]*string {
 	return map[string]*string{
-		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "usd_per_cpu_hour": &p.USDPerCPUHour, "usd_per_gb_month": &p.USDPerGBMonth,
+		"usd_per_gpu_hour": &p.USDPerGPUHour, "usd_per_hour": &p.USDPerHour, "usd_per_cpu_hour": &p.USDPerCPUHour, "usd_per_gb_month": &p.USDPerGBMonth, dearestHour: &p.USDPerHourAtMost,
 		"service_units_per_gpu_hour": &p.SUPerGPUHour, "service_units_per_node_hour": &p.SUPerNodeHour, "service_units_per_cpu_hour": &p.SUPerCPUHour,
 	}
 }

@@ -129,9 +129,11 @@ func (r Rise) Of(p offer.Price) offer.Price {
 	for name, rate := range rates(&raised) {
 		today, err := decimal.NewFromString(*rate)
 		switch {
-		case *rate == "" && r.rates[name] == "":
+		case *rate == "" && (r.rates[name] == "" || name == dearestHour):
 		case err != nil:
 			return p
+		case name == dearestHour: // it depends on the machines that are there, too, and is no quote
+			*rate = today.Mul(r.Factor).String()
 		default:
 			if recorded, err := decimal.NewFromString(r.rates[name]); err != nil || !today.Mul(r.was).Equal(recorded) {
 				return p
@@ -157,7 +159,7 @@ func RisenBy(p offer.Price) decimal.Decimal {
 func (r Rise) Over(p offer.Price) decimal.Decimal {
 	was := RisenBy(p)
 	for name, rate := range rates(&p) {
-		if *rate == "" && r.rates[name] == "" {
+		if *rate == "" && r.rates[name] == "" || name == dearestHour {
 			continue
 		}
 		recorded, err := decimal.NewFromString(*rate)

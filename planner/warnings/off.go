@@ -443,7 +443,7 @@ func dearest(b *lang.Backend, used [][2]string, pools []offer.Pool) (all, one st
 		if p.Backend != b.Address() || !p.Price.Known || !slices.Contains(used, [2]string{p.Backend, p.Name}) {
 			continue
 		}
-		rate, machines := amount.Of(p.Price.USDPerHour), decimal.NewFromInt(int64(max(1, p.Total/max(1, p.GPUs))))
+		rate, machines := amount.Of(place.Dearest(p.Price)), decimal.NewFromInt(int64(max(1, p.Total/max(1, p.GPUs))))
 		if sum := rate.Mul(machines); all == "" || sum.GreaterThan(amount.Of(all)) {
 			all = sum.String()
 		}
@@ -484,7 +484,7 @@ func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can 
 			b.Address(), units.FormatDuration(b.Hold), amount.Hourly(rate), amount.Words("usd", cost.String()), ends[b.OnHold]))
 		if spare := spareOf(b, used, pools); spare > 0 {
 			cost := amount.Of(rate).Mul(decimal.NewFromInt(int64(spare / time.Second))).Div(decimal.NewFromInt(3600))
-			notes = append(notes, fmt.Sprintf("backend.%s: at most counts %s beside the usual boot for each launch (%s): machines that boot slowly, or are given back because they are unfit.",
+			notes = append(notes, fmt.Sprintf("backend.%s: at most counts %s beside the usual boot for each launch (%s): machines that boot slowly, are given back because they are unfit, or end slowly.",
 				b.Address(), units.FormatDuration(spare), amount.Words("usd", cost.String())))
 		}
 	}

@@ -212,9 +212,12 @@ type Price struct {
 	Granularity   time.Duration // what is billed is a multiple of it
 	Minimum       time.Duration // the least that is billed of a launch
 	// Spare is billed of a launch at most, beside the usual boot: machines that boot slowly,
-	// and those that are tried before one is fit.
-	Spare            time.Duration `json:",omitzero"`
-	Estimated        bool          // the provider's guess, and no rate that who bills states
+	// those that are tried before one is fit, and the time that each takes to end.
+	Spare time.Duration `json:",omitzero"`
+	// USDPerHourAtMost is the dearest hour that the backend may pay for a job at this price;
+	// "" = USDPerHour.
+	USDPerHourAtMost string `json:",omitempty"`
+	Estimated        bool   // the provider's guess, and no rate that who bills states
 	BillsWhileQueued bool
 	// Risen is by how much the last bills were above what is quoted: the rates have
 	// it in them already. "" where they were not.

@@ -55,7 +55,7 @@ func rates(list ...*string) (wrong bool) {
 }
 
 func sanePrice(p *offer.Price, _ *pb.Price) {
-	if rates(&p.USDPerGPUHour, &p.USDPerHour, &p.USDPerCPUHour, &p.USDPerGBMonth, &p.USDPerGBOut) {
+	if rates(&p.USDPerGPUHour, &p.USDPerHour, &p.USDPerCPUHour, &p.USDPerGBMonth, &p.USDPerGBOut, &p.USDPerHourAtMost) {
 		p.Known = false
 	}
 	if rates(&p.SUPerGPUHour, &p.SUPerNodeHour, &p.SUPerCPUHour) {

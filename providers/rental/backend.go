@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -522,6 +524,21 @@ func (b demand) wantFor(pool string) (Want, error) {
 	if !ok || poolOf(w) != pool || !b.settings.want(nil).Allows(model) {
 		return w, providers.Errorf(providers.Invalid, "backend.%s rents no %q", b.Name, pool)
 	}
-	w.MostUSDPerHour = b.most(pool)
+	w.MostUSDPerHour = b.mostFor(pool)
 	return w, nil
+}
+
+// mostFor is the dearest hour that may be rented for the waiting jobs of a pool: what was
+// quoted to each when it was submitted, whatever the market asks now.
+func (b demand) mostFor(pool string) decimal.Decimal {
+	most, ok := b.limit(pool)
+	if !ok {
+		most = b.MostUSD
+	}
+	for _, j := range b.jobs.sorted() {
+		if j.Spec.Pool == pool && !j.ended() && j.Most.IsPositive() {
+			most = decimal.Min(most, j.Most)
+		}
+	}
+	return most
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -29,6 +31,8 @@ type job struct {
 	Seen    offer.Observation  `json:"seen"`
 	Seq     int                `json:"seq"`         // of the last change, over all jobs
 	At      time.Time          `json:"at,omitzero"` // when it was accepted
+	// Most is the dearest hour to be rented for it, as it was quoted; zero = the backend's limit.
+	Most decimal.Decimal `json:"most_usd_per_hour,omitzero"`
 	// Safe says that its outputs are here, and were verified here.
 	Safe bool `json:"safe,omitempty"`
 }

@@ -26,7 +26,8 @@ const quoteLife = 15 * time.Minute
 // searches are limited to a few in a minute. Renting searches by itself.
 const searchLife = 20 * time.Second
 
-// tolerance is by how much a machine may cost more than the plan showed.
+// tolerance is by how much a machine may cost more than its offer did: the price of a pool
+// has it in USDPerHourAtMost.
 var tolerance = decimal.RequireFromString("1.10")
 
 // Pools are models of GPU with the offers of now.
@@ -38,14 +39,11 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	if err := b.owned(ctx); err != nil {
 		return nil, err
 	}
-	avoided, err := b.avoided()
+	by, avoided, err := b.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	by, err := b.offers(ctx, avoided)
-	if err != nil {
-		return nil, err
-	}
+	b.bounds(false)
 	var out []offer.Pool
 	for _, pool := range sortedKeys(by) {
 		out = append(out, b.pool(pool, by[pool]))
@@ -75,22 +73,46 @@ type market struct {
 	platform Platform
 	now      func() time.Time
 
-	mu       sync.Mutex
-	prices   map[string]Offer // of each pool, the dearest that would be rented, when it was last shown
+	mu     sync.Mutex
+	prices map[string]Offer // of each pool, the dearest that would be rented, when it was last shown
+	// limits are the dearest hours to be rented, by pool, as plans count them: of the last
+	// quote, whatever the market asks later.
+	limits   map[string]decimal.Decimal
+	there    map[string]decimal.Decimal // dearest hours of the machines of a pool that are there, or were ordered
 	searched time.Time
 	shown    []Offer // by the last search
 }
 
-// avoided are the hosts whose machines were unfit, and why.
-func (b *backend) avoided() (map[string]string, error) {
+// look is what the market offers, and the hosts whose machines were unfit, and why.
+func (b *backend) look(ctx context.Context) (by map[string][]Offer, avoided map[string]string, err error) {
 	rentals, err := b.recorded()
-	out := map[string]string{}
+	if err != nil {
+		return nil, nil, err
+	}
+	avoided = map[string]string{}
+	there := map[string]decimal.Decimal{}
 	for _, r := range rentals {
 		if r.Bad && r.Offer.Machine != "" {
-			out[r.Offer.Machine] = r.Why
+			avoided[r.Offer.Machine] = r.Why
+		}
+		if !r.Over() && r.Step != Releasing {
+			there[poolOf(r.Want)] = decimal.Max(there[poolOf(r.Want)], r.dearest())
 		}
 	}
-	return out, err
+	by, err = b.offers(ctx, avoided)
+	b.market.mu.Lock()
+	defer b.market.mu.Unlock()
+	b.there = there
+	return by, avoided, err
+}
+
+// dearest is the most that an hour of a rental may cost, or of the one that takes its place.
+func (r *Rental) dearest() decimal.Decimal {
+	switch r.Step {
+	case Planned, Asked, Boots, Checking:
+		return r.Want.MostUSDPerHour
+	}
+	return r.Offer.USDPerHour
 }
 
 // offers are those within the limits and of hosts that are not avoided, by pool,
@@ -125,15 +147,34 @@ func (b *market) offers(ctx context.Context, avoided map[string]string) (map[str
 	return by, nil
 }
 
-// most is the dearest hour of a pool that may be rented: that of the plan and a
-// little, never more than the backend's limit.
-func (b *market) most(pool string) decimal.Decimal {
+// bounds has machines be rented within the prices that were last shown. Only a quote, which
+// a plan counts with, replaces the limit of a pool that has one.
+func (b *market) bounds(quote bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if shown, ok := b.prices[pool]; ok {
-		return decimal.Min(b.MostUSD, shown.USDPerHour.Mul(tolerance))
+	if b.limits == nil {
+		b.limits = map[string]decimal.Decimal{}
 	}
-	return b.MostUSD
+	for pool, o := range b.prices {
+		if _, has := b.limits[pool]; quote || !has {
+			b.limits[pool] = b.most(o)
+		}
+	}
+}
+
+// most is the dearest hour to be rented where an offer was shown: that and a little, never
+// more than the backend's limit.
+func (b *market) most(o Offer) decimal.Decimal {
+	return decimal.Min(b.MostUSD, o.USDPerHour.Mul(tolerance))
+}
+
+// limit is the dearest hour of a pool that may be rented, by its last quote; false where this
+// process quoted none.
+func (b *market) limit(pool string) (decimal.Decimal, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	most, ok := b.limits[pool]
+	return most, ok
 }
 
 func (b *market) pool(name string, offers []Offer) offer.Pool {
@@ -186,12 +227,21 @@ func (b *market) price(pool string) offer.Price {
 		return offer.Price{}
 	}
 	f := b.platform.Facts()
-	return offer.Price{Known: true, USDPerHour: o.USDPerHour.String(), USDPerGBOut: o.USDPerGBOut.String(), Granularity: f.Granularity, Spare: tried(b.account.Terms().Boot) - f.Boot}
+	return offer.Price{Known: true, USDPerHour: o.USDPerHour.String(), USDPerGBOut: o.USDPerGBOut.String(), Granularity: f.Granularity,
+		USDPerHourAtMost: decimal.Max(b.most(o), b.there[pool]).String(), Spare: tried(b.account.Terms().Boot, f.Granularity) - f.Boot}
 }
 
-// tried is the longest that is billed before a job starts: so many machines may be given
-// back, and each has the limit of a boot twice, until it runs and until it is checked.
-func tried(boot time.Duration) time.Duration { return mostBoxes * 2 * boot }
+// tried is the longest that is billed beside a job's own time: so many machines may be
+// ordered, each has the limit of a boot twice, until it runs and until it is checked, and is
+// billed until its cloud has let it go. Each that is given back is a bill of its own.
+func tried(boot, granularity time.Duration) time.Duration {
+	each := 2*boot + providers.ReleaseTime
+	bill := each
+	if granularity > 0 {
+		bill = (each + granularity - 1) / granularity * granularity
+	}
+	return (mostBoxes-1)*bill + each
+}
 
 // clocks are what is known of the platform's dates, and when the first of the machines
 // that would be rented ends: a live answer, which a fact without a date cannot give.
@@ -281,14 +331,11 @@ func (p *Provider) Quote(ctx context.Context, name string, shapes []offer.Shape)
 	if err != nil {
 		return nil, err
 	}
-	avoided, err := b.avoided()
+	by, _, err := b.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	by, err := b.offers(ctx, avoided)
-	if err != nil {
-		return nil, err
-	}
+	b.bounds(true)
 	var out []offer.Quote
 	if len(by) == 0 {
 		for i := range shapes {

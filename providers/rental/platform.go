@@ -161,7 +161,7 @@ func Schema(p Platform) offer.Schema {
 	}
 	return offer.Schema{
 		Type: p.Type(), Version: "1", Config: offer.Block{Attrs: append(attrs, p.Attrs()...)},
-		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Terms().Boot)},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Terms().Boot, p.Facts().Granularity)},
 	}
 }
 

@@ -357,7 +357,7 @@ func TestPoolsAndQuotes(t *testing.T) {
 	var names []string
 	for _, p := range pools {
 		names = append(names, p.Name+" "+p.Price.USDPerHour)
-		if p.Price.Spare != 3*2*15*time.Minute-3*time.Minute { // three machines, each late twice
+		if p.Price.Spare != 3*(2*15*time.Minute+3*time.Minute)-3*time.Minute { // three machines, each late twice, and slow to end
 			t.Errorf("at most %s beside the boot", p.Price.Spare)
 		}
 		if p.Kind != offer.RentalPool || p.Balance != "25.00" || len(p.Offers) == 0 || p.Offers[0].USDPerHour != p.Price.USDPerHour || !strings.HasPrefix(p.Offers[0].Text, "reliability 9") || !strings.HasSuffix(p.Offers[0].Text, ", the cheapest that fits") {

@@ -58,6 +58,7 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 		return out
 	}
 	j := &job{Spec: spec, Secrets: spec.Secrets, At: b.now()}
+	j.Most, _ = b.limit(spec.Pool)
 	j.Seen = offer.Observation{Token: spec.Token, Handle: spec.Token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Pool: spec.Pool, Stage: offer.Accepted}
 	if err := b.jobs.put(j); err != nil {
 		out.Err = providers.Errorf(providers.Internal, "%v", err)

@@ -72,6 +72,7 @@ type priceDocument struct {
 	UnknownSU        bool    `json:"unknown_service_units,omitempty"`
 	USDPerGPUHour    string  `json:"usd_per_gpu_hour,omitempty"`
 	USDPerHour       string  `json:"usd_per_hour,omitempty"`
+	USDPerHourAtMost string  `json:"usd_per_hour_at_most,omitempty"` // of a machine that the backend may pay
 	USDPerCPUHour    string  `json:"usd_per_cpu_hour,omitempty"`
 	USDPerGBMonth    string  `json:"usd_per_gb_month,omitempty"`
 	SUPerGPUHour     string  `json:"service_units_per_gpu_hour,omitempty"`
@@ -142,7 +143,7 @@ func documentOf(p offer.Pool) poolDocument {
 
 func rates(p offer.Price) priceDocument {
 	return priceDocument{
-		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerCPUHour: p.USDPerCPUHour, USDPerGBMonth: p.USDPerGBMonth,
+		Known: p.Known, UnknownSU: p.UnknownSU, USDPerGPUHour: p.USDPerGPUHour, USDPerHour: p.USDPerHour, USDPerHourAtMost: p.USDPerHourAtMost, USDPerCPUHour: p.USDPerCPUHour, USDPerGBMonth: p.USDPerGBMonth,
 		SUPerGPUHour: p.SUPerGPUHour, SUPerNodeHour: p.SUPerNodeHour, SUPerCPUHour: p.SUPerCPUHour,
 		USDPerGBOut: p.USDPerGBOut, Granularity: p.Granularity.Seconds(), Minimum: p.Minimum.Seconds(), Spare: p.Spare.Seconds(), Estimated: p.Estimated, BillsWhileQueued: p.BillsWhileQueued,
 		CPUs: p.CPUs, GPUs: p.GPUs, Risen: p.Risen,

@@ -965,8 +965,9 @@ type Price struct {
 	Cpus             int64                  `protobuf:"varint,14,opt,name=cpus,proto3" json:"cpus,omitempty"`                            // that one job is given in all; 0 = those that it asks for
 	Gpus             int64                  `protobuf:"varint,15,opt,name=gpus,proto3" json:"gpus,omitempty"`                            // the same of devices
 	UsdPerCpuHour    string                 `protobuf:"bytes,55,opt,name=usd_per_cpu_hour,json=usdPerCpuHour,proto3" json:"usd_per_cpu_hour,omitempty"`
-	Spare            int64                  `protobuf:"varint,57,opt,name=spare,proto3" json:"spare,omitempty"` // billed at most beside the usual boot: machines that boot slowly, and those that are tried before one is fit
-	Risen            string                 `protobuf:"bytes,56,opt,name=risen,proto3" json:"risen,omitempty"`  // muster's own: by how much bills were above quotes; a provider leaves it empty
+	Spare            int64                  `protobuf:"varint,57,opt,name=spare,proto3" json:"spare,omitempty"`                                                    // billed at most beside the usual boot: machines that boot slowly, those that are tried before one is fit, and the time that each takes to end
+	UsdPerHourAtMost string                 `protobuf:"bytes,58,opt,name=usd_per_hour_at_most,json=usdPerHourAtMost,proto3" json:"usd_per_hour_at_most,omitempty"` // the dearest hour that the backend may pay for a job at this price; "": usd_per_hour
+	Risen            string                 `protobuf:"bytes,56,opt,name=risen,proto3" json:"risen,omitempty"`                                                     // muster's own: by how much bills were above quotes; a provider leaves it empty
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1118,6 +1119,13 @@ func (x *Price) GetSpare() int64 {
 		return x.Spare
 	}
 	return 0
+}
+
+func (x *Price) GetUsdPerHourAtMost() string {
+	if x != nil {
+		return x.UsdPerHourAtMost
+	}
+	return ""
 }
 
 func (x *Price) GetRisen() string {
@@ -6924,7 +6932,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"I\n" +
 	"\x10ConfigureRequest\x125\n" +
 	"\abackend\x18\x01 \x01(\v2\x1b.muster.provider.v1.BackendR\abackend\"\x10\n" +
-	"\x0eConfigureReply\"\xd1\x04\n" +
+	"\x0eConfigureReply\"\x81\x05\n" +
 	"\x05Price\x12\x14\n" +
 	"\x05known\x18\x01 \x01(\bR\x05known\x12'\n" +
 	"\x10usd_per_gpu_hour\x18\x02 \x01(\tR\rusdPerGpuHour\x12 \n" +
@@ -6945,7 +6953,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x04cpus\x18\x0e \x01(\x03R\x04cpus\x12\x12\n" +
 	"\x04gpus\x18\x0f \x01(\x03R\x04gpus\x12'\n" +
 	"\x10usd_per_cpu_hour\x187 \x01(\tR\rusdPerCpuHour\x12\x14\n" +
-	"\x05spare\x189 \x01(\x03R\x05spare\x12\x14\n" +
+	"\x05spare\x189 \x01(\x03R\x05spare\x12.\n" +
+	"\x14usd_per_hour_at_most\x18: \x01(\tR\x10usdPerHourAtMost\x12\x14\n" +
 	"\x05risen\x188 \x01(\tR\x05risen\"A\n" +
 	"\x05Clock\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x14\n" +
