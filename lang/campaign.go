@@ -143,6 +143,8 @@ type Smoke struct {
 	Tolerance  float64  // by what share repeats may differ, 0 to 1
 	// MinThroughput is the least share of the expected throughput; 0 = any.
 	MinThroughput float64
+	// ResumeDrill ends each smoke once it has written its checkpoint, and launches it again.
+	ResumeDrill bool
 }
 
 // Expect is a condition on a smoke's metrics.

@@ -28,6 +28,9 @@ func (pr *phaseReader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 	}
 	s.MinThroughput = pr.Number(b, "min_throughput", 0.01, 1, 0)
 	pr.rerun.Forbidden(b, s.Forbid)
+	if s.ResumeDrill = pr.Bool(b, "resume_drill"); s.ResumeDrill && !pr.Broken {
+		pr.drill(p, b)
+	}
 	s.Cells, s.Isolated, s.Parallel = pickCells(pr.Reader, p, b), pr.Bool(b, "isolated"), pr.Bool(b, "parallel")
 	if place := b.One("place"); place != nil {
 		s.Candidates = pr.backends.Candidates(place)
@@ -36,4 +39,19 @@ func (pr *phaseReader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 		}
 	}
 	return s
+}
+
+// drill reports a drill that could not be run, or would prove nothing.
+func (pr *phaseReader) drill(p *phaseBuild, b *syntax.Block) {
+	at := b.Expr("resume_drill")
+	switch launcher := p.job.Expr("launcher"); {
+	case p.Checkpoint == nil:
+		pr.Wrong(at, "resume_drill", "phase.%s has no checkpoint to resume from: add a checkpoint block with a path.", p.Name)
+	case p.Checkpoint.Kind == Glob:
+		pr.Wrong(at, "resume_drill", "A drill watches one file or folder: write path in place of glob in checkpoint.")
+	case launcher != nil:
+		pr.Wrong(at, "resume_drill", "A drill ends and launches a command on one node, and launcher starts it on all. Take one of them out.")
+	case len(b.All("expect")) == 0:
+		pr.Wrong(at, "resume_drill", "muster cannot see the steps of a program: write an expect that fails if the second launch began again, such as expect { condition = metric.first_step > 0 }.")
+	}
 }

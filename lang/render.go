@@ -2,6 +2,7 @@ package lang
 
 import (
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -137,6 +138,9 @@ func (r *renderer) checkpoint() string {
 		return ""
 	}
 	rel := plain(r.f.checkpoint, r.cell)
+	if r.site.Variant == SmokeRun && r.p.Smoke.ResumeDrill && r.ds != nil && (rel == "." || strings.HasPrefix(rel, "~") || !filepath.IsLocal(rel)) {
+		r.ds.Errorat(r.f.checkpoint.Range(), "A drill removes the smoke's own checkpoint", "The checkpoint %q is not below the folder of the smoke. With resume_drill, write a path relative to the workdir, without \"..\".", rel)
+	}
 	if r.site.Variant == SmokeRun && !path.IsAbs(rel) && !strings.HasPrefix(rel, "~") {
 		rel = path.Join(smokeDir(r.p.Name, r.p.Key(r.cell)), rel)
 	}

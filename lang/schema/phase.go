@@ -37,6 +37,7 @@ var smoke = &Block{
 		{Name: "repeat", Type: "number", Default: "1", Doc: "How many times each smoke must run, 1 to 10. All runs must agree within `tolerance`."},
 		{Name: "tolerance", Type: "number", Default: "0.05", Doc: "With `repeat`: how far the runtimes and numeric metrics of the repeats may differ, as a share of the larger value, 0 to 1. Runtimes that differ by less than a second agree."},
 		{Name: "min_throughput", Type: "number", Doc: "Least throughput, as a share of the throughput that earlier smokes of the phase lead muster to expect; more than 0, at most 1. With 0.5, a smoke that takes more than twice the expected time fails. Without an earlier smoke there is no check."},
+		{Name: "resume_drill", Type: "bool", Default: "false", Doc: "Ends each smoke, as a preemption does, once it has written its `checkpoint`, and launches it again: the second launch must resume and finish. Needs an `expect` that fails if it began again."},
 	},
 	Blocks: []*Block{
 		place,

@@ -207,6 +207,9 @@ func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string, digest func(
 	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources), digest)
 	buf := append(h.buf[:0], "muster smoke\n"...)
 	buf = append(append(buf, r[:]...), class...)
+	if p.Smoke.ResumeDrill { // one that passed without shows less
+		buf = append(buf, "\x00resume_drill"...)
+	}
 	h.buf = buf
 	return sum(buf)
 }

@@ -44,6 +44,9 @@ func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag
 	}
 	job.Retry = s.riding(p, l, job.Smoke)
 	FillFiles(job, p, r, l.Site.Input)
+	if job.Smoke && p.Smoke != nil && p.Smoke.ResumeDrill && job.Checkpoint.Path != "" {
+		drill(job)
+	}
 	return job, r, diags
 }
 
