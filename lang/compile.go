@@ -189,7 +189,7 @@ func (cp *compiler) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
 	}
 	resultFields(p, s, f)
 	cp.requests(p, s, f, v)
-	cp.tryRender(p, f)
+	cp.tryRender(p, f, v)
 	return f
 }
 
@@ -221,15 +221,16 @@ func (cp *compiler) command(p *phaseBuild, s *expr.Scope, f *form, e hcl.Express
 
 // tryRender renders the first cell with made-up paths, to find what only
 // evaluation with symbols can.
-func (cp *compiler) tryRender(p *phaseBuild, f *form) {
+func (cp *compiler) tryRender(p *phaseBuild, f *form, v Variant) {
 	if !p.ok || p.failed || p.Grid.Len() == 0 || f.command == nil && f.argv == nil {
 		return
 	}
 	var ds diag.List
-	r := renderer{p: p.Phase, f: f, cell: 0, site: Site{Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backends.Local,
+	r := renderer{p: p.Phase, f: f, cell: 0, site: Site{Variant: v, Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backends.Local,
 		Input: func(string) []string { return []string{"/input"} }}, ds: &ds}
 	r.command(&Rendered{})
 	r.program()
+	r.drillable()
 	for _, e := range f.env {
 		r.text(e.t, "env."+e.name)
 	}

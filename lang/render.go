@@ -79,6 +79,7 @@ func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
 		out.Outputs = append(out.Outputs, RenderedOutput{Name: o.Name, Path: rel, Abs: below(s.Workdir, rel)})
 	}
 	out.Checkpoint = r.checkpoint()
+	r.drillable()
 	for k := range p.Preconditions {
 		if q := &p.Preconditions[k]; q.OnBackend {
 			out.Files = append(out.Files, RenderedPrecondition{Path: below(s.Workdir, plain(q.file, i)), MinSize: q.MinSize, Message: q.Message})
@@ -138,13 +139,21 @@ func (r *renderer) checkpoint() string {
 		return ""
 	}
 	rel := plain(r.f.checkpoint, r.cell)
-	if r.site.Variant == SmokeRun && r.p.Smoke.ResumeDrill && r.ds != nil && (rel == "." || strings.HasPrefix(rel, "~") || !filepath.IsLocal(rel)) {
-		r.ds.Errorat(r.f.checkpoint.Range(), "A drill removes the smoke's own checkpoint", "The checkpoint %q is not below the folder of the smoke. With resume_drill, write a path relative to the workdir, without \"..\".", rel)
-	}
 	if r.site.Variant == SmokeRun && !path.IsAbs(rel) && !strings.HasPrefix(rel, "~") {
 		rel = path.Join(smokeDir(r.p.Name, r.p.Key(r.cell)), rel)
 	}
 	return below(r.site.Workdir, rel)
+}
+
+// drillable reports a smoke's checkpoint that a drill would remove although it is not
+// the smoke's own.
+func (r *renderer) drillable() {
+	if s := r.p.Smoke; r.site.Variant != SmokeRun || s == nil || !s.ResumeDrill || r.f.checkpoint == nil {
+		return
+	}
+	if rel := plain(r.f.checkpoint, r.cell); path.Clean(rel) == "." || strings.HasPrefix(rel, "~") || !filepath.IsLocal(rel) {
+		r.ds.Errorat(r.f.checkpoint.Range(), "A drill removes the smoke's own checkpoint", "The checkpoint %q is not below the folder of the smoke. With resume_drill, write a path relative to the workdir, without \"..\".", rel)
+	}
 }
 
 // command sets Shell or Argv.

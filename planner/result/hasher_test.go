@@ -1,6 +1,7 @@
 package result
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -110,5 +111,36 @@ phase "a" {
 		if got := New(Scheme, nil).Phase(p)[1].String(); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestADrillIsAnotherSmoke: a smoke that passed without its drill does not count for
+// one with it, and the runs have the hash that they had.
+func TestADrillIsAnotherSmoke(t *testing.T) {
+	const text = `
+campaign "c" {}
+phase "a" {
+  checkpoint { path = "ck" }
+  smoke {
+    %s
+    expect { condition = metric.m > 0 }
+  }
+  job {
+    command = "x ${checkpoint} ${output.o}"
+    output "o" { path = "o" }
+    metric "m" {
+      output = "o"
+      json   = "/m"
+    }
+  }
+}
+`
+	without, with := load(t, fmt.Sprintf(text, "")), load(t, fmt.Sprintf(text, "resume_drill = true"))
+	h := New(Scheme, nil)
+	if h.Fingerprint(without, 0, "local.local", nil) == h.Fingerprint(with, 0, "local.local", nil) {
+		t.Error("a smoke with a drill has the fingerprint of one without")
+	}
+	if a, b := h.Phase(without)[0], h.Phase(with)[0]; a != b {
+		t.Errorf("the drill changed the hash of the run from %s to %s", a, b)
 	}
 }

@@ -52,7 +52,7 @@ func TestDrill(t *testing.T) {
 	}{
 		"text":       {"sh", providers.Job{Shell: ranTwice}},
 		"words":      {"sh", providers.Job{Argv: []string{"sh", "-c", ranTwice}}},
-		"bash, USR1":  {"bash --posix", providers.Job{Shell: ranTwice, Checkpoint: providers.Checkpoint{Signal: "USR1", Grace: 20 * time.Second}}},
+		"bash, USR1": {"bash --posix", providers.Job{Shell: ranTwice, Checkpoint: providers.Checkpoint{Signal: "USR1", Grace: 20 * time.Second}}},
 		"busybox":    {"busybox sh", providers.Job{Shell: ranTwice}},
 	} {
 		t.Run(name, func(t *testing.T) {
