@@ -31,7 +31,14 @@ var logTests = []test{
 		go func() {
 			done <- s.p.Logs(s.ctx, providers.LogRequest{Backend: s.b.Name, Token: j.Token, Follow: true}, &out)
 		}()
-		s.until("the first line", func() bool { return strings.Contains(out.String(), "begun\n") })
+		s.until("the first line", func() bool {
+			select {
+			case err := <-done:
+				s.Fatalf("the log was followed until %q, and not until the job ended: %v", out.String(), err)
+			default:
+			}
+			return strings.Contains(out.String(), "begun\n")
+		})
 		s.open()
 		s.must(<-done)
 		if got := out.String(); got != "begun\ndone\n" {
