@@ -201,3 +201,37 @@ func TestPackProgramKilled(t *testing.T) {
 		t.Errorf("the other is %+v", o)
 	}
 }
+
+// TestPackShares: a job that fails early is charged for its part of the node until then,
+// and the slow one that is left has all of it; both are no more than the pack lasted.
+func TestPackShares(t *testing.T) {
+	// Requirement: CST-04
+	t.Parallel()
+	const alone = time.Second
+	began := time.Now()
+	p := newPacked(t, "awk '/^PPid/{print $2}' /proc/$PPID/status > program; sleep 1; exit 3", "until [ -e there ]; do sleep 0.01; done; echo > out1")
+	program := p.read("program")
+	p.until(func(last map[string]offer.Observation) bool {
+		return last[p.token(0)].Status == offer.Failed && running(p.token(1))(last)
+	})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // its record comes before its end
+		if _, err := os.Stat("/proc/" + program); err != nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the program of the job that failed runs on")
+		}
+	}
+	time.Sleep(alone)
+	if err := os.WriteFile(filepath.Join(p.backend.Workdir, "there"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	last := p.until(ended(2))
+	failed, slow := last[p.token(0)].Usage, last[p.token(1)].Usage
+	if failed == nil || slow == nil {
+		t.Fatalf("used %+v and %+v", failed, slow)
+	}
+	if failed.NodeTime <= 0 || slow.NodeTime < failed.NodeTime+alone*3/4 || failed.NodeTime+slow.NodeTime > time.Since(began) {
+		t.Errorf("after %s alone %s and %s of the node, in %s", alone, failed.NodeTime, slow.NodeTime, time.Since(began))
+	}
+}
