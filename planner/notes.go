@@ -79,6 +79,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 		}
 		say(warnings.Unheld(c.Budgets, d.forecast.ByBackend, in.Can)...)
 		say(warnings.Unguarded(starting, in.Can)...)
+		say(warnings.Spot(starting, in.Pools)...)
 		say(warnings.Risen(fs.rises(), ps.risenPools())...)
 		say(warnings.Held(ps.short())...)
 		say(warnings.Offers(ps.usedPools(), in.Pools, d.forecast.ByBackend)...)

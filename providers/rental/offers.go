@@ -183,7 +183,7 @@ func (b *market) pool(name string, offers []Offer) offer.Pool {
 	pool := offer.Pool{
 		Backend: b.of, Name: name, Kind: offer.RentalPool, Word: "offer", GPUs: best.GPUs, GPUModel: best.GPU, GPUClass: best.GPU, GPUMem: best.GPUMemory,
 		CPUs: best.CPUs, Memory: best.Memory, MaxNodes: 1, MaxJobs: b.MaxBoxes * b.GPUs, Idle: min(len(offers), b.MaxBoxes) * b.GPUs, Total: b.MaxBoxes * b.GPUs, Wait: 0,
-		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.of, Clocks: b.clocks(offers), Verified: f.Verified,
+		Price: b.price(name), Source: "live", Home: f.Home, Filesystem: b.of, Clocks: b.clocks(offers), Verified: f.Verified, Spot: b.Spot,
 	}
 	for _, o := range offers {
 		pool.GPUMem = min(pool.GPUMem, o.GPUMemory)

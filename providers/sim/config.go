@@ -47,6 +47,7 @@ type (
 		Granularity float64     `json:"granularity"`
 		WholeNode   bool        `json:"whole_node"`
 		Testing     bool        `json:"testing"`
+		Spot        bool        `json:"spot"`
 	}
 	jobsConfig struct {
 		Phases  []string                   `json:"phases"`
@@ -190,7 +191,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	}
 	out.Pool = offer.Pool{
 		Backend: b.Name, Name: p.Name, Kind: kind, Word: word, CPUs: p.CPUs, Memory: p.Memory, GPUs: p.GPUs, GPUModel: p.GPU, GPUClass: p.GPU, GPUMem: p.GPUMemory, MaxNodes: p.Nodes,
-		MaxTime: seconds(p.MaxWalltime), MaxJobs: out.Slots, MaxSubmit: p.MaxSubmit, Testing: p.Testing, Idle: -1, Total: out.Devices,
+		MaxTime: seconds(p.MaxWalltime), MaxJobs: out.Slots, MaxSubmit: p.MaxSubmit, Testing: p.Testing, Spot: p.Spot, Idle: -1, Total: out.Devices,
 		Wait: seconds(p.Wait), Price: price, WholeNode: p.WholeNode, Source: "declared",
 	}
 	if out.Devices == 0 {

@@ -62,6 +62,7 @@ func pool() []offer.Attr {
 		{Name: "granularity", Type: offer.Duration, Doc: "Bills are rounded up to a multiple of this. Default: none."},
 		{Name: "whole_node", Type: offer.Bool, Default: "false", Doc: "Whether whole nodes are charged."},
 		{Name: "testing", Type: offer.Bool, Default: "false", Doc: "Whether the pool is meant for smokes."},
+		{Name: "spot", Type: offer.Bool, Default: "false", Doc: "Whether machines may be taken away while a job runs: a phase without a checkpoint is warned."},
 	}
 }
 

@@ -41,6 +41,7 @@ type poolDocument struct {
 	Price     priceDocument `json:"price"`
 	WholeNode bool          `json:"whole_node,omitempty"`
 	Pack      bool          `json:"pack,omitempty"` // jobs that need a part of a node share one
+	Spot      bool          `json:"spot,omitempty"` // its machines may be taken away while jobs run
 
 	Source     string          `json:"source,omitempty"`
 	Verified   string          `json:"verified,omitempty"` // the month; left out for live answers
@@ -121,7 +122,7 @@ func documentOf(p offer.Pool) poolDocument {
 		Name: p.Name, Kind: string(p.Kind), Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
 		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxWait: p.MaxWait.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
 		Testing: p.Testing, StandsFor: p.StandsFor, Idle: p.Idle, Total: p.Total, Others: p.Others, Wait: p.Wait.Seconds(), Price: rates(p.Price),
-		WholeNode: p.WholeNode, Pack: p.Pack, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Scratch: p.Scratch, Account: p.Account, Balance: p.Balance, Queue: p.Queue,
+		WholeNode: p.WholeNode, Pack: p.Pack, Spot: p.Spot, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Scratch: p.Scratch, Account: p.Account, Balance: p.Balance, Queue: p.Queue,
 	}
 	if p.Wait < 0 {
 		d.Wait = -1

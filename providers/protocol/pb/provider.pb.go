@@ -1365,6 +1365,7 @@ type Pool struct {
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
 	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
 	Pack          bool                   `protobuf:"varint,33,opt,name=pack,proto3" json:"pack,omitempty"`                        // jobs that need a part of a node share one
+	Spot          bool                   `protobuf:"varint,36,opt,name=spot,proto3" json:"spot,omitempty"`                        // a machine may be taken away while a job runs on it
 	MaxWait       int64                  `protobuf:"varint,34,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`   // longest wait with which it is preferred; 0: any
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1662,6 +1663,13 @@ func (x *Pool) GetKind() string {
 func (x *Pool) GetPack() bool {
 	if x != nil {
 		return x.Pack
+	}
+	return false
+}
+
+func (x *Pool) GetSpot() bool {
+	if x != nil {
+		return x.Spot
 	}
 	return false
 }
@@ -6969,7 +6977,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xc0\b\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xd4\b\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -7014,7 +7022,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
 	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
 	"\x04kind\x18  \x01(\tR\x04kind\x12\x12\n" +
-	"\x04pack\x18! \x01(\bR\x04pack\x12\x19\n" +
+	"\x04pack\x18! \x01(\bR\x04pack\x12\x12\n" +
+	"\x04spot\x18$ \x01(\bR\x04spot\x12\x19\n" +
 	"\bmax_wait\x18\" \x01(\x03R\amaxWait\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
