@@ -85,9 +85,9 @@ func (b *requestBuilder) column(name string, e hcl.Expression, what string, set 
 
 // unused warns of options for a type of backend that the jobs never run on.
 func (b *requestBuilder) unused(o *syntax.Block) {
-	places := b.p.Candidates
+	places := slices.Concat(b.p.Candidates, b.p.Beyond())
 	if b.p.Smoke != nil {
-		places = append(slices.Clone(places), b.p.Smoke.Candidates...)
+		places = append(places, b.p.Smoke.Candidates...)
 	}
 	if len(b.p.Candidates) == 0 || slices.ContainsFunc(places, func(at string) bool { return strings.HasPrefix(at, o.Name()+".") }) {
 		return

@@ -49,6 +49,7 @@ type storedRetry struct {
 	MaxAttempts int
 	Delay       time.Duration
 	Scale       map[string]Scale
+	Place       map[string][]string `json:",omitempty"`
 }
 
 // Definition is the phase as stored in the state.
@@ -59,7 +60,7 @@ func (p *Phase) define() Definition {
 	if p.job.form[SmokeRun] != p.job.form[Run] {
 		d.Smoke = p.stored(SmokeRun)
 	}
-	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: storedRetry{p.Retry.On, p.Retry.Max, p.Retry.Delay, p.Retry.Scale}, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel}
+	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: storedRetry{p.Retry.On, p.Retry.Max, p.Retry.Delay, p.Retry.Scale, p.Retry.Place}, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel}
 	for _, o := range p.Outputs {
 		policy.Outputs = append(policy.Outputs, o.Name)
 	}

@@ -101,7 +101,7 @@ func (pr *phaseReader) phaseHead(p *phaseBuild) {
 	}
 	pr.distinctVariables(p)
 	pr.secretsBesideEnv(p)
-	p.Retry = pr.rerun.Retry(p.b.One("retry"))
+	p.Retry = pr.rerun.Retry(p.b.One("retry"), pr.backends)
 	p.Breaker = pr.rerun.Breaker(p.b.One("breaker"))
 	p.Checkpoint = pr.rerun.Checkpoint(p.b.One("checkpoint"))
 	p.Retry.Resumes = p.Checkpoint != nil

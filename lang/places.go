@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,16 @@ func (c *Campaign) UnusedBackends(kept map[string]bool) diag.List {
 	return ds
 }
 
+// Beyond are the backends that jobs of a phase may go to beside its candidates: those of
+// its overflow, and those to which failures move them.
+func (p *Phase) Beyond() []string {
+	out := slices.Clone(p.Overflow)
+	for _, class := range slices.Sorted(maps.Keys(p.Retry.Place)) {
+		out = append(out, p.Retry.Place[class]...)
+	}
+	return out
+}
+
 // mayRunOn are the backends that phases, rules and imports name. A phase that
 // names none goes to this machine, and one with GPUs to any.
 func (c *Campaign) mayRunOn() map[string]bool {
@@ -55,7 +66,7 @@ func (c *Campaign) mayRunOn() map[string]bool {
 	}
 	for _, p := range c.Phases {
 		add(p.Candidates...)
-		add(p.Overflow...)
+		add(p.Beyond()...)
 		for _, in := range p.Raw {
 			add(in.Backend)
 		}

@@ -67,8 +67,10 @@ func (b *requestBuilder) finish(r Request) Request {
 		}
 	}
 	s, places := r.Shape, candidates
+	if !b.smoke {
+		places = slices.Concat(candidates, b.p.Beyond())
+	}
 	if len(b.p.Overflow) > 0 && !b.smoke {
-		places = slices.Concat(candidates, b.p.Overflow)
 		candidates = slices.Concat(candidates, []string{"overflow"}, b.p.Overflow)
 	}
 	r.Shape.Nodes = b.backends.Nodes(s, r.Options, b.p.job.All("options"), places) // the hash has them by its options

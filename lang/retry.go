@@ -3,6 +3,7 @@ package lang
 import (
 	"slices"
 
+	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/providers/failure"
@@ -36,7 +37,7 @@ const retryAttempts = 3
 const mostAttempts = 10_000
 
 // Retry reads a retry block.
-func (l *rerunReader) Retry(b *syntax.Block) Retry {
+func (l *rerunReader) Retry(b *syntax.Block, set *backends.Set) Retry {
 	if b == nil {
 		return Retry{Policy: retry.Policy{Max: 1}}
 	}
@@ -63,20 +64,35 @@ func (l *rerunReader) Retry(b *syntax.Block) Retry {
 			r.Scale = map[string]Scale{}
 		}
 		class := s.Name()
-		l.known(s.Syntax.LabelRanges[0], class)
-		if !reached(r, class) && slices.Contains(l.classes, class) && b.Expr("on") != nil && len(r.On) > 0 {
-			l.Sure.Warnat(s.Range, "This scale is never used", "The class %q is not in retry.on, so no launch follows such a failure.", class)
-		}
+		l.used(b, r, s)
 		factor := func(name string) float64 { return l.Number(s, name, 0.01, 1000, 0) }
 		r.Scale[class] = Scale{Memory: factor("memory"), CPUs: factor("cpus"), GPUs: factor("gpus"), Walltime: factor("walltime"), Disk: factor("disk")}
 	}
+	for _, on := range b.All("on") {
+		if r.Place == nil {
+			r.Place = map[string][]string{}
+		}
+		l.used(b, r, on)
+		if to := set.Choice(on, "place", "the block"); len(to) > 0 {
+			r.Place[on.Name()] = to
+		}
+	}
 	return r
+}
+
+// used reports a block of a class that there is not, or that no launch follows.
+func (l *rerunReader) used(b *syntax.Block, r Retry, of *syntax.Block) {
+	class := of.Name()
+	l.known(of.Syntax.LabelRanges[0], class)
+	if !reached(r, class) && slices.Contains(l.classes, class) && b.Expr("on") != nil && len(r.On) > 0 {
+		l.Sure.Warnat(of.Range, "This "+of.Spec.Name+" is never used", "The class %q is not in retry.on, so no launch follows such a failure.", class)
+	}
 }
 
 // reached reports whether a class that is retried takes the scale of a name,
 // which may be a family's.
 func reached(r Retry, name string) bool {
-	return r.Covers(name) || slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(on, name) })
+	return r.Covers(name) || slices.Contains(r.Sometimes, name) || slices.ContainsFunc(r.On, func(on string) bool { return failure.Is(on, name) })
 }
 
 // Breaker reads a breaker block.

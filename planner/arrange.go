@@ -70,7 +70,7 @@ func (ps phases) undo(kinds [][]Kind) {
 		for _, i := range w.gated {
 			w.restore(i)
 		}
-		w.gated, w.pp.Hold, w.pp.Smoke, w.pp.Pilot, w.pp.Placements = nil, "", nil, nil, nil
+		w.gated, w.pp.Hold, w.pp.Smoke, w.pp.Pilot, w.pp.Placements, w.pp.After = nil, "", nil, nil, nil, nil
 		clear(w.pp.Place)
 	}
 }
@@ -155,9 +155,13 @@ func (ar *arranger) placePhase(w *draft) ([]int, diag.List) {
 		return nil, diag.List{{Summary: "a phase asks for too many different things", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
 			Detail: fmt.Sprintf("Its jobs have %d different resource requests; at most %d can be placed. Let resources depend on fewer axis values.", len(w.reqs), mostRequests)}}
 	}
-	jobs := make([]int, len(w.reqs))
+	jobs, gone := make([]int, len(w.reqs)), map[int]string{}
 	for i, k := range w.pp.Kind {
 		if k.Starts() || k == Blocked {
+			if name := w.went(i); name != "" {
+				gone[i], w.pp.Place[i] = name, 0
+				continue
+			}
 			r := w.p.RequestOf(i, lang.Run)
 			w.pp.Place[i] = uint16(r + 1)
 			jobs[r]++
@@ -172,17 +176,20 @@ func (ar *arranger) placePhase(w *draft) ([]int, diag.List) {
 		}
 	}
 	w.pp.Placements = make([]place.Decision, len(w.reqs)+1)
-	if len(groups) == 0 {
-		return nil, nil
+	diags := ar.fallbacks(w)
+	if len(groups)+len(gone) == 0 {
+		return nil, diags
 	}
-	decisions, diags := place.Decide(ar.input(groups))
+	decisions, more := place.Decide(ar.input(groups))
+	diags.Append(more...)
 	if left := ar.leaveFailed(w, decisions, of); left > 0 {
 		return ar.placePhase(w) // without them
 	}
 	for k, d := range decisions {
-		w.pp.Placements[of[k]+1] = d
+		w.pp.Placements[of[k]+1] = w.following(d, of[k])
 		w.nowhere = w.nowhere || d.Backend == "" && d.Away == ""
 	}
+	w.leave(gone)
 	return jobs, diags
 }
 
@@ -248,5 +255,6 @@ func WouldGo(in Input, pp *PhasePlan, cell int, among ...string) place.Decision 
 		g.Candidates = among
 	}
 	d, _ := place.Decide(pl.input([]place.Group{g}))
-	return d[0]
+	pl.fallbacks(w)
+	return w.following(d[0], pp.Phase.RequestOf(cell, lang.Run))
 }

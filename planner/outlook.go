@@ -215,7 +215,7 @@ func (l *layout) attempting(f attemptGroup, at *state.Attempt) forecast.Group {
 		d.Shape.CPUs, d.Shape.GPUs, d.Shape.Nodes, d.Shape.Pack, d.Shape.Disk = was.CPUs, was.GPUs, was.Nodes, was.Pack, was.Disk
 		d.Shape.Walltime = max(d.Shape.Walltime, was.Walltime)
 	}
-	g := l.group(w, d)
+	g := l.group(w, w.following(d, f.request))
 	if f.apart != "" {
 		g.Runtime = forecast.Incomparable(w.p.Name, f.apart, limit)
 	}

@@ -96,7 +96,7 @@ func inFlightAt(w *draft, d place.Decision) (n int) {
 // moveTo gives cells their place in the overflow. What is approved for them
 // holds the first choice, too.
 func moveTo(w *draft, cells []int, first, second place.Decision) {
-	second.Why = "overflow: it would wait on " + first.Where()
+	second.Why, second.After = "overflow: it would wait on "+first.Where(), first.After
 	for _, c := range first.Candidates {
 		if !slices.ContainsFunc(second.Candidates, func(o place.Candidate) bool { return o.Backend == c.Backend && o.Pool == c.Pool }) {
 			if c.Won {
@@ -116,7 +116,7 @@ func moveTo(w *draft, cells []int, first, second place.Decision) {
 // those that a smoke or a pilot tries where the phase goes first.
 func spillable(w *draft, r int) (cells []int) {
 	for i, k := range w.pp.Kind {
-		if (k.Starts() || k == Blocked) && w.p.RequestOf(i, lang.Run) == r && !slices.Contains(w.p.Pilot, i) &&
+		if (k.Starts() || k == Blocked) && int(w.pp.Place[i]) == r+1 && !slices.Contains(w.p.Pilot, i) &&
 			(w.p.Smoke == nil || !slices.Contains(w.p.Smoke.Cells, i)) {
 			cells = append(cells, i)
 		}

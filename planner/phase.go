@@ -24,10 +24,13 @@ type PhasePlan struct {
 
 	// Placements are the distinct decisions of the phase; index 0 is unused.
 	Placements []place.Decision
-	Smoke      *Gate
-	Pilot      []int // cells still to be run alone first
-	Hold       string
-	Source     result.Source
+	// After is, by request, where jobs go after failures, as in place.Decision: of the
+	// requests of which a job starts or is in flight. Nil where no failure moves any.
+	After  [][]place.Fallback
+	Smoke  *Gate
+	Pilot  []int // cells still to be run alone first
+	Hold   string
+	Source result.Source
 	// Images are the digests of the jobs' images, by combination of lang.Phase.Images
 	// of runs; nil where none is known.
 	Images []string

@@ -65,6 +65,11 @@ func (pp *PhasePlan) digest(h hash.Hash) {
 	for _, d := range pp.Placements {
 		fmt.Fprintf(h, "%s %s %v %d\n", d.Backend, d.Pool, d.Price, d.Segments)
 	}
+	for r, all := range pp.After {
+		for _, a := range all {
+			fmt.Fprintf(h, "after %d %s %s %s %v %d\n", r, a.Class, a.To.Backend, a.To.Pool, a.To.Price, a.To.Segments)
+		}
+	}
 	for _, i := range slices.Sorted(maps.Keys(pp.Details)) {
 		if d := pp.Details[i]; d.At != "" {
 			for _, o := range d.Seen {

@@ -15,10 +15,16 @@ import (
 
 // Candidates reads a place block's list; an empty one is reported.
 func (s *Set) Candidates(place *syntax.Block) []string {
-	e := place.Expr("candidates")
-	out := s.Places(place, "candidates")
+	return s.Choice(place, "candidates", "candidates")
+}
+
+// Choice reads a list of backends of which jobs go to one. An empty one is reported,
+// and what may be left out instead.
+func (s *Set) Choice(b *syntax.Block, name, instead string) []string {
+	e := b.Expr(name)
+	out := s.Places(b, name)
 	if v, ok := s.Peek(e, s.Values()); ok && value.IsList(v) && v.LengthInt() == 0 {
-		s.Wrong(e, "candidates", "The list is empty, so the jobs could run nowhere. Name a backend, or leave candidates out.")
+		s.Wrong(e, name, "The list is empty, so the jobs could run nowhere. Name a backend, or leave %s out.", instead)
 	}
 	return out
 }

@@ -86,6 +86,11 @@ var retry = &Block{
 			{Name: "walltime", Type: "number", Default: "1", Doc: "Factor on the walltime."},
 			{Name: "disk", Type: "number", Default: "1", Doc: "Factor on scratch space."},
 		},
+	}, {
+		Name: "on", Labels: []string{"class"}, Doc: "Where a job is launched again after a failure of this class. It stays there for the rest of its launches. `scale` of the class applies there, too.",
+		Attrs: []Attr{
+			{Name: "place", Type: "list(backend)", Required: true, Doc: "Backends, in order, as in `place`: the job goes to the first on which it fits. A partition is a backend of its own with `partitions`. The plan shows the place, its at most counts the dearest one, and the approval covers it. muster makes these launches: with muster off the job waits for your next `muster apply`."},
+		},
 	}},
 }
 

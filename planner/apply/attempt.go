@@ -128,6 +128,7 @@ func (e *engine) loadAttempts() {
 				if !f.imported && j.Definition == p.Definition().Digest { // submitted under the cap that holds
 					f.Under = arrayLimit(p, b)
 				}
+				p.leftBefore(f.cell, j)
 				f.where = p.places.On(f.cell, b.Name, a.Pool)
 				if f.where == nil || f.smoke {
 					f.where = f.whereItWas(e.Plan)

@@ -31,6 +31,21 @@ func (pl *placement) nextCandidate(f *attempt, why string) *place.Decision {
 	return nil
 }
 
+// leave has an attempt's cell go where its policy says after a failure with a class,
+// and says where; "" where it stays.
+func (pl *placement) leave(f *attempt, class string) string {
+	name, ok := f.p.Retry.Leaves(class, f.B.Name)
+	if !ok {
+		return ""
+	}
+	next := f.p.places.after(f.cell, name)
+	f.p.places.Move(f.cell, next)
+	if next.Backend == "" {
+		return ", where the next plan places it"
+	}
+	return " on " + next.Where()
+}
+
 // takes reports whether a candidate could have a cell now. What was tried in
 // a smoke is tried for its environment alone; a cell that overflows has left it
 // with the plan, and may come back.

@@ -6,6 +6,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/state"
 )
 
 // places are those of one phase. They cost nothing for cells that go where they
@@ -47,6 +48,26 @@ func (p *places) First(cell int32) *place.Decision {
 		return d
 	}
 	return p.Of(cell)
+}
+
+// after is where a cell goes after a failure of this name in its retry policy; without a
+// backend where the plan found none.
+func (p *places) after(cell int32, name string) *place.Decision {
+	from := place.Decision{}
+	if r := p.plan.Phase.RequestOf(int(cell), lang.Run); r < len(p.plan.After) {
+		from.After = p.plan.After[r]
+	}
+	next, _ := from.Left(name)
+	return &next
+}
+
+// leftBefore has a cell go on where failures of its launches moved it.
+func (p *phase) leftBefore(cell int32, rec *state.Job) {
+	if name := p.Retry.Went(planner.Ended(rec)); name != "" {
+		if d := p.places.after(cell, name); d.Backend == rec.Last().Backend {
+			p.places.Move(cell, d)
+		}
+	}
 }
 
 // On is the decision for a cell on a backend and pool, any pool if "": the

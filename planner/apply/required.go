@@ -80,6 +80,11 @@ func (r requiredBackends) Spares() (names []string) {
 				}
 			}
 		}
+		for _, a := range slices.Concat(pp.After...) {
+			if name := a.To.Backend; name != "" && r.declared(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }

@@ -104,7 +104,7 @@ func (oc *outcomes) verdict(f *attempt, o *offer.Observation, n int) (action ret
 	// A scheduler starts again what ended by itself, as it was: what needs more
 	// of something, or lost its place in the queue, is ours to launch.
 	rides := f.rides() && f.B.Can.HostQueue
-	c := retry.Case{Class: o.Class, Launch: f.N, Smoke: f.smoke, Rides: rides, Paid: f.paid(),
+	c := retry.Case{Class: o.Class, Launch: f.N, Smoke: f.smoke, On: f.B.Name, Rides: rides, Paid: f.paid(),
 		Policy: f.policy(), Shape: oc.accounts.launched(f, o, n).Shape, Most: policy.BoundOf(f.pool(), f.size().Nodes)}
 	c.Policy.Max = max(c.Policy.Max, f.max)
 	if rec := oc.st.Jobs[f.Key]; rec != nil {
@@ -196,10 +196,14 @@ func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, actio
 	case action == retry.Again:
 		oc.breakers.countAgain(f, o) // first: what is stopped is not due
 		oc.schedule.retryAt(f.p, f.cell, ev.Retry)
-		if f.B.Can.HostQueue {
+		leaves := oc.placement.leave(f, o.Class)
+		if f.B.Can.HostQueue || leaves != "" {
 			oc.schedule.unchain(f.p, f.cell) // it knows nothing of the token that comes next
 		}
-		oc.Note(f.Addr, fmt.Sprintf("%s failed (%s); %s", f.Addr, o.Class, oc.nextLaunch(f, n)), false)
+		oc.Note(f.Addr, fmt.Sprintf("%s failed (%s); %s%s", f.Addr, o.Class, oc.nextLaunch(f, n), leaves), false)
+		if leaves != "" {
+			return
+		}
 		if next := oc.placement.nextCandidate(f, "re-placed after "+o.Class+" on "+f.B.Name); next != nil && retry.Elsewhere(o.Class) {
 			f.p.places.Move(f.cell, next) // the class is about the machine
 		}

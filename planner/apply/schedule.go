@@ -184,7 +184,8 @@ func (sc *schedule) repoints(p *phase, cell int32) bool {
 		return false
 	}
 	b := sc.backends.At(rec.Last().Backend, rec.Last().Pool)
-	return b != nil && !b.Can.HostQueue
+	d := p.places.Of(cell)
+	return b != nil && !b.Can.HostQueue && d != nil && d.Backend == b.Name
 }
 
 // enqueue puts every cell that waits for nothing into its queue.

@@ -48,6 +48,13 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 			known = known.And(take(c.Backend, c.Pool, c.Price, c.Segments, c.Around(), c.Hold))
 		}
 	}
+	for _, a := range d.After {
+		most, priced := Ceiling(a.To, r, pools)
+		known = known.And(priced)
+		for unit, v := range most {
+			out[unit] = decimal.Max(out[unit], v)
+		}
+	}
 	for unit := range out {
 		if !here.Of(unit) {
 			delete(out, unit)
@@ -57,8 +64,14 @@ func Ceiling(d place.Decision, r lang.Retry, pools []offer.Pool) (map[string]dec
 }
 
 // Dearer are a decision at the prices of those of its approved candidates that cost
-// most, in any of the units that places charge; none where it costs most itself.
+// most, in any of the units that places charge, none where it costs most itself; and
+// the places that failures move it to.
 func Dearer(d place.Decision) (out []place.Decision) {
+	for _, a := range d.After {
+		if a.To.Backend != "" {
+			out = append(append(out, a.To), Dearer(a.To)...)
+		}
+	}
 	own, _ := place.AtMost(d.Shape, d.Price, d.Around(), d.Hold)
 	for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
 		most, best := own[unit], -1

@@ -39,9 +39,33 @@ type Decision struct {
 	Fallback   string // why the first choice was not taken, "" if it was
 	Away       string // why nothing was decided: the place cannot be asked now, and the jobs wait for it
 	Candidates []Candidate
+	// After are where a launch goes after a failure that makes a job leave, by the name
+	// in retry.Phase.Place, in the order of the names.
+	After []Fallback `json:",omitempty"`
 	// Beside are the decisions for each host of the backend, this one's
 	// included, where its jobs are spread over several; nil elsewhere.
 	Beside []Decision `json:"-"`
+}
+
+// A Fallback is where a job goes after a failure.
+type Fallback struct {
+	Class string
+	To    Decision // without a backend: what would do cannot be asked
+	// AtMost is what one launch there may cost, by unit.
+	AtMost map[string]string `json:",omitempty"`
+}
+
+// Left is the decision for a job that failed with a class in After; false where the
+// plan has none.
+func (d *Decision) Left(class string) (next Decision, ok bool) {
+	for _, a := range d.After {
+		if a.Class == class && a.To.Backend != "" {
+			next = a.To
+			next.After, next.Why = d.After, replaced+": after "+class
+			return next, true
+		}
+	}
+	return Decision{}, false
 }
 
 // How the reason of an attempt begins that is not where it was to go first.

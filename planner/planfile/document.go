@@ -138,6 +138,15 @@ type Place struct {
 	Rule     string  `json:"rule,omitempty"`
 	Why      string  `json:"why,omitempty"`
 	Fallback string  `json:"fallback,omitempty"`
+	After    []after `json:"after,omitempty"`
+}
+
+// after is where launches go after a failure of a class that moves jobs, and the most
+// that one takes there, by unit.
+type after struct {
+	Class  string        `json:"class"`
+	Place  Place         `json:"place"`
+	AtMost state.Amounts `json:"at_most,omitempty"`
 }
 
 // Job is one job of the plan.

@@ -73,6 +73,7 @@ type Phase struct {
 	Name        string               `json:"name"`
 	Cells       int                  `json:"cells"`
 	Placements  []place.Decision     `json:"placements,omitempty"`
+	After       [][]place.Fallback   `json:"after,omitempty"` // as in planner.PhasePlan
 	Smoke       *planner.Gate        `json:"smoke,omitempty"`
 	Pilot       []int                `json:"pilot,omitempty"`
 	Hold        string               `json:"hold,omitempty"`

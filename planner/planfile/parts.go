@@ -40,9 +40,13 @@ func placeOf(d place.Decision) Place {
 	if d.Wait < 0 {
 		wait = -1
 	}
+	var moves []after
+	for _, a := range d.After {
+		moves = append(moves, after{a.Class, placeOf(a.To), a.AtMost})
+	}
 	return Place{
 		Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Memory: d.Shape.Memory, Walltime: d.Shape.Walltime.Seconds(),
-		Wait: wait, Segments: d.Segments, Rule: d.Rule, Why: d.Why, Fallback: d.Fallback,
+		Wait: wait, Segments: d.Segments, Rule: d.Rule, Why: d.Why, Fallback: d.Fallback, After: moves,
 	}
 }
 

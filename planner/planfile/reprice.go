@@ -34,14 +34,25 @@ func Reprice(p, today *planner.Plan, policy lang.Policy) (l diag.List) {
 		offers := asked(now, unasked)
 		pp.Placements = slices.Clone(pp.Placements)
 		said := map[string]bool{}
+		compare := func(was, is place.Decision) {
+			if text := dearer(was, is, tolerance); text != "" && !said[is.Where()] {
+				said[is.Where()] = true
+				l.Append(diag.Diagnostic{Summary: "A price rose since the plan was made", Address: "phase." + pp.Phase.Name,
+					Detail: fmt.Sprintf("On %s: %s. That is more than price_tolerance (%s %%) allows; plan again.", is.Where(), text, decimal.NewFromFloat(100*policy.PriceTolerance).Round(1))})
+			}
+		}
 		for i := range pp.Placements {
 			d := &pp.Placements[i]
 			was := *d
 			reprice(d, offers)
-			if text := dearer(was, *d, tolerance); text != "" && !said[d.Where()] {
-				said[d.Where()] = true
-				l.Append(diag.Diagnostic{Summary: "A price rose since the plan was made", Address: "phase." + pp.Phase.Name,
-					Detail: fmt.Sprintf("On %s: %s. That is more than price_tolerance (%s %%) allows; plan again.", d.Where(), text, decimal.NewFromFloat(100*policy.PriceTolerance).Round(1))})
+			d.After = repriced(d.After, offers)
+			compare(was, *d)
+		}
+		pp.After = slices.Clone(pp.After)
+		for r, all := range pp.After {
+			pp.After[r] = repriced(all, offers)
+			for i, a := range all {
+				compare(a.To, pp.After[r][i].To)
 			}
 		}
 		if pp.Smoke != nil {
@@ -68,6 +79,9 @@ func asked(pp *planner.PhasePlan, unasked map[string]bool) map[string]place.Cand
 	for i := range pp.Placements {
 		add(&pp.Placements[i])
 	}
+	for _, a := range slices.Concat(pp.After...) {
+		add(&a.To)
+	}
 	if pp.Smoke != nil {
 		add(&pp.Smoke.Place)
 	}
@@ -91,6 +105,15 @@ func reprice(d *place.Decision, offers map[string]place.Candidate) {
 			o.Price, o.WholeNode, o.Wait, o.Boot, o.Hold = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold
 		}
 	}
+}
+
+// repriced are fallbacks at what is charged today.
+func repriced(all []place.Fallback, offers map[string]place.Candidate) []place.Fallback {
+	all = slices.Clone(all)
+	for i := range all {
+		reprice(&all[i].To, offers)
+	}
+	return all
 }
 
 // lost says which price is not known any more, "" where each is that was.

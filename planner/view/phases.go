@@ -63,6 +63,7 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 	}
 	differs := apart(pp)
 	lines := append([]line{head}, gateLines(pp, differs)...)
+	lines = append(lines, afterLines(pp)...)
 	for i, g := range groups {
 		if i == linesPerPhase && !h.Verbose && len(groups) > linesPerPhase+1 {
 			lines = append(lines, line{label: "…", shape: fmt.Sprintf("%d more kinds of change; -verbose shows every job", len(groups)-i)})
@@ -183,6 +184,31 @@ func gateLines(pp *planner.PhasePlan, differs []string) []line {
 		lines = append(lines, line{label: "  + pilot", amount: amount(len(pp.Pilot), d), shape: shape(d), note: note})
 	}
 	return lines
+}
+
+// afterLines say where jobs go after failures.
+func afterLines(pp *planner.PhasePlan) (lines []line) {
+	for _, text := range Fallbacks(pp) {
+		lines = append(lines, line{label: "    retries", shape: text})
+	}
+	return lines
+}
+
+// Fallbacks say where the jobs of a phase are launched again after failures that move
+// them, and what one launch there costs at most, each once.
+func Fallbacks(pp *planner.PhasePlan) (out []string) {
+	for _, a := range slices.Concat(pp.After...) {
+		text := fmt.Sprintf("after %s on %s", a.Class, a.To.Where())
+		if a.To.Backend == "" {
+			text = fmt.Sprintf("after %s: no place yet: %s", a.Class, term.CleanLine(a.To.Away))
+		} else if most := Amounts(a.AtMost); most != "" {
+			text += "; at most " + most + " a launch"
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // groupLine is the row of a cluster; differs says by placement what its request

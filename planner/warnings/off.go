@@ -89,6 +89,17 @@ func (o Off) retries(waits []string) (text string) {
 			text = strings.Replace(text, "wait for it", "wait for your next `muster apply`", 1)
 		}
 	}
+	return text + o.elsewhere()
+}
+
+// elsewhere says after which failures jobs wait for muster to launch them on another
+// backend.
+func (o Off) elsewhere() (text string) {
+	for _, w := range o.Works {
+		if names := slices.Sorted(maps.Keys(w.Retry.Place)); len(names) > 0 {
+			text += fmt.Sprintf(" A job of phase.%s that fails with %s waits for your next `muster apply`, which launches it on another backend.", w.Name, strings.Join(names, " or "))
+		}
+	}
 	return text
 }
 

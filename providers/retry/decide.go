@@ -13,6 +13,7 @@ type Failure struct {
 	Action string
 	Launch int  // counted from 1, of those that the policy counts
 	Moved  bool // a checkpoint moved while it ran
+	Leaves bool // the next launch goes elsewhere
 }
 
 // A Reason says why no launch follows.
@@ -50,7 +51,7 @@ func (p Policy) After(f Failure, s offer.Shape, most Bound) Next {
 	case f.Action != "retry" && !p.Covers(f.Class):
 		return Next{Why: NotCovered}
 	}
-	if why := p.hopeless(f.Class, f.Moved, s, most); why != "" {
+	if why := p.hopeless(f.Class, f.Moved, s, most); why != "" && !f.Leaves {
 		return Next{Why: why}
 	}
 	if f.Launch >= p.Launches() {

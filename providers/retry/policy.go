@@ -41,15 +41,21 @@ func (p Policy) Covers(class string) bool {
 // ScaleFor is the scale that applies to a class. The most specific one wins:
 // of "oom" and "oom_host", an oom_host takes its own alone.
 func (p Policy) ScaleFor(class string) (by Scale, ok bool) {
-	if by, ok = p.Scale[class]; ok {
-		return by, true
+	_, by, ok = forClass(p.Scale, class)
+	return by, ok
+}
+
+// forClass is what a table by class says of one, and under which name.
+func forClass[T any](of map[string]T, class string) (name string, v T, ok bool) {
+	if v, ok = of[class]; ok {
+		return class, v, true
 	}
-	for name, family := range p.Scale { // at most one: there is one family
+	for name, v := range of { // at most one: there is one family
 		if failure.Is(class, name) {
-			return family, true
+			return name, v, true
 		}
 	}
-	return Scale{}, false
+	return "", v, false
 }
 
 // Grow is what a launch asks for after one that failed with a class: the scale

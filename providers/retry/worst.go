@@ -14,6 +14,9 @@ type Phase struct {
 	Resumes   bool     // they have a checkpoint to go on from, so that a walltime may end them again and again
 	Sometimes []string // classes that a failure block of the campaign retries where it finds its sign
 	Once      bool     // max_attempts = 1 is written: no launch follows another, whatever the class
+	// Place are the backends, in order, that a job goes to after a failure, by class
+	// or "oom".
+	Place map[string][]string
 }
 
 // Spare reports whether a launch that failed with a class is made once more though
@@ -71,6 +74,9 @@ func (p Phase) Alike(s offer.Shape, most Bound) bool {
 // class is given all that there is.
 func (p Phase) Count(s offer.Shape, most Bound) int {
 	n := 1
+	if len(p.Place) > 0 && len(p.classes()) > 0 {
+		return p.Launches() // elsewhere there may be more
+	}
 	for _, class := range p.classes() {
 		if by, _ := p.ScaleFor(class); by.shrinks() {
 			return p.Launches() // what shrinks may grow again

@@ -1,10 +1,13 @@
 package jobspec
 
 import (
+	"slices"
+
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -42,7 +45,7 @@ func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag
 	if l.Backend != nil {
 		job.Options = p.Requests(v)[p.RequestOf(l.Cell, v)].Options[l.Backend.Type]
 	}
-	job.Retry = s.riding(p, l, job.Smoke)
+	job.Retry, job.Rules = s.riding(p, l, job.Smoke)
 	FillFiles(job, p, r, l.Site.Input)
 	if job.Smoke && p.Smoke != nil && p.Smoke.ResumeDrill && job.Checkpoint.Path != "" {
 		drill(job)
@@ -51,12 +54,19 @@ func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag
 }
 
 // riding is the retry policy that goes with a job where its queue retries, or
-// starts it again after it stopped it.
-func (s *Spec) riding(p *lang.Phase, l Launch, smoke bool) providers.Retry {
+// starts it again after it stopped it, and the rules beside it. Neither has it launch
+// a job again that goes elsewhere.
+func (s *Spec) riding(p *lang.Phase, l Launch, smoke bool) (providers.Retry, []failure.Rule) {
 	if smoke || !l.Can.Retries && !l.Can.Requeues && !l.Can.HostQueue {
-		return providers.Retry{Max: 1}
+		return providers.Retry{Max: 1}, s.Rules
 	}
-	r := s.Retry
-	r.On, r.Max = p.Retry.InSegments(l.Segments).On, l.Most
-	return r
+	r, rules := s.Retry, s.Rules
+	r.On, r.Max = p.Retry.InSegments(l.Segments).At(l.Site.Backend).On, l.Most
+	for i := range rules {
+		if _, leaves := p.Retry.Leaves(rules[i].Class, l.Site.Backend); leaves && rules[i].Action == "retry" {
+			rules = slices.Clone(rules)
+			rules[i].Action = ""
+		}
+	}
+	return r, rules
 }

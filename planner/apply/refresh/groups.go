@@ -39,13 +39,13 @@ func jobGroups(c *lang.Campaign) []jobGroup {
 	return out
 }
 
-// candidatesOf are the candidates of a phase's runs and those of its overflow; without
+// candidatesOf are the candidates of a phase's runs and those of its overflow and of retries; without
 // candidates of its own it may go anywhere.
 func candidatesOf(p *lang.Phase) []string {
 	if len(p.Candidates) == 0 {
 		return nil
 	}
-	return slices.Concat(p.Candidates, p.Overflow)
+	return slices.Concat(p.Candidates, p.Beyond())
 }
 
 func smokeGroups(p *lang.Phase) []jobGroup {

@@ -70,7 +70,7 @@ func usesSimulated(c *lang.Campaign) (real, any bool) {
 		all()
 	}
 	for _, p := range c.Phases {
-		places := append(slices.Clone(p.Candidates), p.Overflow...)
+		places := slices.Concat(p.Candidates, p.Beyond())
 		if p.Smoke != nil {
 			places = append(places, p.Smoke.Candidates...)
 		}

@@ -26,8 +26,9 @@ type Case struct {
 	Class  string
 	Launch int // counted from 1
 	Smoke  bool
-	Rides  bool // its queue has tried what the policy allows
-	Paid   bool // a launch costs money
+	On     string // the backend of the launch
+	Rides  bool   // its queue has tried what the policy allows
+	Paid   bool   // a launch costs money
 	Before []state.Attempt
 	Policy retry.Phase
 	Shape  offer.Shape // of the launch
@@ -61,10 +62,11 @@ func Decide(c Case, catalogue []lang.Failure) (Action, retry.Reason) {
 	if c.Policy.Spare(c.Class, c.earlier()) {
 		return Again, ""
 	}
-	if c.Rides {
+	_, leaves := c.Policy.Leaves(c.Class, c.On)
+	if c.Rides && !leaves {
 		return Fail, ""
 	}
-	next := c.Policy.After(retry.Failure{Class: c.Class, Action: string(rule), Launch: c.Launch, Moved: c.Moved}, c.Shape, c.Most)
+	next := c.Policy.After(retry.Failure{Class: c.Class, Action: string(rule), Launch: c.Launch, Moved: c.Moved, Leaves: leaves}, c.Shape, c.Most)
 	if next.Again {
 		return Again, ""
 	}
