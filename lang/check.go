@@ -47,7 +47,7 @@ func (ck *checker) needsWorkdir(p *phaseBuild) {
 		return
 	}
 	for _, b := range ck.backends {
-		if slices.Contains(slices.Concat(p.Candidates, p.Beyond()), b.Address()) && b.Workdir == "" && ck.schemas[b.Type].Can.Remote {
+		if slices.Contains(slices.Concat(p.Candidates, Beyond(p.Phase)), b.Address()) && b.Workdir == "" && ck.schemas[b.Type].Can.Remote {
 			ck.Perhaps.Errorat(b.Range, "workdir is missing", "phase.%s runs on backend.%s with a source, so its current directory there is a read-only copy. Write workdir = \"/…\" in the backend: the folder that outputs go to.", p.Name, b.Address())
 		}
 	}

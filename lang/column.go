@@ -85,7 +85,7 @@ func (b *requestBuilder) column(name string, e hcl.Expression, what string, set 
 
 // unused warns of options for a type of backend that the jobs never run on.
 func (b *requestBuilder) unused(o *syntax.Block) {
-	places := slices.Concat(b.p.Candidates, b.p.Beyond())
+	places := slices.Concat(b.p.Candidates, Beyond(b.p.Phase))
 	if b.p.Smoke != nil {
 		places = append(places, b.p.Smoke.Candidates...)
 	}

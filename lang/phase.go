@@ -101,7 +101,8 @@ func (pr *phaseReader) phaseHead(p *phaseBuild) {
 	}
 	pr.distinctVariables(p)
 	pr.secretsBesideEnv(p)
-	p.Retry = pr.rerun.Retry(p.b.One("retry"), pr.backends)
+	p.Retry = pr.rerun.Retry(p.b.One("retry"))
+	pr.leaves(p.b.One("retry"), &p.Retry)
 	p.Breaker = pr.rerun.Breaker(p.b.One("breaker"))
 	p.Checkpoint = pr.rerun.Checkpoint(p.b.One("checkpoint"))
 	p.Retry.Resumes = p.Checkpoint != nil

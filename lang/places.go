@@ -39,7 +39,7 @@ func (c *Campaign) UnusedBackends(kept map[string]bool) diag.List {
 
 // Beyond are the backends that jobs of a phase may go to beside its candidates: those of
 // its overflow, and those to which failures move them.
-func (p *Phase) Beyond() []string {
+func Beyond(p *Phase) []string {
 	out := slices.Clone(p.Overflow)
 	for _, class := range slices.Sorted(maps.Keys(p.Retry.Place)) {
 		out = append(out, p.Retry.Place[class]...)
@@ -66,7 +66,7 @@ func (c *Campaign) mayRunOn() map[string]bool {
 	}
 	for _, p := range c.Phases {
 		add(p.Candidates...)
-		add(p.Beyond()...)
+		add(Beyond(p)...)
 		for _, in := range p.Raw {
 			add(in.Backend)
 		}

@@ -68,7 +68,7 @@ func (b *requestBuilder) finish(r Request) Request {
 	}
 	s, places := r.Shape, candidates
 	if !b.smoke {
-		places = slices.Concat(candidates, b.p.Beyond())
+		places = slices.Concat(candidates, Beyond(b.p.Phase))
 	}
 	if len(b.p.Overflow) > 0 && !b.smoke {
 		candidates = slices.Concat(candidates, []string{"overflow"}, b.p.Overflow)

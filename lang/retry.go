@@ -3,7 +3,6 @@ package lang
 import (
 	"slices"
 
-	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/providers/failure"
@@ -37,7 +36,7 @@ const retryAttempts = 3
 const mostAttempts = 10_000
 
 // Retry reads a retry block.
-func (l *rerunReader) Retry(b *syntax.Block, set *backends.Set) Retry {
+func (l *rerunReader) Retry(b *syntax.Block) Retry {
 	if b == nil {
 		return Retry{Policy: retry.Policy{Max: 1}}
 	}
@@ -68,16 +67,23 @@ func (l *rerunReader) Retry(b *syntax.Block, set *backends.Set) Retry {
 		factor := func(name string) float64 { return l.Number(s, name, 0.01, 1000, 0) }
 		r.Scale[class] = Scale{Memory: factor("memory"), CPUs: factor("cpus"), GPUs: factor("gpus"), Walltime: factor("walltime"), Disk: factor("disk")}
 	}
+	return r
+}
+
+// leaves reads where jobs go after failures, from a retry block.
+func (pr *phaseReader) leaves(b *syntax.Block, r *Retry) {
+	if b == nil {
+		return
+	}
 	for _, on := range b.All("on") {
 		if r.Place == nil {
 			r.Place = map[string][]string{}
 		}
-		l.used(b, r, on)
-		if to := set.Choice(on, "place", "the block"); len(to) > 0 {
+		pr.rerun.used(b, *r, on)
+		if to := pr.backends.Choice(on, "place", "the block"); len(to) > 0 {
 			r.Place[on.Name()] = to
 		}
 	}
-	return r
 }
 
 // used reports a block of a class that there is not, or that no launch follows.

@@ -158,7 +158,7 @@ func (ar *arranger) placePhase(w *draft) ([]int, diag.List) {
 	jobs, gone := make([]int, len(w.reqs)), map[int]string{}
 	for i, k := range w.pp.Kind {
 		if k.Starts() || k == Blocked {
-			if name := w.went(i); name != "" {
+			if name := ar.went(w, i); name != "" {
 				gone[i], w.pp.Place[i] = name, 0
 				continue
 			}
@@ -255,6 +255,6 @@ func WouldGo(in Input, pp *PhasePlan, cell int, among ...string) place.Decision 
 		g.Candidates = among
 	}
 	d, _ := place.Decide(pl.input([]place.Group{g}))
-	pl.fallbacks(w)
-	return w.following(d[0], pp.Phase.RequestOf(cell, lang.Run))
+	d[0].After, _ = pl.fallbacksOf(w, pp.Phase.RequestOf(cell, lang.Run))
+	return d[0]
 }

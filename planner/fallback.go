@@ -25,13 +25,21 @@ func (pl *placer) fallbacks(w *draft) (diags diag.List) {
 		if w.pp.After[r] != nil || !k.Starts() && !k.InFlight() && k != Blocked {
 			continue
 		}
-		for _, class := range slices.Sorted(maps.Keys(w.p.Retry.Place)) {
-			a, ds := pl.fallback(w, r, class)
-			w.pp.After[r] = append(w.pp.After[r], a)
-			diags.Append(ds...)
-		}
+		all, ds := pl.fallbacksOf(w, r)
+		w.pp.After[r] = all
+		diags.Append(ds...)
 	}
 	return diags
+}
+
+// fallbacksOf are those of one request.
+func (pl *placer) fallbacksOf(w *draft, r int) (all []place.Fallback, diags diag.List) {
+	for _, class := range slices.Sorted(maps.Keys(w.p.Retry.Place)) {
+		a, ds := pl.fallback(w, r, class)
+		all = append(all, a)
+		diags.Append(ds...)
+	}
+	return all, diags
 }
 
 // fallback is where one job of a request goes after a failure.
@@ -71,12 +79,16 @@ func (w *draft) following(d place.Decision, r int) place.Decision {
 
 // went is the name in the retry policy under which a job has gone elsewhere in the
 // launches that its next one comes after, "" where it has not.
-func (w *draft) went(i int) string {
+func (fs *facts) went(w *draft, i int) string {
 	k, rec := w.pp.Kind[i], w.record(i)
 	if len(w.p.Retry.Place) == 0 || rec == nil || k != Retry && k != Resubmit {
 		return ""
 	}
-	return w.p.Retry.Went(Ended(rec))
+	ended := Ended(rec)
+	if last := rec.Last(); last != nil && last.Class == "" { // the state has not recorded its end yet
+		ended = append(ended, retry.Ended{Class: fs.observe(rec).Class, Backend: last.Backend})
+	}
+	return w.p.Retry.Went(ended)
 }
 
 // Ended are the launches of a job that failed, oldest first.

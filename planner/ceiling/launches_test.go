@@ -121,3 +121,26 @@ func TestSegmentsAddUpToTheWalltime(t *testing.T) {
 		t.Errorf("one segment is %s", got)
 	}
 }
+
+// At most counts every launch at the dearest place that a failure may move a job to.
+func TestLaunchesElsewhere(t *testing.T) {
+	// Requirement: OOM-08
+	t.Parallel()
+	s := offer.Shape{CPUs: 1, Walltime: time.Hour}
+	at := func(backend, usd string) place.Decision {
+		return place.Decision{Backend: backend, Shape: s, Segments: 1, Price: offer.Price{Known: true, USDPerHour: usd}}
+	}
+	r := lang.Retry{Policy: retry.Policy{On: []string{"oom"}, Max: 3}, Place: map[string][]string{"oom_gpu": {"b"}}}
+	d := at("a", "1")
+	d.After = []place.Fallback{{Class: "oom_gpu", To: at("b", "5")}}
+	if got, known := Ceiling(d, r, nil); got["usd"].String() != "15" || !known.USD {
+		t.Errorf("at most %s, want 15 (known: %v)", got["usd"], known)
+	}
+	if got := Dearer(d); len(got) != 1 || got[0].Backend != "b" {
+		t.Errorf("the forecast's at most knows of %+v", got)
+	}
+	d.After[0].To.Price.Known = false
+	if _, known := Ceiling(d, r, nil); known.USD {
+		t.Error("the price of the other place is not known")
+	}
+}

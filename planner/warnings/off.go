@@ -96,7 +96,15 @@ func (o Off) retries(waits []string) (text string) {
 // backend.
 func (o Off) elsewhere() (text string) {
 	for _, w := range o.Works {
-		if names := slices.Sorted(maps.Keys(w.Retry.Place)); len(names) > 0 {
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(w.Retry.Place)), func(name string) bool {
+			for i := range w.Starting {
+				if at := w.Placements[i].Backend; at != "" && !slices.Contains(w.Retry.Place[name], at) {
+					return false
+				}
+			}
+			return true // they are there
+		})
+		if len(names) > 0 {
 			text += fmt.Sprintf(" A job of phase.%s that fails with %s waits for your next `muster apply`, which launches it on another backend.", w.Name, strings.Join(names, " or "))
 		}
 	}

@@ -31,9 +31,9 @@ func (pf *preflight) leavings(a *ask) map[string]*made {
 // stays reports whether all jobs of a phase run on a backend.
 func stays(p *lang.Phase, backend string) bool {
 	if len(p.Candidates) == 0 {
-		return backend == backends.Local && len(p.Beyond()) == 0
+		return backend == backends.Local && len(lang.Beyond(p)) == 0
 	}
-	return len(p.Beyond()) == 0 && !slices.ContainsFunc(p.Candidates, func(c string) bool { return c != backend })
+	return len(lang.Beyond(p)) == 0 && !slices.ContainsFunc(p.Candidates, func(c string) bool { return c != backend })
 }
 
 // made is what the completed jobs of a phase left.

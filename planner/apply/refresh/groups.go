@@ -45,7 +45,7 @@ func candidatesOf(p *lang.Phase) []string {
 	if len(p.Candidates) == 0 {
 		return nil
 	}
-	return slices.Concat(p.Candidates, p.Beyond())
+	return slices.Concat(p.Candidates, lang.Beyond(p))
 }
 
 func smokeGroups(p *lang.Phase) []jobGroup {

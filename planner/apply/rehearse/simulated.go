@@ -70,7 +70,7 @@ func usesSimulated(c *lang.Campaign) (real, any bool) {
 		all()
 	}
 	for _, p := range c.Phases {
-		places := slices.Concat(p.Candidates, p.Beyond())
+		places := slices.Concat(p.Candidates, lang.Beyond(p))
 		if p.Smoke != nil {
 			places = append(places, p.Smoke.Candidates...)
 		}

@@ -15,6 +15,8 @@ func TestWhatFollowsAFailure(t *testing.T) {
 	t.Parallel()
 	of := func(p retry.Policy) retry.Phase { return retry.Phase{Policy: p} }
 	oom := of(retry.Policy{On: []string{"oom"}, Max: 3})
+	away := oom
+	away.Place = map[string][]string{"oom_gpu": {"local.b"}}
 	hour := offer.Shape{Walltime: time.Hour}
 	walltime := of(retry.Policy{On: []string{"walltime"}, Max: 3})
 	longer := of(retry.Policy{On: []string{"walltime"}, Max: 3, Scale: map[string]retry.Scale{"walltime": {Walltime: 2}}})
@@ -30,6 +32,9 @@ func TestWhatFollowsAFailure(t *testing.T) {
 		"the last launch":                           {Case{Class: "oom_gpu", Launch: 3, Policy: oom}, nil, Fail},
 		"a smoke":                                   {Case{Class: "oom_gpu", Launch: 1, Policy: oom, Smoke: true}, nil, Fail},
 		"its queue has retried":                     {Case{Class: "oom_gpu", Launch: 1, Policy: oom, Rides: true}, nil, Fail},
+		"its queue leaves it to muster":             {Case{Class: "oom_gpu", Launch: 1, Policy: away, On: "local.a", Rides: true}, nil, Again},
+		"where it went, its queue has retried":      {Case{Class: "oom_gpu", Launch: 2, Policy: away, On: "local.b", Rides: true}, nil, Fail},
+		"elsewhere, and no launch is left":          {Case{Class: "oom_gpu", Launch: 3, Policy: away, On: "local.a", Rides: true}, nil, Fail},
 		"walltime, and nothing moved":               {Case{Class: "walltime", Launch: 1, Policy: walltime, Shape: hour}, nil, Fail},
 		"walltime, with a longer one":               {Case{Class: "walltime", Launch: 1, Policy: longer, Shape: hour}, nil, Again},
 		"walltime, as long as the pool has":         {Case{Class: "walltime", Launch: 1, Policy: longer, Shape: hour, Most: retry.Bound{Walltime: time.Hour}}, nil, Fail},
