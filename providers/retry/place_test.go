@@ -16,10 +16,10 @@ func TestAJobLeavesAfterAFailure(t *testing.T) {
 	p := Phase{Policy: Policy{On: []string{"oom", "walltime"}, Max: 3}, Sometimes: []string{"glitch"},
 		Place: map[string][]string{"oom_gpu": {"slurm.big", "vastai.x"}, "glitch": {"local.b"}, "nan": {"local.b"}}}
 	for name, c := range map[string]struct{ class, on, want string }{
-		"the class":                      {failure.OOMGPU, "slurm.a", "oom_gpu"},
-		"there already":                  {failure.OOMGPU, "vastai.x", ""},
-		"another member of its family":   {failure.OOMHost, "slurm.a", ""},
-		"a class of a failure block":     {"glitch", "slurm.a", "glitch"},
+		"the class":                        {failure.OOMGPU, "slurm.a", "oom_gpu"},
+		"there already":                    {failure.OOMGPU, "vastai.x", ""},
+		"another member of its family":     {failure.OOMHost, "slurm.a", ""},
+		"a class of a failure block":       {"glitch", "slurm.a", "glitch"},
 		"a class that nothing tries again": {"nan", "slurm.a", ""},
 	} {
 		if got, ok := p.Leaves(c.class, c.on); got != c.want || ok != (c.want != "") {
