@@ -22,7 +22,7 @@ type moving struct {
 
 func (m moving) Open(b providers.Backend) (rental.Cloud, error) {
 	c, err := m.platform.Open(b)
-	return movingCloud{c.(rental.Cloud), m.percent}, err
+	return movingCloud{c, m.percent}, err
 }
 
 type movingCloud struct {

@@ -14,8 +14,8 @@ import (
 )
 
 // drilled runs the drill of a job by a shell in a session of its own, and returns its
-// error and its output.
-func drilled(t *testing.T, shell string, job *providers.Job) (error, string) {
+// output and its error.
+func drilled(t *testing.T, shell string, job *providers.Job) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	drill(job)
@@ -30,7 +30,7 @@ func drilled(t *testing.T, shell string, job *providers.Job) (error, string) {
 	c.Dir, c.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
 	c.Env = append(os.Environ(), "MUSTER_JOB="+dir, "MUSTER_CHECKPOINT="+filepath.Join(dir, "the ck"), "status=the user's", "MUSTER_RESTART=3")
 	out, err := c.CombinedOutput()
-	return err, string(out)
+	return string(out), err
 }
 
 // ranTwice is a program that is ended while a child of its own writes its checkpoint,
@@ -60,7 +60,7 @@ func TestDrill(t *testing.T) {
 			if _, err := exec.LookPath(strings.Fields(c.shell)[0]); err != nil {
 				t.Skip(err)
 			}
-			err, out := drilled(t, c.shell, &c.job)
+			out, err := drilled(t, c.shell, &c.job)
 			if err != nil || !strings.Contains(out, "launch 0 1 the user's") || !strings.Contains(out, "launch 1 2 the user's") {
 				t.Errorf("the drill ended with %v:\n%s", err, out)
 			}
@@ -72,7 +72,7 @@ func TestDrill(t *testing.T) {
 // launched again.
 func TestDrillOfACommandThatFails(t *testing.T) {
 	t.Parallel()
-	err, out := drilled(t, "sh", &providers.Job{Shell: "echo launch; exit 7"})
+	out, err := drilled(t, "sh", &providers.Job{Shell: "echo launch; exit 7"})
 	if e, ok := err.(*exec.ExitError); !ok || e.ExitCode() != 7 || strings.Count(out, "launch") != 1 {
 		t.Errorf("it ended with %v:\n%s", err, out)
 	}
