@@ -2,6 +2,8 @@ package planner
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
@@ -36,6 +38,8 @@ func OwnFiles(rec *state.Job, earlier []state.Attempt, workdir string) offer.Gua
 		return g
 	}
 	g.Begun, g.Unseen = true, last.Left == nil
+	token, _, _ := strings.Cut(last.Token, "/")
+	g.Before = token + "." + strconv.Itoa(last.N)
 	for _, o := range last.Left {
 		o.Digest = ""
 		if left := ownOutput(o); !slices.ContainsFunc(g.Own, left.Unchanged) {

@@ -306,13 +306,13 @@ func TestForeignFileAfterNoRun(t *testing.T) {
 	}
 }
 
-// Between two launches of its own a job's leftovers stay its own, and a file
+// Between two launches of its own a job's leftovers stay its own and are kept apart, and a file
 // that somebody puts there does not become its own, also after the queue was
 // killed.
 func TestForeignFileBetweenLaunches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	left := w.job(`echo x >> left; test "$(wc -l < left)" = 2`, "left")
+	left := w.job(`echo $MUSTER_ATTEMPT >> left; test "$MUSTER_ATTEMPT" = 2`, "left")
 	meddled := w.job("echo x >> meddled; exit 1", "meddled")
 	for _, j := range []*providers.Job{&left, &meddled} {
 		j.Guard, j.Retry = &offer.Guard{}, providers.Retry{On: []string{"unknown"}, Max: 3, Delay: 2 * time.Second}
@@ -321,8 +321,9 @@ func TestForeignFileBetweenLaunches(t *testing.T) {
 	w.until("both wait", func() bool { return w.find(left).Status == offer.Waiting && w.find(meddled).Status == offer.Waiting })
 	w.kill()
 	os.WriteFile(w.path("meddled"), []byte("mine"), 0o644)
-	if o := w.wait(left)[0]; o.Status != offer.Completed {
-		t.Errorf("%+v", o)
+	apart := attempt.FailedPath(left.Token, 1) + "/left"
+	if o := w.wait(left)[0]; o.Status != offer.Completed || w.read("left") != "2\n" || w.read(apart) != "1\n" {
+		t.Errorf("%+v, with %q, and apart %q", o, w.read("left"), w.read(apart))
 	}
 	if o := w.wait(meddled)[0]; o.Class != failure.NotItsOwn || w.read("meddled") != "mine" {
 		t.Errorf("%+v, with %q", o, w.read("meddled"))

@@ -20,6 +20,8 @@ type Guard struct {
 	// Unseen says that the end of the last launch was not seen, so that nobody
 	// knows what it left: all that is there counts as its own.
 	Unseen bool `json:"unseen,omitempty"`
+	// Before is the last launch that ran and did not complete, TOKEN.N; "" if there is none.
+	Before string `json:"before,omitempty"`
 }
 
 // CheckpointName is the name under which a job's checkpoint is looked at as one

@@ -17,8 +17,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Pruning is what may go: what is older than Older, and logs of a job beyond those of its
-// newest Keep launches.
+// A Pruning is what may go: what is older than Older, and logs and failed outputs of a job beyond
+// those of its newest Keep launches.
 type Pruning struct {
 	Now   time.Time
 	Older time.Duration
@@ -46,6 +46,7 @@ func (b *Backends) Prunable(ctx context.Context, p Pruning) page.Clean {
 			launches := slices.Concat(b.state.Earlier[j.Key()], j.Attempts)
 			p.logs(wanted, launches)
 			p.torn(wanted, launches, b.state.Replaced[j.Key()])
+			p.failed(wanted, launches)
 		}
 	}
 	for _, replaced := range b.state.Replaced {
@@ -73,16 +74,31 @@ func (b *Backends) Prunable(ctx context.Context, p Pruning) page.Clean {
 // logs are those of a job's launches that ended long ago, or are not among its newest. The
 // last launch keeps its log as long as it is young.
 func (p Pruning) logs(wanted map[pile][]string, launches []state.Attempt) {
+	p.each(launches, func(a *state.Attempt, token string) {
+		at := pile{a.Backend, a.Pool, "logs"}
+		out, err := attempt.LogPath("", token, a.N, false), attempt.LogPath("", token, a.N, true)
+		wanted[at] = append(wanted[at], out, err, attempt.ProloguePath("", token, a.N))
+	})
+}
+
+// failed are the folders of outputs that launches left which did not complete.
+func (p Pruning) failed(wanted map[pile][]string, launches []state.Attempt) {
+	failed := slices.DeleteFunc(slices.Clone(launches), func(a state.Attempt) bool { return a.Class == "" && a.Left == nil })
+	p.each(failed, func(a *state.Attempt, token string) {
+		at := pile{a.Backend, a.Pool, "failed"}
+		wanted[at] = append(wanted[at], attempt.FailedPath(token, a.N))
+	})
+}
+
+// each calls visit with the launches that are old, or not among the newest.
+func (p Pruning) each(launches []state.Attempt, visit func(a *state.Attempt, token string)) {
 	for i := range launches {
 		a := &launches[i]
 		token, _, _ := strings.Cut(a.Token, "/")
 		old := !a.Ended.IsZero() && p.Now.Sub(a.Ended) > p.Older
-		if a.Adopter != "" || !ownToken.MatchString(token) || !old && i >= len(launches)-p.Keep {
-			continue
+		if a.Adopter == "" && ownToken.MatchString(token) && (old || i < len(launches)-p.Keep) {
+			visit(a, token)
 		}
-		at := pile{a.Backend, a.Pool, "logs"}
-		out, err := attempt.LogPath("", token, a.N, false), attempt.LogPath("", token, a.N, true)
-		wanted[at] = append(wanted[at], out, err, attempt.ProloguePath("", token, a.N))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type Clean struct {
 	FormatVersion string            `json:"format_version"`
 	Older         float64           `json:"older_seconds"`
-	Keep          int               `json:"keep"` // launches of a job whose logs stay
+	Keep          int               `json:"keep"` // launches of a job whose logs stay, and failed ones whose outputs stay
 	Items         []CleanItem       `json:"items"`
 	Problems      map[string]string `json:"problems,omitempty"` // by backend: why it was not looked at, or not cleaned
 }
@@ -22,10 +22,10 @@ type Clean struct {
 type CleanItem struct {
 	Backend string   `json:"backend"`
 	At      string   `json:"at"`   // the backend, or BACKEND/POOL
-	What    string   `json:"what"` // logs, replaced, torn
+	What    string   `json:"what"` // logs, replaced, torn, failed
 	Files   int      `json:"files"`
 	Bytes   int64    `json:"bytes"`
-	Paths   []string `json:"paths"` // files, or folders of replaced results and torn checkpoints; below the workdir
+	Paths   []string `json:"paths"` // files, or folders of replaced results, torn checkpoints and failed launches; below the workdir
 	Removed bool     `json:"removed"`
 }
 
@@ -55,6 +55,8 @@ func (c *Clean) Text(every bool, width int) string {
 		switch item.What {
 		case "torn":
 			what = fmt.Sprintf("Torn checkpoints that launches moved aside, which ended more than %s ago.", older)
+		case "failed":
+			what = fmt.Sprintf("Outputs that failed launches left, which ended more than %s ago, or that are not among the newest %d failed ones of a job.", older, c.Keep)
 		case "replaced":
 			what = fmt.Sprintf("%s that others replaced more than %s ago. They cannot be restored afterwards.", units.Count(len(item.Paths), "result"), older)
 		}

@@ -24,8 +24,12 @@ const mostReplaced = 20_000
 // without such a folder has no entry.
 func ReplacedIn(workdirs []string) (out []Replaced) {
 	seen := map[string]bool{}
+	var folders []string
 	for _, dir := range workdirs {
-		r := Replaced{Folder: filepath.Join(dir, ".muster", "replaced")}
+		folders = append(folders, filepath.Join(dir, ".muster", "replaced"), filepath.Join(dir, ".muster", "failed"))
+	}
+	for _, folder := range folders {
+		r := Replaced{Folder: folder}
 		if seen[r.Folder] {
 			continue
 		}

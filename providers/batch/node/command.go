@@ -21,7 +21,6 @@ import (
 	"github.com/muster-run/muster/providers/host/gpu"
 	proc "github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/wrapper"
-	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -82,11 +81,8 @@ func (c *command) exec() error {
 	if err := attempt.Inputs(context.Background(), j, late); err != nil {
 		return err
 	}
-	if err := guard.Clear(guard.Launch{Job: j, First: c.first, Left: c.leftBefore()}); err != nil {
-		return err
-	}
 	var err error
-	if c.inTime(func(ctx context.Context) { err = attempt.Resumable(ctx, j, c.shape(), c.number()) }); err != nil {
+	if c.inTime(func(ctx context.Context) { err = attempt.Clear(ctx, c.ground(), c.shape(), c.number()) }); err != nil {
 		return err
 	}
 	if c.marks, err = c.spool.marks(j); err != nil {

@@ -12,7 +12,10 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
 // A start is one execution of one job in a job of the scheduler's: what it is,
@@ -117,6 +120,18 @@ func (s *start) status(e End) int {
 		return *e.Seen.Exit
 	}
 	return 1
+}
+
+// ground is what this start may find at its output paths.
+func (s *start) ground() guard.Launch {
+	l := guard.Launch{Job: s.job, First: s.first, Left: s.leftBefore()}
+	switch {
+	case !s.first:
+		l.Before = attempt.LaunchName(s.begin.Token, wrapper.Attempt(s.job, s.before))
+	case s.job.Guard != nil:
+		l.Before = s.job.Guard.Before
+	}
+	return l
 }
 
 // leftBefore are the outputs of the start before this one, nil where it recorded none.

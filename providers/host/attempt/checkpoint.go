@@ -186,7 +186,7 @@ func fromWorkdir(j *providers.Job, path string) string {
 	return term.CleanLine(path)
 }
 
-// A prologue is what muster did with the checkpoints of a job before the command of a launch.
+// A prologue is what muster did with the checkpoints and outputs of a job before the command of a launch.
 // It is a file beside the launch's logs, so that no output of the command is taken for it.
 type prologue struct {
 	Notes []string `json:"notes"`
@@ -236,9 +236,9 @@ func log(j *providers.Job, launch int, lines []string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Notes are what muster did with the checkpoints of a job before a launch, for a person.
+// Notes are what muster did with the checkpoints and outputs of a job before a launch, for a person.
 func Notes(j *providers.Job, launch int) []string {
-	if !j.Checkpoint.Checked() {
+	if !j.Checkpoint.Checked() && !mayKeepApart(j, launch) {
 		return nil
 	}
 	return prologueOf(j, launch).Notes

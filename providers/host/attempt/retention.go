@@ -63,8 +63,6 @@ func (l ledger) write(j *providers.Job) error {
 	return err
 }
 
-func launchName(j *providers.Job, launch int) string { return fmt.Sprintf("%s.%d", j.Token, launch) }
-
 // takeStock records, before a launch, which checkpoints are the job's own. Where the newest has
 // passed its checks, older ones than the job keeps are removed.
 func takeStock(j *providers.Job, launch int) error {
@@ -76,7 +74,7 @@ func takeStock(j *providers.Job, launch int) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	last := ledgerOf(j)
-	now := ledger{Address: j.Address, Launch: launchName(j, launch), Own: map[string]version{}}
+	now := ledger{Address: j.Address, Launch: LaunchName(j.Token, launch), Own: map[string]version{}}
 	var own []checkpoint
 	for _, c := range all {
 		if v, ok := last.Own[c.path]; ok && v == c.version() {
@@ -105,7 +103,7 @@ func Retain(j *providers.Job, launch int, done bool) error {
 		return nil
 	}
 	l := ledgerOf(j)
-	if l.Launch != launchName(j, launch) {
+	if l.Launch != LaunchName(j.Token, launch) {
 		return nil // no record says which checkpoints this launch found
 	}
 	all, err := checkpoints(j)

@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/host/queue/devices"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
+	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
@@ -36,8 +37,7 @@ type check struct {
 	shape  offer.Shape     // as scaled for its launch
 	marks  verify.Baseline // its outputs before its first attempt
 	found  *verify.Result  // its outputs; nil = not verified yet
-	left   []offer.Output  // by the launch before it that ran under the token
-	first  bool            // no launch before it ran under the token
+	ground guard.Launch    // what it could find at its output paths
 	// Secrets is the file of the secrets that it was given; "" = none.
 	secrets string
 
@@ -69,13 +69,13 @@ type check struct {
 func (st *starts) newCheck(j *job) *check {
 	return &check{job: j, gpuMax: -1, spec: &j.spec, secrets: st.secretsOf(j), n: j.attempt(), launch: *j.Launch, shape: j.shape(), folder: wrapper.Folder(st.folder(j)),
 		proc: process.ID{PID: j.pid()}, marks: st.bases.get(baseKey(j)), expired: j.expired, cancelled: j.cancels,
-		killsBefore: j.oomKill, kills: st.killed, before: j.before, reader: st.allocator.devices.Reader, obs: st.observe(j), left: j.Leaves, first: j.Restart == j.NotRun}
+		killsBefore: j.oomKill, kills: st.killed, before: j.before, reader: st.allocator.devices.Reader, obs: st.observe(j), ground: ground(j)}
 }
 
 // checkOf is the check of a start; it needs nothing of the job's own.
 func (st *starts) checkOf(s *start) *check {
 	return &check{job: s.job, gpuMax: -1, spec: s.spec, secrets: s.secrets, n: s.attempt, launch: s.launch, shape: s.shape, folder: s.folder, peak: &s.peak,
-		killsBefore: s.oomKill, kills: st.killed, before: s.job.before, reader: st.allocator.devices.Reader, obs: s.obs, left: s.left, first: s.first}
+		killsBefore: s.oomKill, kills: st.killed, before: s.job.before, reader: st.allocator.devices.Reader, obs: s.obs, ground: s.ground}
 }
 
 // maxChecks is how many attempts of a campaign are examined at a time. One

@@ -104,7 +104,7 @@ func (c *check) verify(ctx context.Context, ev *failure.Evidence) {
 		return
 	}
 	if c.found == nil {
-		r := attempt.Ended{Launch: guard.Launch{Job: c.spec, First: c.first, Left: c.left}, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
+		r := attempt.Ended{Launch: c.ground, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
 		c.found = &r
 	}
 	c.found.Hide(c.mask.Text)

@@ -276,12 +276,12 @@ func (as *attempts) retries(j *job, c *check, obs *offer.Observation) bool {
 // again readies a job's next attempt.
 func (as *attempts) again(j *job) {
 	// The step with the observation of the attempt that failed names the next.
-	j.Restart++
 	if j.Obs.NotRun {
 		j.NotRun++
 	} else {
-		j.Leaves = j.Obs.Outputs
+		j.Leaves, j.LeavesOf = j.Obs.Outputs, j.Restart
 	}
+	j.Restart++
 	j.Due = monotonic.DueIn(j.spec.Retry.Delay, monotonic.Now())
 	as.closeBase(j)
 	as.step(j, true)

@@ -123,6 +123,7 @@ type jobState struct {
 	Held          bool               `json:"held,omitempty"`
 	Alike         *breaker.Row       `json:"alike,omitempty"`  // failures that it was started again after
 	Leaves        []offer.Output     `json:"left,omitempty"`   // of the last launch whose command ran
+	LeavesOf      int                `json:"lefts,omitempty"`  // the restart of that launch
 	NotRun        int                `json:"notrun,omitempty"` // launches before this one whose command did not begin
 	Obs           *offer.Observation `json:"o,omitempty"`
 	monotonic.Due                    // not to be started before

@@ -51,8 +51,7 @@ type start struct {
 	locks   []*os.File
 	base    string          // key of the baseline
 	marks   verify.Baseline // nil: to be taken
-	left    []offer.Output  // by the last launch that ran under the token
-	first   bool            // no launch ran under the token
+	ground  guard.Launch    // what it may find at its output paths
 	script  string
 
 	obs     offer.Observation
@@ -77,11 +76,23 @@ func (st *starts) newStart(j *job) *start {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	j.start = s
 	s.marks = st.bases.get(s.base)
-	s.left, s.first = j.Leaves, j.Restart == j.NotRun
+	s.ground = ground(j)
 	if j.secret {
 		s.secrets = st.secretsPath(j.spec.Token)
 	}
 	return s
+}
+
+// ground is what a launch of a job may find at its output paths.
+func ground(j *job) guard.Launch {
+	l := guard.Launch{Job: &j.spec, First: j.Restart == j.NotRun, Left: j.Leaves}
+	switch {
+	case !l.First:
+		l.Before = attempt.LaunchName(j.spec.Token, wrapper.Attempt(&j.spec, j.LeavesOf))
+	case j.spec.Guard != nil:
+		l.Before = j.spec.Guard.Before
+	}
+	return l
 }
 
 // baseKey names the freshness baseline of a job: it is taken once for a
@@ -105,10 +116,7 @@ func (st *starts) launch(s *start) error {
 	if err := attempt.Inputs(s.ctx, j, s.launch.Late); err != nil {
 		return err
 	}
-	if err := guard.Clear(guard.Launch{Job: j, First: s.first, Left: s.left}); err != nil {
-		return err
-	}
-	if err := attempt.Resumable(s.ctx, j, s.shape, s.attempt); err != nil {
+	if err := attempt.Clear(s.ctx, s.ground, s.shape, s.attempt); err != nil {
 		return err
 	}
 	if s.marks == nil {

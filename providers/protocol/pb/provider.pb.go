@@ -3906,6 +3906,7 @@ type Guard struct {
 	Begun         bool                   `protobuf:"varint,3,opt,name=begun,proto3" json:"begun,omitempty"`    // a launch of this job ran before
 	Unseen        bool                   `protobuf:"varint,4,opt,name=unseen,proto3" json:"unseen,omitempty"`  // the end of its last launch was not seen
 	Results       []*OutputFound         `protobuf:"bytes,5,rep,name=results,proto3" json:"results,omitempty"` // results that this launch replaces, whatever became of them
+	Before        string                 `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`   // its last launch that ran and did not complete, TOKEN.N
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3973,6 +3974,13 @@ func (x *Guard) GetResults() []*OutputFound {
 		return x.Results
 	}
 	return nil
+}
+
+func (x *Guard) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
 }
 
 // Submission is a job with its secrets, which are never part of the job:
@@ -7236,13 +7244,14 @@ const file_provider_proto_rawDesc = "" +
 	"\x06_umask\"+\n" +
 	"\aScratch\x12\x0e\n" +
 	"\x02in\x18\x01 \x03(\tR\x02in\x12\x10\n" +
-	"\x03out\x18\x02 \x03(\tR\x03out\"\xde\x01\n" +
+	"\x03out\x18\x02 \x03(\tR\x03out\"\xf6\x01\n" +
 	"\x05Guard\x121\n" +
 	"\x03own\x18\x01 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\x03own\x129\n" +
 	"\areplace\x18\x02 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\areplace\x12\x14\n" +
 	"\x05begun\x18\x03 \x01(\bR\x05begun\x12\x16\n" +
 	"\x06unseen\x18\x04 \x01(\bR\x06unseen\x129\n" +
-	"\aresults\x18\x05 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\aresults\"m\n" +
+	"\aresults\x18\x05 \x03(\v2\x1f.muster.provider.v1.OutputFoundR\aresults\x12\x16\n" +
+	"\x06before\x18\x06 \x01(\tR\x06before\"m\n" +
 	"\n" +
 	"Submission\x12)\n" +
 	"\x03job\x18\x01 \x01(\v2\x17.muster.provider.v1.JobR\x03job\x124\n" +

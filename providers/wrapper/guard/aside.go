@@ -15,20 +15,17 @@ import (
 	"github.com/muster-run/muster/internal/kernel"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// replaced is the folder, below a workdir, of files moved aside; elsewhere is that beside a
-// file of another filesystem, which no rename can move there.
-const (
-	replaced  = ".muster/replaced"
-	elsewhere = ".muster-replaced"
-)
+// replaced is the folder, below a workdir, of files moved aside.
+const replaced = ".muster/replaced"
 
 // Muster reports whether a path below a workdir is muster's own: a record, a log, or a file
 // that was moved aside.
 func Muster(workdir, path string) bool {
 	rel, err := filepath.Rel(workdir, path)
-	return err == nil && slices.ContainsFunc(strings.Split(rel, "/"), func(s string) bool { return s == ".muster" || s == elsewhere })
+	return err == nil && verify.OfMuster(rel)
 }
 
 // moveAll moves the files of outputs to the folder that the job names.
@@ -77,6 +74,7 @@ func Matches(workdir, pattern string) ([]string, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
+	names = slices.DeleteFunc(names, verify.OfMuster)
 	for i, name := range names {
 		names[i] = filepath.Join(base, filepath.FromSlash(name))
 	}
@@ -96,7 +94,7 @@ func Move(workdir, to, path string) error {
 	}
 	err = rename(path, filepath.Join(to, rel))
 	if errors.Is(err, unix.EXDEV) {
-		return rename(path, filepath.Join(filepath.Dir(path), elsewhere, filepath.Base(to), filepath.Base(path)))
+		return rename(path, filepath.Join(filepath.Dir(path), verify.Elsewhere, filepath.Base(to), filepath.Base(path)))
 	}
 	return err
 }

@@ -39,6 +39,16 @@ type Launch struct {
 	// Left are the outputs of the launch before this one, as it recorded them at its end. Nil
 	// means that there is no such record: every file there counts as its own.
 	Left []offer.Output
+	// Before is the launch that left what is there, TOKEN.N; "" means that none ran.
+	Before string
+}
+
+// Unseen reports whether nobody recorded what the launch before this one left.
+func (l Launch) Unseen() bool {
+	if l.First {
+		return l.Job.Guard != nil && l.Job.Guard.Unseen
+	}
+	return l.Left == nil
 }
 
 // Clear prepares a launch: it moves aside the files that the job may replace, and returns a

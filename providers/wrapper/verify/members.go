@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -38,6 +40,9 @@ func members(workdir string, o providers.Output) (base string, list []member, er
 		return base, nil, fmt.Errorf("glob %s: %w", o.Path, fault(err))
 	}
 	for _, name := range names {
+		if OfMuster(name) {
+			continue
+		}
 		if !utf8.ValidString(name) { // a job that reads it would get another name
 			return base, nil, otherKind(fmt.Sprintf("the name of a file is not UTF-8: %q. Rename it", name))
 		}
@@ -46,6 +51,15 @@ func members(workdir string, o providers.Output) (base string, list []member, er
 		}
 	}
 	return base, sorted(list), nil
+}
+
+// Elsewhere is the folder of files that were moved aside beside a file of another filesystem.
+const Elsewhere = ".muster-replaced"
+
+// OfMuster reports whether a relative path is muster's own: a record, a log, or a file that was
+// moved aside. No pattern matches it.
+func OfMuster(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s == ".muster" || s == Elsewhere })
 }
 
 // tree lists the regular files below a folder. It does not follow links to
