@@ -32,7 +32,9 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		for k := fast(at[0], at[1], time.Unix(0, began)); ; {
+		k := fast(at[0], at[1], time.Unix(0, began))
+		fmt.Println("begins")
+		for {
 			_, _ = turn(context.Background(), k) // the next turn tries again
 		}
 	}
@@ -103,9 +105,14 @@ func storm(t *testing.T, kills int) {
 		}
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), fmt.Sprintf("RENTAL_TEST_CHILD=%s %s %d", w.url, w.dir, began.UnixNano()))
+		said, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
+		_, _ = said.Read(make([]byte, 1)) // a busy machine may take longer to start it than it lives
 		time.Sleep(time.Duration(20+draw.IntN(300)) * time.Millisecond)
 		_ = child.Process.Kill()
 		_ = child.Wait() // it was killed
