@@ -2,10 +2,10 @@ package planner
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/observed"
 )
@@ -13,7 +13,7 @@ import (
 // submitters hand work to a scheduler: Slurm's sbatch, PBS's and Grid Engine's
 // qsub, LSF's bsub, HTCondor's condor_submit. A word of a command counts where
 // it may be a program's name, with or without its folder.
-var submitters = regexp.MustCompile("(?:^|[\\s;&|({`\"'/])(sbatch|qsub|bsub|condor_submit)(?:$|[\\s;&|)}`\"'])")
+var submitters = lazyregexp.New("(?:^|[\\s;&|({`\"'/])(sbatch|qsub|bsub|condor_submit)(?:$|[\\s;&|)}`\"'])")
 
 // propagates warns of a job that submits jobs by itself, or one of the scripts that
 // its command runs: muster can neither count nor stop what that starts, and one such

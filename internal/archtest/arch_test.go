@@ -29,7 +29,7 @@ var rules = []struct {
 	{"state", []string{"state", "lang/addr", "internal/"}},
 	{"providers/offer", nil},
 	{"providers/failure/breaker", []string{"providers/failure"}},
-	{"providers/failure", nil},
+	{"providers/failure", []string{"internal/lazyregexp"}},
 	{"providers/retry", []string{"providers/offer", "providers/failure"}},
 	{"providers", []string{"providers", "internal/"}},
 	{"planner/apply", []string{"planner", "lang", "state", "providers", "internal/"}},

@@ -5,13 +5,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/mitchellh/go-wordwrap"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/term"
 )
 
@@ -209,7 +209,7 @@ func (p Printer) wrap(s string) string {
 // unfolded is a space at which no line is folded.
 const unfolded = "\u00a0"
 
-var backticks = regexp.MustCompile("`[^`]*`")
+var backticks = lazyregexp.New("`[^`]*`")
 
 // together keeps text in backticks, a command to be copied, on one line, unless
 // it is longer than a line.

@@ -4,10 +4,11 @@
 package markdown
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // apart is a space of no width. A forge looks for mentions and references in
@@ -87,7 +88,7 @@ func refers(sign rune, before string, after rune) bool {
 
 // web is an address on the web that may stand as it is; no more of what follows
 // it is taken for a part of it.
-var web = regexp.MustCompile(`^https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]+)?(/[\w./~%+,@-]*)?(\?[\w./~%+,@=-]*(&[\w.~%+-]+=[\w./~%+,@-]*)*)?(#[\w./-]*)?`)
+var web = lazyregexp.New(`^https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]+)?(/[\w./~%+,@-]*)?(\?[\w./~%+,@=-]*(&[\w.~%+-]+=[\w./~%+,@-]*)*)?(#[\w./-]*)?`)
 
 // address is how long the address is that a text begins with, 0 where it begins
 // with none. Signs at its end are of the sentence.

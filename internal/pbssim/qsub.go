@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 const qsubLetters = "a:A:c:C:e:fhIj:J:k:l:m:M:N:o:p:q:r:R:S:u:v:VW:XzP:"
@@ -174,7 +175,7 @@ func unquote(w string) string {
 	return w
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9+_.-][A-Za-z0-9+_.-]*$`)
+var nameForm = lazyregexp.New(`^[A-Za-z0-9+_.-][A-Za-z0-9+_.-]*$`)
 
 // attributes are what the options say of the job.
 func (u *submission) attributes() {

@@ -1,8 +1,9 @@
 package shell
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // Quoting is how a shell reads the place where a value is spliced in.
@@ -136,8 +137,8 @@ func (p Place) nested(text string, i int) (Place, int) {
 }
 
 var (
-	begins    = regexp.MustCompile(`(^|[;&|({\n]|\b(do|then|else))[ \t]*$`) // a command, behind this
-	delimiter = regexp.MustCompile(`^-?[ \t]*(?:'[^'\n]*'|"[^"\n]*"|[^ \t\n;&|<>()'"])+`)
+	begins    = lazyregexp.New(`(^|[;&|({\n]|\b(do|then|else))[ \t]*$`) // a command, behind this
+	delimiter = lazyregexp.New(`^-?[ \t]*(?:'[^'\n]*'|"[^"\n]*"|[^ \t\n;&|<>()'"])+`)
 	unquote   = strings.NewReplacer("'", "", `"`, "", `\`, "")
 )
 

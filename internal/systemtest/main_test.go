@@ -19,6 +19,24 @@ import (
 	"github.com/muster-run/muster/internal/program"
 )
 
+// withOwnHome runs the tests with an empty home: jobs with a setup run in login
+// shells, and the login files of whoever tests may take seconds for each, or write.
+// What Go keeps in a home, for tests that build, stays where it is.
+func withOwnHome(run func() int) int {
+	home, err := os.MkdirTemp("", "muster-home-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(home)
+	for _, name := range []string{"GOPATH", "GOMODCACHE", "GOCACHE", "GOENV"} {
+		if out, err := exec.Command("go", "env", name).Output(); err == nil && os.Getenv("MUSTER_SYSTEM_TESTS") != "" {
+			os.Setenv(name, strings.TrimSpace(string(out)))
+		}
+	}
+	os.Setenv("HOME", home)
+	return run()
+}
+
 // A world is one copy of the binary, one spool, one campaign directory: what
 // belongs to it can be told from everything else on the machine.
 type world struct {

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(withOwnHome(m.Run))
 }
 
 // evil is a text that would clear the screen, forge a line and run a command.

@@ -2,13 +2,13 @@ package aris
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/shell"
 )
 
@@ -115,7 +115,7 @@ const gpuVariable = "CUDA_VISIBLE_DEVICES"
 
 // environment are variables that a shell has of itself or that a scheduler
 // sets.
-var environment = regexp.MustCompile(`^(HOME|USER|PATH|PWD|SHELL|TMPDIR|HOSTNAME|LANG|RANDOM|LD_LIBRARY_PATH|PYTHONPATH|CONDA_\w+|SLURM_\w+|MUSTER_\w+|WANDB_\w+|HF_\w+)$`)
+var environment = lazyregexp.New(`^(HOME|USER|PATH|PWD|SHELL|TMPDIR|HOSTNAME|LANG|RANDOM|LD_LIBRARY_PATH|PYTHONPATH|CONDA_\w+|SLURM_\w+|MUSTER_\w+|WANDB_\w+|HF_\w+)$`)
 
 func (c *composer) unresolved(at hcl.Range, word string) {
 	name := strings.Trim(word, "${}")
@@ -134,7 +134,7 @@ func (c *composer) unresolved(at hcl.Range, word string) {
 	}
 }
 
-var pinned = regexp.MustCompile(`\bCUDA_VISIBLE_DEVICES=["']?[0-9]`)
+var pinned = lazyregexp.New(`\bCUDA_VISIBLE_DEVICES=["']?[0-9]`)
 
 func (c *composer) remarks(at hcl.Range, s string) {
 	if pinned.MatchString(s) {
@@ -235,7 +235,7 @@ func (c *composer) flag(m member) []text {
 }
 
 // bashisms are what /bin/sh need not know. The queue ran commands in bash.
-var bashisms = regexp.MustCompile(`\[\[ |(^|[;&|]\s*)source |&>|<\(|<<<|\$'|\bpipefail\b|\(\(|\$\{[A-Za-z_][A-Za-z0-9_]*(\[|//|:[0-9]|\^|,)|\{[0-9]+\.\.[0-9]+\}|(^|[;&]\s*)(function|declare|shopt|pushd|readarray|mapfile) `)
+var bashisms = lazyregexp.New(`\[\[ |(^|[;&|]\s*)source |&>|<\(|<<<|\$'|\bpipefail\b|\(\(|\$\{[A-Za-z_][A-Za-z0-9_]*(\[|//|:[0-9]|\^|,)|\{[0-9]+\.\.[0-9]+\}|(^|[;&]\s*)(function|declare|shopt|pushd|readarray|mapfile) `)
 
 // inBash hands a command that needs bash to bash, and one with values that the
 // shell is to take apart: the queue put them into the shell's text as they are.

@@ -2,11 +2,11 @@ package aris
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/shell"
 )
 
@@ -23,7 +23,7 @@ type host struct {
 
 func (h host) address() string { return "backend." + h.kind + "." + h.name }
 
-var sshPort = regexp.MustCompile(`(?:^|\s)-p\s*(\d+)(?:\s|$)`)
+var sshPort = lazyregexp.New(`(?:^|\s)-p\s*(\d+)(?:\s|$)`)
 
 func (r *reader) host(m *manifest, o Options) host {
 	h := host{kind: o.Backend, name: "local"}

@@ -2,11 +2,12 @@ package aris
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A listed job is one of jobs, its command and paths written out.
@@ -190,7 +191,7 @@ func (t *target) argColumns(jobs []*listed) {
 const jobRef = "cell.job."
 
 // words are the words of a command and the blanks between them.
-var words = regexp.MustCompile(`\s+|\S+`)
+var words = lazyregexp.New(`\s+|\S+`)
 
 // template is what several texts have in common, with references to
 // attributes of the job axis where they differ.

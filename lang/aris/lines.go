@@ -2,16 +2,17 @@ package aris
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // defaultEpochs is what a queue line without a third word means.
 const defaultEpochs = "20"
 
 var (
-	queueLine = regexp.MustCompile(`^(\S+)\s+([^\s:]+)(?:\s+(\d+))?$`)
-	configure = regexp.MustCompile(`\.(ya?ml|json|toml|py|cfg|ini|conf)$`)
+	queueLine = lazyregexp.New(`^(\S+)\s+([^\s:]+)(?:\s+(\d+))?$`)
+	configure = lazyregexp.New(`\.(ya?ml|json|toml|py|cfg|ini|conf)$`)
 )
 
 // readLines reads queue lines, `CONFIG TASK [EPOCHS]`, as the manifest of explicit jobs

@@ -2,25 +2,25 @@ package aris
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/units"
 )
 
 // What PyYAML, which follows YAML 1.1, makes of plain words; its resolver.py
 // has the patterns.
 var (
-	yesWord     = regexp.MustCompile(`^(?:yes|Yes|YES|on|On|ON)$`)
-	noWord      = regexp.MustCompile(`^(?:no|No|NO|off|Off|OFF)$`)
-	trueWord    = regexp.MustCompile(`^(?:true|True|TRUE)$`)
-	falseWord   = regexp.MustCompile(`^(?:false|False|FALSE)$`)
-	decimalWord = regexp.MustCompile(`^[-+]?(?:0|[1-9][0-9]*)$`)
-	oddInteger  = regexp.MustCompile(`^[-+]?(?:0b[01_]+|0[0-7_]+|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
-	sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`)
-	floatWord   = regexp.MustCompile(`^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?$`)
-	jsonNumber  = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
+	yesWord     = lazyregexp.New(`^(?:yes|Yes|YES|on|On|ON)$`)
+	noWord      = lazyregexp.New(`^(?:no|No|NO|off|Off|OFF)$`)
+	trueWord    = lazyregexp.New(`^(?:true|True|TRUE)$`)
+	falseWord   = lazyregexp.New(`^(?:false|False|FALSE)$`)
+	decimalWord = lazyregexp.New(`^[-+]?(?:0|[1-9][0-9]*)$`)
+	oddInteger  = lazyregexp.New(`^[-+]?(?:0b[01_]+|0[0-7_]+|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
+	sexagesimal = lazyregexp.New(`^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`)
+	floatWord   = lazyregexp.New(`^[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?$`)
+	jsonNumber  = lazyregexp.New(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
 )
 
 // A value is what a scalar puts into a command or a path.

@@ -2,7 +2,6 @@ package aris
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A target is a phase of the campaign to be.
@@ -165,7 +165,7 @@ func (c *converter) known(n *node, what string, unknown, names []string) {
 	}
 }
 
-var unsafeID = regexp.MustCompile(`[^A-Za-z0-9._+=,@-]+`)
+var unsafeID = lazyregexp.New(`[^A-Za-z0-9._+=,@-]+`)
 
 // safe makes a label of an id: the queue put it unquoted into a shell.
 func (c *converter) safe(id *node, t text) text {
@@ -237,7 +237,7 @@ func (t *target) distinct(x text) bool {
 	return true
 }
 
-var shellSafe = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./-]+$`)
+var shellSafe = lazyregexp.New(`^[A-Za-z0-9@%_+=:,./-]+$`)
 
 // unsafe reports whether a reference has a value that a shell would take apart.
 func (t *target) unsafe(ref string) bool {

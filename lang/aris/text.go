@@ -1,11 +1,12 @@
 package aris
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A text is literal pieces and references to what differs from job to job.
@@ -26,7 +27,7 @@ func literal(s string) text {
 }
 
 // placeholder is ${N}, or {N} for a name alone.
-var placeholder = regexp.MustCompile(`\$?\{[A-Za-z_][A-Za-z0-9_.-]*\}`)
+var placeholder = lazyregexp.New(`\$?\{[A-Za-z_][A-Za-z0-9_.-]*\}`)
 
 // parseText finds the placeholders in a text. lookup gives the expression of
 // a name; what it does not know stays literally and is listed, ${x} and {x}

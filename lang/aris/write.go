@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mitchellh/go-wordwrap"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // write writes the campaign; hclwrite.Format lays it out.
@@ -51,7 +52,7 @@ func (c *converter) project() string {
 	return or(campaignName(name), "queue")
 }
 
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInNames = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // campaignName is a text as the name of a campaign may be; "" when nothing of
 // it is left.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 type hclRange = hcl.Range
@@ -26,7 +26,7 @@ const (
 	shut  = '\uE0F2' // }
 )
 
-var clinging = regexp.MustCompile(`([A-Za-z0-9_./=-])\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var clinging = lazyregexp.New(`([A-Za-z0-9_./=-])\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // hide replaces ${ … } on one line, innermost too, by characters that mean
 // nothing in YAML.
@@ -85,7 +85,7 @@ func readYAML(name string, src []byte) (*node, diag.List) {
 	return r.node(&doc, 0), ds
 }
 
-var yamlLine = regexp.MustCompile(`line (\d+): `)
+var yamlLine = lazyregexp.New(`line (\d+): `)
 
 // yamlError takes the line out of the parser's message.
 func yamlError(err error) (line int, what string) {

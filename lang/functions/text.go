@@ -2,7 +2,6 @@ package functions
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -10,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/lang/value"
@@ -55,7 +55,7 @@ func textLen(v cty.Value) float64 {
 }
 
 // wideVerb finds a width or precision of four digits and more.
-var wideVerb = regexp.MustCompile(`%[^a-zA-Z%]*[0-9]{4,}`)
+var wideVerb = lazyregexp.New(`%[^a-zA-Z%]*[0-9]{4,}`)
 
 func formatSize(args []cty.Value) float64 {
 	spec, _ := args[0].Unmark()

@@ -2,18 +2,18 @@ package syntax
 
 import (
 	"bytes"
-	"regexp"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // The first line of what people paste into a campaign file, comments apart.
 var (
-	jsonBegins = regexp.MustCompile(`^\s*[{\[]`)
-	yamlBegins = regexp.MustCompile(`^(---|- \S|[A-Za-z_][\w-]*:(\s|$))`)
+	jsonBegins = lazyregexp.New(`^\s*[{\[]`)
+	yamlBegins = lazyregexp.New(`^(---|- \S|[A-Za-z_][\w-]*:(\s|$))`)
 )
 
 // foreign reports a file that begins as JSON or YAML: one error for all of its

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/lang/wording"
 )
 
@@ -40,7 +41,7 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 
 const quoteOpen = "A quoted text goes on over the end of its line"
 
-var heredocOpens = regexp.MustCompile(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)
+var heredocOpens = lazyregexp.New(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)
 
 // openTexts reports a text without an end where it begins, and once: HCL names
 // the end of the file, and every line on the way there.

@@ -3,10 +3,10 @@ package syntax
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // What a shell expands in braces is no expression. ${ … } that cannot be read
@@ -19,12 +19,12 @@ const (
 )
 
 // shellOpens is what nothing has closed: the last ${ of a line.
-var shellOpens = regexp.MustCompile(`\$\{[^}]*$`)
+var shellOpens = lazyregexp.New(`\$\{[^}]*$`)
 
 // shellParts are the expansions of sh(1) and bash(1) in braces that are more
 // than a name: special parameters, ${!name}, ${#name}, subscripts, and a name
 // with an operator. A $$ before the brace is no expression of muster.
-var shellParts = regexp.MustCompile(`(?:^|[^$])(\$\{(?:[!?@*$#-]\}|[!#][\w@*][^}"\n]*\}|\w+(?:\[[^\]\n]*\])?(?::?[-=?+]|:\d|[%#^,@]|//?)[^}"\n]*\}|\w+\[[@*]\]\}))`)
+var shellParts = lazyregexp.New(`(?:^|[^$])(\$\{(?:[!?@*$#-]\}|[!#][\w@*][^}"\n]*\}|\w+(?:\[[^\]\n]*\])?(?::?[-=?+]|:\d|[%#^,@]|//?)[^}"\n]*\}|\w+\[[@*]\]\}))`)
 
 // tellShells says of errors that ${…} of a shell causes what it is and how it
 // is written. Where it holds # or //, a comment to the parser, the error is

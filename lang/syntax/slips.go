@@ -3,21 +3,21 @@ package syntax
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A slip says in muster's words what HCL says in the parser's, where the text
 // shows what was meant.
 type slip struct {
-	of      string         // HCL's summary
-	at      *regexp.Regexp // of the text from the place on; nil: any
-	before  *regexp.Regexp // of its line up to the place; nil: any
-	line    *regexp.Regexp // of its whole line; nil: any
+	of      string             // HCL's summary
+	at      *lazyregexp.Regexp // of the text from the place on; nil: any
+	before  *lazyregexp.Regexp // of its line up to the place; nil: any
+	line    *lazyregexp.Regexp // of its whole line; nil: any
 	summary string
 	detail  string // $1 … are the groups of at, else those of line
 }
@@ -42,36 +42,36 @@ const (
 
 // quoteWithin is a line on which a text goes on, without a space, behind the quote
 // that ends it.
-var quoteWithin = regexp.MustCompile(`=\s*"([^"\\]|\\.)*"[^"\s,;\]):?}=!<>&|+*/%.-]`)
+var quoteWithin = lazyregexp.New(`=\s*"([^"\\]|\\.)*"[^"\s,;\]):?}=!<>&|+*/%.-]`)
 
 var slips = []slip{
-	{of: wantsItem, line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s*:\s*(.*)`), summary: "An attribute has an equals sign", detail: "Write $1 = … in the place of the colon."},
-	{of: wantsItem, at: regexp.MustCompile(`^(--|;|%|/)`), summary: "This is neither an attribute nor a block", detail: "A comment begins with # or //."},
-	{of: wantsItem, at: regexp.MustCompile(`^([A-Za-z_][\w-]*)[ \t\r]*\n\s*\{`), summary: "Put the brace on the line of its block", detail: "Write $1 { on one line."},
-	{of: "Invalid block definition", line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*)\s+("[^"]*"|\d\S*)\s*$`), summary: "The equals sign is missing", detail: "If $1 is an attribute, write $1 = …; if it is a block, its brace opens on the same line: $1 … {."},
-	{of: wantsValue, at: regexp.MustCompile(`^<`), line: regexp.MustCompile(`<<`), summary: "This opens no heredoc", detail: "Write <<EOT or <<-EOT without a space or quotes, and end the line there."},
-	{of: wantsValue, at: regexp.MustCompile(`^\r?\n`), summary: "The value is missing", detail: "Write it after the equals sign, on the same line; put strings in quotes."},
+	{of: wantsItem, line: lazyregexp.New(`^\s*([A-Za-z_][\w-]*)\s*:\s*(.*)`), summary: "An attribute has an equals sign", detail: "Write $1 = … in the place of the colon."},
+	{of: wantsItem, at: lazyregexp.New(`^(--|;|%|/)`), summary: "This is neither an attribute nor a block", detail: "A comment begins with # or //."},
+	{of: wantsItem, at: lazyregexp.New(`^([A-Za-z_][\w-]*)[ \t\r]*\n\s*\{`), summary: "Put the brace on the line of its block", detail: "Write $1 { on one line."},
+	{of: "Invalid block definition", line: lazyregexp.New(`^\s*([A-Za-z_][\w-]*)\s+("[^"]*"|\d\S*)\s*$`), summary: "The equals sign is missing", detail: "If $1 is an attribute, write $1 = …; if it is a block, its brace opens on the same line: $1 … {."},
+	{of: wantsValue, at: lazyregexp.New(`^<`), line: lazyregexp.New(`<<`), summary: "This opens no heredoc", detail: "Write <<EOT or <<-EOT without a space or quotes, and end the line there."},
+	{of: wantsValue, at: lazyregexp.New(`^\r?\n`), summary: "The value is missing", detail: "Write it after the equals sign, on the same line; put strings in quotes."},
 	{of: wantsNewline, line: quoteWithin, summary: quoteInText, detail: quoteInTextHow},
-	{of: wantsNewline, at: regexp.MustCompile(`^=`), summary: "One equals sign too many", detail: "To compare, write ==; to set another attribute, begin a new line."},
-	{of: wantsNewline, at: regexp.MustCompile(`^and\b`), summary: "There is no operator and", detail: "Write && for and, || for or, ! for not."},
-	{of: wantsNewline, at: regexp.MustCompile(`^or\b`), summary: "There is no operator or", detail: "Write && for and, || for or, ! for not."},
-	{of: wantsNewline, line: regexp.MustCompile(`=\s*not\s`), summary: "There is no operator not", detail: "Write && for and, || for or, ! for not."},
-	{of: wantsNewline, at: regexp.MustCompile(`^\}`), summary: "A closing brace follows the last value", detail: "Put it on its own line: only a block of one attribute may be on one line, with both braces."},
-	{of: wantsNewline, line: regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(\d[\w.:+-]*)\s*\}?\s*$`), summary: "Put strings in quotes", detail: `Write $1 = "$2".`},
+	{of: wantsNewline, at: lazyregexp.New(`^=`), summary: "One equals sign too many", detail: "To compare, write ==; to set another attribute, begin a new line."},
+	{of: wantsNewline, at: lazyregexp.New(`^and\b`), summary: "There is no operator and", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, at: lazyregexp.New(`^or\b`), summary: "There is no operator or", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, line: lazyregexp.New(`=\s*not\s`), summary: "There is no operator not", detail: "Write && for and, || for or, ! for not."},
+	{of: wantsNewline, at: lazyregexp.New(`^\}`), summary: "A closing brace follows the last value", detail: "Put it on its own line: only a block of one attribute may be on one line, with both braces."},
+	{of: wantsNewline, line: lazyregexp.New(`([A-Za-z_][\w-]*)\s*=\s*(\d[\w.:+-]*)\s*\}?\s*$`), summary: "Put strings in quotes", detail: `Write $1 = "$2".`},
 	{of: wantsNewline, summary: "Unexpected text after the value", detail: "A new line is expected here. Put strings in quotes, and lists in brackets: [ … ]."},
 	{of: "Missing item separator", summary: "A comma or a closing bracket is missing", detail: unclosed},
 	{of: "Missing argument separator", summary: "A comma or a closing parenthesis is missing", detail: unclosed},
 	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},
 	{of: "Invalid character", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Extra characters after interpolation expression", before: shellOpens, summary: shells, detail: shellsOwn},
-	{of: "Invalid template control keyword", before: regexp.MustCompile(`%\{~?$`), at: regexp.MustCompile(`^([^\s}"]*\})`), summary: "This is no directive of muster's", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},
-	{of: "Invalid escape sequence", at: regexp.MustCompile(`^(\\.)`), summary: "A backslash in quotes is written twice", detail: `Write \$1 for $1.`},
+	{of: "Invalid template control keyword", before: lazyregexp.New(`%\{~?$`), at: lazyregexp.New(`^([^\s}"]*\})`), summary: "This is no directive of muster's", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},
+	{of: "Invalid escape sequence", at: lazyregexp.New(`^(\\.)`), summary: "A backslash in quotes is written twice", detail: `Write \$1 for $1.`},
 	{of: "Invalid character", line: quoteWithin, summary: quoteInText, detail: quoteInTextHow},
-	{of: "Invalid character", at: regexp.MustCompile(`^['‘’]`), summary: singleQuote, detail: `Write "…" in the place of '…'.`},
-	{of: "Invalid character", at: regexp.MustCompile(`^[“”„«»]`), summary: curlyQuote, detail: `Write "…" with straight quotes; word processors and chats turn them.`},
-	{of: "Invalid character", at: regexp.MustCompile(`^;`), summary: "A semicolon ends nothing here", detail: "Each attribute has a line of its own, without one."},
+	{of: "Invalid character", at: lazyregexp.New(`^['‘’]`), summary: singleQuote, detail: `Write "…" in the place of '…'.`},
+	{of: "Invalid character", at: lazyregexp.New(`^[“”„«»]`), summary: curlyQuote, detail: `Write "…" with straight quotes; word processors and chats turn them.`},
+	{of: "Invalid character", at: lazyregexp.New(`^;`), summary: "A semicolon ends nothing here", detail: "Each attribute has a line of its own, without one."},
 	{of: "Unclosed configuration block", summary: "A closing brace is missing", detail: "The block that opens here has no } before the end of the file. A brace may be missing in a block within it, too."},
-	{of: "Invalid block definition", line: regexp.MustCompile(`^\s*([A-Za-z_][\w-]*(\s+"[^"]*")*)\s*=\s*\{`), summary: "A block has no equals sign", detail: "Write $1 { without it."},
+	{of: "Invalid block definition", line: lazyregexp.New(`^\s*([A-Za-z_][\w-]*(\s+"[^"]*")*)\s*=\s*\{`), summary: "A block has no equals sign", detail: "Write $1 { without it."},
 }
 
 // reworded is the slip that an error of syntax is, if its text shows which.
@@ -159,7 +159,7 @@ func oneSlipALine(ds diag.List, src []byte) diag.List {
 	return out
 }
 
-var misopened = regexp.MustCompile(`^<<-?[ \t]*["']?([A-Za-z_]\w*)`)
+var misopened = lazyregexp.New(`^<<-?[ \t]*["']?([A-Za-z_]\w*)`)
 
 func strongest(summary string) bool {
 	return summary == "Invalid character" || summary == quoteInText || summary == singleQuote || summary == curlyQuote || summary == "Unclosed template interpolation sequence"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/failure"
@@ -132,7 +133,7 @@ func pattern(signature, line string) string {
 	return re
 }
 
-var word = regexp.MustCompile(`[A-Za-z]+`)
+var word = lazyregexp.New(`[A-Za-z]+`)
 
 // blockName is the first words of a signature, such as license_server_says_no.
 func blockName(signature string) string {

@@ -2,9 +2,10 @@ package failure
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // maxLine bounds a line that is shown, in characters.
@@ -57,14 +58,14 @@ func lower(b []byte) []byte {
 }
 
 // escapes are the terminal's: CSI, OSC and two-character sequences.
-var escapes = regexp.MustCompile(`\x1b(\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
+var escapes = lazyregexp.New(`\x1b(\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
 
 // ofWrapper is how a shell begins a message about a job's command or setup: with the
 // wrapper's script, the copy of the text in the job's folder, or both. ofExec is how it
 // does about a command given as a list.
 var (
-	ofExec    = regexp.MustCompile(`^/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?\d+: exec: `)
-	ofWrapper = regexp.MustCompile(`^(?:/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?(\d+): (?:/.*/[0-9a-f]{32}\.\d+/(cmd|before|image): )?|/.*/[0-9a-f]{32}\.\d+/(cmd|before|image): (?:line )?(\d+): )`)
+	ofExec    = lazyregexp.New(`^/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?\d+: exec: `)
+	ofWrapper = lazyregexp.New(`^(?:/.*/wrapper-[0-9a-f]{8}\.sh: (?:line )?(\d+): (?:/.*/[0-9a-f]{32}\.\d+/(cmd|before|image): )?|/.*/[0-9a-f]{32}\.\d+/(cmd|before|image): (?:line )?(\d+): )`)
 )
 
 // InTheUsersWords is a line of a job's log with the line of the job's command, or its
@@ -111,7 +112,7 @@ func cleanLine(b []byte) string {
 	return s
 }
 
-var errorWord = regexp.MustCompile(`(?i)\b(\w*error|\w*exception|fatal|failed|failure|abort\w*|panic|killed|cannot|denied|invalid|assertion|segmentation fault)\b`)
+var errorWord = lazyregexp.New(`(?i)\b(\w*error|\w*exception|fatal|failed|failure|abort\w*|panic|killed|cannot|denied|invalid|assertion|segmentation fault)\b`)
 
 // errorLine is the last line that speaks of an error, else the last line.
 func errorLine(tail []byte) string {
@@ -135,9 +136,9 @@ func errorLine(tail []byte) string {
 }
 
 var (
-	pathWord   = regexp.MustCompile(`[^\s"'()\[\]<>,;:=]*/[^\s"'()\[\]<>,;:]*`)
-	hexWord    = regexp.MustCompile(`(?i)\b0x[0-9a-f]+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{12,}\b`)
-	numberWord = regexp.MustCompile(`\d+([.,:]\d+)*([eE][+-]?\d+)?( ?[KMGT]i?B\b)?`)
+	pathWord   = lazyregexp.New(`[^\s"'()\[\]<>,;:=]*/[^\s"'()\[\]<>,;:]*`)
+	hexWord    = lazyregexp.New(`(?i)\b0x[0-9a-f]+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{12,}\b`)
+	numberWord = lazyregexp.New(`\d+([.,:]\d+)*([eE][+-]?\d+)?( ?[KMGT]i?B\b)?`)
 )
 
 // maxSignature bounds a signature's text, in bytes.

@@ -2,8 +2,9 @@ package failure
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A pattern is one text in a log that shows why its program ended.
@@ -12,9 +13,9 @@ type pattern struct {
 	// any are lower-case texts, one of which a line must contain; re, if set, must match the
 	// lower-case line, too.
 	any []string
-	re  *regexp.Regexp
+	re  *lazyregexp.Regexp
 	// but, if set, must not match the line.
-	but *regexp.Regexp
+	but *lazyregexp.Regexp
 	// echo marks the messages of other ranks and launchers after the one that failed: it
 	// counts only when nothing else explains the end.
 	echo bool
@@ -38,15 +39,15 @@ var patterns = []pattern{
 	{class: OOMSched, name: "container memory", hint: "its container used more memory than it may; raise the container's limit, and resources.memory",
 		any: []string{"oomkilled", "container killed due to memory usage", "container was oom killed"}},
 	{class: OOMSched, name: "container memory", hint: "its container used more memory than it may; raise the container's limit, and resources.memory",
-		any: []string{"container"}, re: regexp.MustCompile(`\bcontainer\b.{0,60}\b(killed|exceed\w*|ran)\b.{0,40}\b(oom|memory)\b`)},
+		any: []string{"container"}, re: lazyregexp.New(`\bcontainer\b.{0,60}\b(killed|exceed\w*|ran)\b.{0,40}\b(oom|memory)\b`)},
 	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{
 		"oom-kill", "oom_kill event", "out of memory: killed process", "memory cgroup out of memory", "std::bad_alloc", "cannot allocate memory",
 		"defaultcpuallocator: can't allocate memory", "defaultcpuallocator: not enough memory", "numpy.core._exceptions._arraymemoryerror",
 		"_arraymemoryerror", "unable to allocate array", "fatal error: runtime: out of memory", "runtime: out of memory",
 		"java.lang.outofmemoryerror", "oom killed", "out of memory (oom)", "exceeded job memory limit", "exceeded memory limit"},
 	},
-	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"memoryerror"}, re: regexp.MustCompile(`^\s*memoryerror\b`)},
-	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"out of memory"}, re: regexp.MustCompile(`^[\w./ -]*(fatal|error)?:? ?out of memory\b`)},
+	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"memoryerror"}, re: lazyregexp.New(`^\s*memoryerror\b`)},
+	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"out of memory"}, re: lazyregexp.New(`^[\w./ -]*(fatal|error)?:? ?out of memory\b`)},
 	{class: OOMHost, name: "shared memory", hint: "/dev/shm is full: fewer loader workers, or a larger --shm-size", any: []string{
 		"insufficient shared memory", "unable to write to file </torch_"},
 	},
@@ -59,14 +60,14 @@ var patterns = []pattern{
 		"lmod has detected the following error", "unable to locate a modulefile", "environmentnamenotfound", "could not find conda environment",
 		"package not found: argumenterror"},
 	},
-	{class: MissingModule, name: "module", hint: "an import fails where the job ran: is setup right?", any: []string{"importerror"}, re: regexp.MustCompile(`^\s*importerror:`)},
+	{class: MissingModule, name: "module", hint: "an import fails where the job ran: is setup right?", any: []string{"importerror"}, re: lazyregexp.New(`^\s*importerror:`)},
 	// As env, the kernel's caller and bash print a CR at the end of a word.
 	{class: MissingFile, name: "line endings", hint: endingsHint, any: []string{
 		"use -[v]s to pass options in shebang", "^m: bad interpreter", "\\r': command not found", "\\r': no such file", "\\r’: no such file"},
 	},
 	{class: Unknown, name: "line endings", hint: endingsHint, any: []string{"\\r''", "\\r': not a valid identifier", "\\r': invalid option"}},
 	{class: MissingFile, name: "command", hint: commandHint, any: []string{"not found"},
-		re: regexp.MustCompile(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$|^(line \d+|setup): [^:]+: not found$)`)},
+		re: lazyregexp.New(`(: command not found\b|^\S*sh: (line )?\d+: [^:]+: not found$|^/\S+: \d+: [^:]+: not found$|^(line \d+|setup): [^:]+: not found$)`)},
 	{class: MissingFile, name: "file", hint: "a file that the job reads is not there", any: []string{
 		"filenotfounderror", "no such file or directory", "can't open file", "cannot find the path"},
 	},
@@ -82,7 +83,7 @@ var patterns = []pattern{
 	},
 	// A bug in the program: its last line. It keeps an older text, from which the program had
 	// recovered, from being taken for the cause.
-	{class: Unknown, name: "exception", any: []string{"error", "exception", "panic"}, re: regexp.MustCompile(
+	{class: Unknown, name: "exception", any: []string{"error", "exception", "panic"}, re: lazyregexp.New(
 		`^\s*(value|type|key|attribute|index|name|assertion|zerodivision|syntax|indentation|lookup|recursion|notimplemented|unboundlocal|unicode\w*|json\.decoder\.jsondecode)error\b` +
 			`|^panic: |^thread '.*' panicked at`),
 	},
@@ -91,7 +92,7 @@ var patterns = []pattern{
 // notFinite is a line by which a program says that a value of its computation is
 // no finite number, and that it ends for it; and not that it counted, dropped or
 // allows such. Lines are in lower case.
-var notFinite = regexp.MustCompile(strings.Join([]string{
+var notFinite = lazyregexp.New(strings.Join([]string{
 	// "loss is nan", "Energy is NaN", "loss = -nan", "grad_norm: inf"
 	`\b` + quantity + `[^\n]{0,40}?(\b(is|are|became|becomes|was|went|contains?|has|had|have|to)\b|[=:])\s*(a )?` + nonFinite,
 	// "NaN loss", "nan in the total energy"
@@ -117,7 +118,7 @@ const (
 
 // harmless is a line that mentions such values and no failure: the program counted, dropped or
 // replaced them.
-var harmless = regexp.MustCompile(`\b(no|zero|0|without|ignor\w+|skip\w*|allow\w*) (all |any |of )?(the )?(nans?|infs?)\b|\bnans?\b[^\n]{0,30}\b(dropped|removed|ignored|skipped|replaced|filled|masked|allowed|filtered)\b|\bnans?\b[^\n]{0,30}[=:]\s*(0|none|false|no|off)\b|(not|n't) (be )?nan|\b(drop|remov|replac|fill|mask|filter)\w*\b[^\n]{0,30}\bnans?\b`)
+var harmless = lazyregexp.New(`\b(no|zero|0|without|ignor\w+|skip\w*|allow\w*) (all |any |of )?(the )?(nans?|infs?)\b|\bnans?\b[^\n]{0,30}\b(dropped|removed|ignored|skipped|replaced|filled|masked|allowed|filtered)\b|\bnans?\b[^\n]{0,30}[=:]\s*(0|none|false|no|off)\b|(not|n't) (be )?nan|\b(drop|remov|replac|fill|mask|filter)\w*\b[^\n]{0,30}\bnans?\b`)
 
 const endingsHint = "a script has the line endings of Windows (CR LF); to convert it: sed -i 's/\\r$//' FILE"
 

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -160,7 +160,7 @@ type kind struct {
 }
 
 // description is "A100 (80 GB SXM4)".
-var description = regexp.MustCompile(`^(.*?) \((\d+) GB ?(.*)\)$`)
+var description = lazyregexp.New(`^(.*?) \((\d+) GB ?(.*)\)$`)
 
 // device is a type's GPU: "A100 80GB SXM4", and its memory in bytes.
 func (k *kind) device() (model string, memory int64) {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -44,8 +44,8 @@ type Locked struct {
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
 var (
-	hashForm     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	platformForm = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
+	hashForm     = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	platformForm = lazyregexp.New(`^[a-z0-9]+/[a-z0-9]+$`)
 )
 
 const lockHead = `# This file pins the external providers of this campaign. It is kept by

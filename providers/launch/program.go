@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/kernel"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -16,7 +16,7 @@ import (
 const NamePrefix = "muster-provider-"
 
 // A type's name becomes part of a file name, so it is kept plain.
-var plainName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+var plainName = lazyregexp.New(`^[a-z][a-z0-9_-]{0,62}$`)
 
 // A Program is the executable for a type.
 type Program struct {

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/profiles"
@@ -95,8 +95,8 @@ func optionsOf(text string) (Options, error) {
 // Forms of values in a script: a directive's line ends nowhere else, and PBS's
 // quoting is not needed.
 var (
-	plainValue    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:=+,@/-]*$`)
-	plainResource = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[A-Za-z0-9_.:+,@/-]+$`)
+	plainValue    = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.:=+,@/-]*$`)
+	plainResource = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=[A-Za-z0-9_.:+,@/-]+$`)
 )
 
 // wrong says which option cannot be written into a script.

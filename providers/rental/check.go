@@ -4,12 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/units"
 )
@@ -263,9 +263,9 @@ func cudaOf(image string) string {
 	return ""
 }
 
-var versionOfCUDA = regexp.MustCompile(`^\d+(\.\d+)*$`)
+var versionOfCUDA = lazyregexp.New(`^\d+(\.\d+)*$`)
 
-var cudaTag = regexp.MustCompile(`cuda[-:]?(\d\d\.\d+)`)
+var cudaTag = lazyregexp.New(`cuda[-:]?(\d\d\.\d+)`)
 
 // short is the share of its memory that a GPU may lack: drivers keep some.
 const short = 0.05
@@ -323,4 +323,4 @@ func telling(name string) (out []string) {
 	return out
 }
 
-var beside = regexp.MustCompile(`^(nvidia|geforce|tesla|quadro|rtx|gpu|sxm\d?|pcie|nvl|hbm\d\w?|\d+gb)$`)
+var beside = lazyregexp.New(`^(nvidia|geforce|tesla|quadro|rtx|gpu|sxm\d?|pcie|nvl|hbm\d\w?|\d+gb)$`)

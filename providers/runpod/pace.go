@@ -3,11 +3,11 @@ package runpod
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -41,7 +41,7 @@ func (p *pace) wait(ctx context.Context) error {
 }
 
 // window is one member of a RateLimit header: "minute";r=57;t=41.
-var window = regexp.MustCompile(`r=(\d+);t=(\d+)`)
+var window = lazyregexp.New(`r=(\d+);t=(\d+)`)
 
 // heard reads how many calls remain, and for how long they must last.
 func (p *pace) heard(r rental.Reply) {

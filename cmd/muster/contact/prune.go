@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/page"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/planner/apply/site"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
@@ -32,7 +32,7 @@ const perCall = 500
 type pile struct{ backend, pool, what string }
 
 var (
-	ownToken = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	ownToken = lazyregexp.New(`^[0-9a-f]{32}$`)
 	aside    = path.Join(".muster", "replaced") + "/"
 )
 

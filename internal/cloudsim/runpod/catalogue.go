@@ -3,7 +3,6 @@ package runpod
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/cloudsim"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A gpuType is a model of GPU.
@@ -107,8 +107,8 @@ type query struct {
 }
 
 var (
-	version = regexp.MustCompile(`^\d+\.\d+$`)
-	major   = regexp.MustCompile(`^\d+(\.\d+)?$`)
+	version = lazyregexp.New(`^\d+\.\d+$`)
+	major   = lazyregexp.New(`^\d+(\.\d+)?$`)
 )
 
 // readQuery reads the parameters of the catalogue of GPUs. All but include want

@@ -3,12 +3,12 @@ package runpod
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/internal/cloudsim"
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // A creation is the body of a create.
@@ -61,7 +61,7 @@ type network struct {
 // leastMount is what a persistent mount has at least, GB.
 const leastMount = 10
 
-var port = regexp.MustCompile(`^\d+/(tcp|http|udp)$`)
+var port = lazyregexp.New(`^\d+/(tcp|http|udp)$`)
 
 // wrong are the fields that are not what the documentation has.
 func (q *creation) wrong() (why []string) {

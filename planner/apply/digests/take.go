@@ -10,10 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/planner/apply/site"
@@ -37,7 +37,7 @@ var (
 	errSystem   = errors.New("leads to a folder of the system, from which nothing is read")
 	errMoves    = errors.New("changes while it is read. Wait until it is written")
 	errNoDigest = errors.New("has no digest: its backend gave none")
-	isDigest    = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	isDigest    = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 )
 
 // Taken is a digest, and the file's size and stamp when it was taken. The stamp is

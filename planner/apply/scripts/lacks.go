@@ -6,10 +6,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/providers/failure"
@@ -38,7 +38,7 @@ func Cause(c *lang.Campaign, p *lang.Phase, cell int, workdir string, o *offer.O
 }
 
 // carriage are the signs of a CR in a log: as it is, and as shells and env show it.
-var carriage = regexp.MustCompile(`\r|␍|\^M|\\r['’]|env: use -\[v\]S`)
+var carriage = lazyregexp.New(`\r|␍|\^M|\\r['’]|env: use -\[v\]S`)
 
 // endings names the scripts that a job could not read for their line endings:
 // those that its command names, those that its log says were not found, and where
@@ -117,10 +117,10 @@ type lacking struct {
 }
 
 var (
-	missing = regexp.MustCompile(`(?i)no such file|required file not found|bad interpreter|not found|not exist|no module named|cannot import|(cannot|can not|can't|could not|couldn't|unable to|failed to|error) (open|opening|find|read|reading|load|loading|access|stat)`)
-	module  = regexp.MustCompile(`(?i)no module named ['"‘]?([\w.]+)`)
+	missing = lazyregexp.New(`(?i)no such file|required file not found|bad interpreter|not found|not exist|no module named|cannot import|(cannot|can not|can't|could not|couldn't|unable to|failed to|error) (open|opening|find|read|reading|load|loading|access|stat)`)
+	module  = lazyregexp.New(`(?i)no module named ['"‘]?([\w.]+)`)
 	// copied is a path below the copy of a source: jobs begin there.
-	copied = regexp.MustCompile(`^.*/\.muster/source/[0-9a-f]{32}/`)
+	copied = lazyregexp.New(`^.*/\.muster/source/[0-9a-f]{32}/`)
 )
 
 // line is about the first file that a line of a log names and that is here.

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/units"
 )
 
@@ -121,7 +121,7 @@ func (r *Reader) Count(what string, e hcl.Expression) (n int) {
 	return n
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Env is variables of jobs by name; nil if it is left out.
 func (r *Reader) Env(what string, e hcl.Expression) map[string]string {

@@ -2,9 +2,9 @@ package attempt
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -12,8 +12,8 @@ import (
 // that starts them. Others (apptainer, enroot) run them as the job's own processes unless
 // their options set limits.
 var (
-	daemons = regexp.MustCompile(`(?m)(^|[\s;&|(/])(docker|podman|nerdctl)\s+(run|exec|start|compose|container)(\s|$)`)
-	limited = regexp.MustCompile(`(?m)(^|[\s;&|(/])(apptainer|singularity)\s+(run|exec|instance)\b[^\n;&|]*\s--(memory|apply-cgroups)\b`)
+	daemons = lazyregexp.New(`(?m)(^|[\s;&|(/])(docker|podman|nerdctl)\s+(run|exec|start|compose|container)(\s|$)`)
+	limited = lazyregexp.New(`(?m)(^|[\s;&|(/])(apptainer|singularity)\s+(run|exec|instance)\b[^\n;&|]*\s--(memory|apply-cgroups)\b`)
 )
 
 // Container names the runtime whose containers a job runs with limits of
@@ -23,7 +23,7 @@ func Container(j *providers.Job) string {
 	if len(j.Argv) > 0 {
 		text = strings.Join(append([]string{filepath.Base(j.Argv[0])}, j.Argv[1:]...), " ")
 	}
-	for _, re := range []*regexp.Regexp{daemons, limited} {
+	for _, re := range []*lazyregexp.Regexp{daemons, limited} {
 		if m := re.FindStringSubmatch(text); m != nil {
 			return m[2]
 		}

@@ -9,12 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
@@ -22,7 +22,7 @@ import (
 )
 
 // plainPath is a path that a command may have in any kind of quotes.
-var plainPath = regexp.MustCompile(`^/[A-Za-z0-9_.:=+,@/-]*$`)
+var plainPath = lazyregexp.New(`^/[A-Za-z0-9_.:=+,@/-]*$`)
 
 // ScratchFolder is the path of the folder of a launch, by its name, below dir on its node's disk;
 // "" for a job without a scratch block. dir may name variables of the node; "" is its folder for

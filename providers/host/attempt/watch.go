@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
 )
@@ -223,7 +224,7 @@ func (s *logStream) take(b []byte, look func(line []byte) string) string {
 
 // escape is a terminal's control sequence (ECMA-48, 5.4): a colour would join a letter to the
 // next word.
-var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+var escape = lazyregexp.New("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
 func match(line []byte, patterns []*regexp.Regexp) string {
 	for _, re := range patterns {

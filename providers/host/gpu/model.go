@@ -1,12 +1,13 @@
 package gpu
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // families are the usual names of models, as the product names from drivers contain them.
-var families = regexp.MustCompile(`(?i)\b(G?[BH]\d{2,3}|[AVPTLKM]\d{1,3}[SGX]?|MI\d{2,3}[AX]?)\b|` +
+var families = lazyregexp.New(`(?i)\b(G?[BH]\d{2,3}|[AVPTLKM]\d{1,3}[SGX]?|MI\d{2,3}[AX]?)\b|` +
 	`\b((RTX|GTX) (PRO )?A?\d{3,4}( Ti)?( SUPER)?( Ada)?|TITAN [A-Za-z]+)\b`)
 
 // Model is the family in a product name: "A100" of "NVIDIA

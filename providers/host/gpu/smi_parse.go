@@ -2,10 +2,10 @@ package gpu
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/term"
 )
 
@@ -110,9 +110,9 @@ func parseApps(out []byte, list []Device) error {
 }
 
 var (
-	listedGPU   = regexp.MustCompile(`^GPU (\d+): .*\(UUID: (GPU-[^)]+)\)`)
-	listedSlice = regexp.MustCompile(`^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)`)
-	sliceMemory = regexp.MustCompile(`\.(\d+)gb`)
+	listedGPU   = lazyregexp.New(`^GPU (\d+): .*\(UUID: (GPU-[^)]+)\)`)
+	listedSlice = lazyregexp.New(`^\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (MIG-[^)]+)\)`)
+	sliceMemory = lazyregexp.New(`\.(\d+)gb`)
 )
 
 // parseSlices reads nvidia-smi -L: the slices by their device's UUID.

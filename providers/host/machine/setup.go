@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
@@ -113,19 +113,19 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) prob
 // environments are what setups activate, with the messages of their tools when it is missing.
 var environments = []struct {
 	what string
-	re   *regexp.Regexp
+	re   *lazyregexp.Regexp
 }{
 	// conda: EnvironmentNameNotFound, EnvironmentLocationNotFound
-	{"A conda environment is not there", regexp.MustCompile(`(?i)EnvironmentNameNotFound|EnvironmentLocationNotFound|could not find conda environment|not a conda environment`)},
-	{"Conda is not there", regexp.MustCompile(`(?i)\b(conda|mamba|micromamba)(\.sh)?['"]?: (command )?(not found|no such file)|can't open \S*conda\.sh`)},
+	{"A conda environment is not there", lazyregexp.New(`(?i)EnvironmentNameNotFound|EnvironmentLocationNotFound|could not find conda environment|not a conda environment`)},
+	{"Conda is not there", lazyregexp.New(`(?i)\b(conda|mamba|micromamba)(\.sh)?['"]?: (command )?(not found|no such file)|can't open \S*conda\.sh`)},
 	// dash and bash, of `. DIR/bin/activate`
-	{"A virtual environment is not there", regexp.MustCompile(`(?i)bin/activate['"]?: (no such file|not found)|can't open \S*bin/activate`)},
+	{"A virtual environment is not there", lazyregexp.New(`(?i)bin/activate['"]?: (no such file|not found)|can't open \S*bin/activate`)},
 	// Lmod and Environment Modules
-	{"A module is not there", regexp.MustCompile(`(?i)unable to locate a modulefile|module\(s\) (are|is) unknown|the following module\(s\)|modulefile .*not found`)},
-	{"Modules are not there", regexp.MustCompile(`(?i)\bmodule: (command )?not found`)},
+	{"A module is not there", lazyregexp.New(`(?i)unable to locate a modulefile|module\(s\) (are|is) unknown|the following module\(s\)|modulefile .*not found`)},
+	{"Modules are not there", lazyregexp.New(`(?i)\bmodule: (command )?not found`)},
 	// docker, podman, apptainer
-	{"A container image is not there", regexp.MustCompile(`(?i)no such image|unable to find image|image not known|could not open image|manifest unknown|unable to open file .*\.sif|\.sif['"]?: no such file`)},
-	{"A container runtime is not there", regexp.MustCompile(`(?i)\b(docker|podman|apptainer|singularity): (command )?not found|cannot connect to the docker daemon`)},
+	{"A container image is not there", lazyregexp.New(`(?i)no such image|unable to find image|image not known|could not open image|manifest unknown|unable to open file .*\.sif|\.sif['"]?: no such file`)},
+	{"A container runtime is not there", lazyregexp.New(`(?i)\b(docker|podman|apptainer|singularity): (command )?not found|cannot connect to the docker daemon`)},
 }
 
 // absent names the environment that a setup did not find.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/cgroup"
@@ -218,7 +218,7 @@ func (sd *scheduler) reserved(l *readyQueue, s offer.Shape) bool {
 const retell = time.Minute
 
 // figures change by themselves.
-var figures = regexp.MustCompile(`\d+ MiB`)
+var figures = lazyregexp.New(`\d+ MiB`)
 
 // waits notes why a ready queue's first job has not started. Watchers hear of it
 // when it is about something that muster does not steer.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // Facts are a cluster's queues, nodes and limits.
@@ -135,7 +137,7 @@ func (c *Commands) queue(name string, q, server map[string]any) Queue {
 }
 
 // term is one limit of an attribute: [u:PBS_GENERIC=8], [o:PBS_ALL=100].
-var term = regexp.MustCompile(`\[\s*([ugop]):"?([^=\]"]+)"?\s*=\s*(\d+)\s*\]`)
+var term = lazyregexp.New(`\[\s*([ugop]):"?([^=\]"]+)"?\s*=\s*(\d+)\s*\]`)
 
 // limit is the least of a limit's terms that apply to this user, whose own term
 // replaces that of every user; 0 = none. Those of groups and projects are not

@@ -1,9 +1,9 @@
 package cluster
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -76,7 +76,7 @@ func Reason(code string) string {
 
 // limitCode takes the code of a limit apart: whose, of whom, of what, and how it
 // is counted. There are some 120 of them, more with each version, all made alike.
-var limitCode = regexp.MustCompile(`^(QOS|Assoc)(Grp|Max|Min)([A-Za-z]+?)(RunMinutes|Minutes|Mins)?(Per(?:User|Account|Job|Node))?(?:Limit|NotSatisfied)?$`)
+var limitCode = lazyregexp.New(`^(QOS|Assoc)(Grp|Max|Min)([A-Za-z]+?)(RunMinutes|Minutes|Mins)?(Per(?:User|Account|Job|Node))?(?:Limit|NotSatisfied)?$`)
 
 var limited = map[string]string{"Cpu": "cores", "CPU": "cores", "Mem": "memory", "Memory": "memory", "Node": "nodes", "GRES": "GPUs", "GPU": "GPUs", "License": "licenses",
 	"Energy": "energy", "BB": "burst buffer", "Billing": "billing units", "Unknown": "something"}

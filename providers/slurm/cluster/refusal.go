@@ -3,10 +3,10 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/command"
 )
@@ -90,7 +90,7 @@ var messages = []said{
 
 // submitLimit is the name of a limit on submitted jobs, as slurmctld says it.
 // slurm_protocol_defs.c, job_reason_string.
-var submitLimit = regexp.MustCompile(`(QOS|Assoc)(Grp|Max)Submit\w*`)
+var submitLimit = lazyregexp.New(`(QOS|Assoc)(Grp|Max)Submit\w*`)
 
 func hintFor(text string) string {
 	if strings.Contains(text, "executable file not found") {
@@ -151,7 +151,7 @@ func firstLine(b []byte) string {
 }
 
 // invalidField is what sacct says of a field that its version does not have.
-var invalidField = regexp.MustCompile(`[Ii]nvalid field requested: "?(\w+)`)
+var invalidField = lazyregexp.New(`[Ii]nvalid field requested: "?(\w+)`)
 
 // unknownField is the field for which sacct refused to answer, "" if it was for
 // something else.

@@ -3,11 +3,11 @@ package cluster
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/command"
 )
@@ -21,7 +21,7 @@ func (c *Commands) Takes(ctx context.Context, script string, indexes []int) bool
 
 // startsAt is what sbatch --test-only says, on stderr. It obeys
 // SLURM_TIME_FORMAT; what follows differs: 25.11 has "a using 1 processors".
-var startsAt = regexp.MustCompile(`to start at (\S+)`)
+var startsAt = lazyregexp.New(`to start at (\S+)`)
 
 // WouldStart is when a job with these arguments of sbatch would start if submitted now; zero =
 // the scheduler does not say. The error has class invalid if sbatch cannot read the arguments

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -93,8 +93,8 @@ func compare(ctx context.Context, f *file, path, want string) (err error) {
 }
 
 var (
-	gnuLine = regexp.MustCompile(`^(\\?)([0-9a-fA-F]{64}) [ *](.+)$`)
-	bsdLine = regexp.MustCompile(`^(\\?)SHA256 \((.+)\) = ([0-9a-fA-F]{64})$`)
+	gnuLine = lazyregexp.New(`^(\\?)([0-9a-fA-F]{64}) [ *](.+)$`)
+	bsdLine = lazyregexp.New(`^(\\?)SHA256 \((.+)\) = ([0-9a-fA-F]{64})$`)
 	// unescape: sha256sum(1) marks an escaped name by a backslash in front.
 	unescape = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r")
 )

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -136,7 +137,7 @@ func lastCell(r io.Reader, column string) (string, error) {
 	}
 }
 
-var numberText = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+var numberText = lazyregexp.New(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
 // valueText makes JSON of a field: a number where it is one.
 func valueText(s string) (string, error) {

@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
 // maxNPYHeader bounds the header of an array, in bytes.
 const maxNPYHeader = 1 << 20
 
 var (
-	npyDescr = regexp.MustCompile(`'descr':\s*'[<>|=]?([a-zA-Z?])(\d*)`)
-	npyShape = regexp.MustCompile(`'shape':\s*\(([0-9, L]*)\)`)
+	npyDescr = lazyregexp.New(`'descr':\s*'[<>|=]?([a-zA-Z?])(\d*)`)
+	npyShape = lazyregexp.New(`'shape':\s*\(([0-9, L]*)\)`)
 )
 
 // checkNPY reads the header of an array and compares its extent with size,
