@@ -145,6 +145,27 @@ type Smoke struct {
 	MinThroughput float64
 	// ResumeDrill ends each smoke once it has written its checkpoint, and launches it again.
 	ResumeDrill bool
+	Canary      *Canary // nil = none
+}
+
+// A Canary is a longer run of a smoke, after all of its short ones.
+type Canary struct {
+	Cell   int // the last of the smoke's
+	Expect []Expect
+}
+
+// RunsAgain reports whether muster launches a smoke again after it passed.
+func (s *Smoke) RunsAgain() bool { return s.Repeat > 1 || s.Canary != nil }
+
+// Judged reports whether muster decides if a smoke passed that completed.
+func (s *Smoke) Judged() bool { return len(s.Expect) > 0 || s.MinThroughput > 0 }
+
+// Longest is the longest run of a cell's smoke.
+func (s *Smoke) Longest(cell int) Variant {
+	if s.Canary != nil && s.Canary.Cell == cell {
+		return CanaryRun
+	}
+	return SmokeRun
 }
 
 // Expect is a condition on a smoke's metrics.

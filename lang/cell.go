@@ -12,9 +12,13 @@ type Variant int
 
 // The variants of a job.
 const (
-	Run      Variant = iota // also a pilot: a pilot is a real cell
-	SmokeRun                // the same job with the smoke's params
+	Run       Variant = iota // also a pilot: a pilot is a real cell
+	SmokeRun                 // the same job with the smoke's params
+	CanaryRun                // the same job with the canary's params, a longer smoke
 )
+
+// Smoke reports whether the job proves its phase, so that its outputs are no results.
+func (v Variant) Smoke() bool { return v != Run }
 
 // Len is the number of cells of the phase.
 func (p *Phase) Len() int { return p.Grid.Len() }

@@ -23,10 +23,10 @@ type job struct {
 	scope *expr.Scope    // of a run
 	label *expr.Template // nil: PHASE-KEY
 	order *expr.Template // nil: all alike
-	form  [2]*form       // by Variant; one and the same without smoke params
+	form  [3]*form       // by Variant; one and the same without smoke params
 }
 
-// A form is a job as a run or as a smoke: the same templates over other
+// A form is a job as one variant: the same templates over other
 // params. Templates are nil where nothing is written.
 type form struct {
 	command    *expr.Template
@@ -88,9 +88,14 @@ func (ps *phases) compile(cp *compiler) (out []*Phase) {
 func (cp *compiler) templates(p *phaseBuild) {
 	p.scope = cp.newScope(p, p.params)
 	cp.rawPaths(p)
-	p.smoke = p.scope
+	smoke, canary := p.scope, p.scope
 	if p.Smoke != nil {
-		p.smoke = cp.smokeScope(p)
+		b := p.b.One("smoke")
+		own := paramEntries(cp.Reader, b)
+		smoke = cp.smokeScope(p, own)
+		if p.Smoke.Canary != nil {
+			canary = cp.smokeScope(p, append(own, paramEntries(cp.Reader, b.One("canary"))...))
+		}
 	}
 	j := &job{scope: p.scope}
 	p.Phase.job = j
@@ -105,10 +110,15 @@ func (cp *compiler) templates(p *phaseBuild) {
 		}
 	}
 	j.form[Run] = cp.form(p, p.scope, Run)
-	j.form[SmokeRun] = j.form[Run]
-	if p.Smoke != nil {
-		j.form[SmokeRun] = cp.form(p, p.smoke, SmokeRun)
-		cp.expects(p)
+	j.form[SmokeRun], j.form[CanaryRun] = j.form[Run], j.form[Run]
+	if s := p.Smoke; s != nil {
+		b := p.b.One("smoke")
+		j.form[SmokeRun] = cp.form(p, smoke, SmokeRun)
+		s.Expect = cp.expects(p, smoke, b)
+		if c := s.Canary; c != nil {
+			j.form[CanaryRun] = cp.form(p, canary, CanaryRun)
+			c.Expect = cp.expects(p, canary, b, b.One("canary"))
+		}
 	}
 	cp.preconditions(p)
 }
@@ -155,7 +165,7 @@ func (cp *compiler) siteTemplate(p *phaseBuild, s *expr.Scope, e hcl.Expression)
 	return t
 }
 
-// form compiles the job as a run or as a smoke.
+// form compiles the job as a variant.
 func (cp *compiler) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
 	f := &form{}
 	b := p.job

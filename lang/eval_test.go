@@ -161,11 +161,11 @@ phase "p" {
 		if metrics == "" {
 			in = nil
 		}
-		if d := cmp.Diff(want, p.CheckExpect(0, in)); d != "" {
+		if d := cmp.Diff(want, p.CheckExpect(0, SmokeRun, in)); d != "" {
 			t.Errorf("%s: %s", metrics, d)
 		}
 	}
-	if got := p.CheckExpect(0, map[string]string{"loss": `"NaN"`}); len(got) != 2 {
+	if got := p.CheckExpect(0, SmokeRun, map[string]string{"loss": `"NaN"`}); len(got) != 2 {
 		t.Errorf("not a number: %q", got)
 	}
 }

@@ -9,14 +9,15 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
+	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// expects compiles what a smoke expects, and the preconditions' like.
-func (cp *compiler) expects(p *phaseBuild) {
+// expects compiles what a smoke with the params of a scope expects.
+func (cp *compiler) expects(p *phaseBuild, params *expr.Scope, blocks ...*syntax.Block) (out []Expect) {
 	s := cp.newScope(p, nil)
-	s.Params = p.smoke.Params
+	s.Params = params.Params
 	s.Symbols = map[string][]string{"metric": {}}
 	if s.Grid == nil {
 		s.Symbols["cell"] = nil
@@ -24,7 +25,11 @@ func (cp *compiler) expects(p *phaseBuild) {
 	for _, m := range p.Metrics {
 		s.Symbols["metric"] = append(s.Symbols["metric"], m.Name)
 	}
-	for _, b := range p.b.One("smoke").All("expect") {
+	var list []*syntax.Block
+	for _, b := range blocks {
+		list = append(list, b.All("expect")...)
+	}
+	for _, b := range list {
 		x := Expect{Message: cp.Text(b, "message")}
 		e := b.Expr("condition")
 		if e == nil {
@@ -43,8 +48,9 @@ func (cp *compiler) expects(p *phaseBuild) {
 			}
 			cp.isCondition(p, t)
 		}
-		p.Smoke.Expect = append(p.Smoke.Expect, x)
+		out = append(out, x)
 	}
+	return out
 }
 
 // needs notes that something reads a metric: a job without it has failed,
@@ -57,15 +63,19 @@ func (p *Phase) needs(metric string) {
 	}
 }
 
-// CheckExpect evaluates the smoke's expectations over the metrics of one cell
-// (name to JSON text). It returns a message for each that does not hold.
-func (p *Phase) CheckExpect(i int, metrics map[string]string) []string {
+// CheckExpect evaluates the expectations of a smoke, or of its canary, over the metrics
+// of one cell (name to JSON text). It returns a message for each that does not hold.
+func (p *Phase) CheckExpect(i int, v Variant, metrics map[string]string) []string {
 	if p.Smoke == nil {
 		return nil
 	}
+	expect := p.Smoke.Expect
+	if v == CanaryRun {
+		expect = p.Smoke.Canary.Expect
+	}
 	var out []string
-	for k := range p.Smoke.Expect {
-		if msg := p.Smoke.Expect[k].check(i, metrics); msg != "" {
+	for k := range expect {
+		if msg := expect[k].check(i, metrics); msg != "" {
 			out = append(out, msg)
 		}
 	}

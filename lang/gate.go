@@ -32,6 +32,10 @@ func (pr *phaseReader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 		pr.drill(p, b)
 	}
 	s.Cells, s.Isolated, s.Parallel = pickCells(pr.Reader, p, b), pr.Bool(b, "isolated"), pr.Bool(b, "parallel")
+	if c := b.One("canary"); c != nil && len(s.Cells) > 0 {
+		pr.canary(b, c)
+		s.Canary = &Canary{Cell: s.Cells[len(s.Cells)-1]}
+	}
 	if place := b.One("place"); place != nil {
 		s.Candidates = pr.backends.Candidates(place)
 		if e := place.Expr("prefer"); e != nil {
@@ -39,6 +43,13 @@ func (pr *phaseReader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 		}
 	}
 	return s
+}
+
+// canary reports a canary that would be the smoke once more.
+func (pr *phaseReader) canary(smoke, b *syntax.Block) {
+	if e := b.Expr("params"); e != nil && len(paramEntries(pr.Reader, b)) == 0 && !pr.Broken {
+		pr.Wrong(e, "params", "A canary runs longer than its smoke: name the params that make it longer. To run the smoke twice, write repeat = 2 in it.")
+	}
 }
 
 // drill reports a drill that could not be run, or would prove nothing.

@@ -24,7 +24,6 @@ type phaseBuild struct {
 	failed   bool             // a template of the job did not compile
 	matched  []*expr.Template // of inputs' match
 	scope    *expr.Scope
-	smoke    *expr.Scope // with the smoke's params; scope itself without any
 	params   []decode.Entry
 	after    []afterRef
 }

@@ -47,7 +47,7 @@ type EnvVar struct{ Name, Value string }
 // A RenderedOutput is the path of one output.
 type RenderedOutput struct {
 	Name string
-	Path string // relative to the workdir: as declared, for a smoke below .muster/smoke/PHASE/KEY/
+	Path string // relative to the workdir: as declared, for a smoke below its own folder
 	Abs  string
 }
 
@@ -128,8 +128,8 @@ type renderer struct {
 
 func (r *renderer) outputPath(k int) string {
 	rel := path.Clean(plain(r.f.outputs[k], r.cell))
-	if r.site.Variant == SmokeRun {
-		return path.Join(smokeDir(r.p.Name, r.p.Key(r.cell)), rel)
+	if v := r.site.Variant; v.Smoke() {
+		return path.Join(smokeDir(v, r.p.Name, r.p.Key(r.cell)), rel)
 	}
 	return rel
 }
@@ -139,8 +139,8 @@ func (r *renderer) checkpoint() string {
 		return ""
 	}
 	rel := plain(r.f.checkpoint, r.cell)
-	if r.site.Variant == SmokeRun && !path.IsAbs(rel) && !strings.HasPrefix(rel, "~") {
-		rel = path.Join(smokeDir(r.p.Name, r.p.Key(r.cell)), rel)
+	if v := r.site.Variant; v.Smoke() && !path.IsAbs(rel) && !strings.HasPrefix(rel, "~") {
+		rel = path.Join(smokeDir(v, r.p.Name, r.p.Key(r.cell)), rel)
 	}
 	return below(r.site.Workdir, rel)
 }
@@ -148,7 +148,7 @@ func (r *renderer) checkpoint() string {
 // drillable reports a smoke's checkpoint that a drill would remove although it is not
 // the smoke's own.
 func (r *renderer) drillable() {
-	if s := r.p.Smoke; r.site.Variant != SmokeRun || s == nil || !s.ResumeDrill || r.f.checkpoint == nil {
+	if s := r.p.Smoke; !r.site.Variant.Smoke() || s == nil || !s.ResumeDrill || r.f.checkpoint == nil {
 		return
 	}
 	if rel := plain(r.f.checkpoint, r.cell); path.Clean(rel) == "." || strings.HasPrefix(rel, "~") || !filepath.IsLocal(rel) {

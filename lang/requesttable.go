@@ -13,7 +13,7 @@ import (
 
 // requests tabulates the distinct requests of a phase's runs or smokes.
 func (cp *compiler) requests(p *phaseBuild, s *expr.Scope, f *form, v Variant) {
-	b := requestBuilder{compiler: cp, p: p, scope: s, smoke: v == SmokeRun}
+	b := requestBuilder{compiler: cp, p: p, scope: s, smoke: v.Smoke()}
 	f.asked = b.table()
 	p.Asks = f.asked.Asks
 }

@@ -44,10 +44,8 @@ func (cp *compiler) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
 	return s
 }
 
-// smokeScope has the smoke's params in place of the run's.
-func (cp *compiler) smokeScope(p *phaseBuild) *expr.Scope {
-	b := p.b.One("smoke")
-	own := paramEntries(cp.Reader, b)
+// smokeScope has a smoke's own params in place of the run's.
+func (cp *compiler) smokeScope(p *phaseBuild, own []decode.Entry) *expr.Scope {
 	merged := map[string]decode.Entry{}
 	var known []string
 	for _, e := range p.params {

@@ -13,11 +13,16 @@ import (
 const smokeKeyBytes = 100
 
 // smokeDir is the folder below the workdir that a cell's smoke writes to:
-// .muster/smoke/PHASE/KEY, so that a smoke can never overwrite or feed a run.
+// .muster/smoke/PHASE/KEY, so that a smoke can never overwrite or feed a run; for a
+// canary .muster/smoke/PHASE/canary/KEY, so that it does not resume from its smoke.
 // In KEY, bytes other than [A-Za-z0-9._+=,-] are written %XX; one over 100 bytes
 // is cut and ended by a hash; without a grid it is _.
-func smokeDir(phase, key string) string {
-	return path.Join(".muster", "smoke", phase, smokeKey(key))
+func smokeDir(v Variant, phase, key string) string {
+	dir := path.Join(".muster", "smoke", phase)
+	if v == CanaryRun {
+		dir = path.Join(dir, "canary")
+	}
+	return path.Join(dir, smokeKey(key))
 }
 
 func smokeKey(key string) string {

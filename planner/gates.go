@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/result"
 	"github.com/muster-run/muster/providers/offer"
@@ -43,6 +42,9 @@ func (ga *gater) gate(w *draft) diag.List {
 		}
 	}
 	var diags diag.List
+	if c := s.Canary; c != nil && slices.Contains(g.Run, c.Cell) {
+		g.Canary = []int{c.Cell}
+	}
 	g.Place, diags = ga.placeSmoke(w, g)
 	switch {
 	case len(why) > 0:
@@ -170,7 +172,7 @@ func (ga *gater) class(w *draft, cell int) string {
 // class; a smoke with a place of its own goes there.
 func (ga *gater) placeSmoke(w *draft, g *Gate) (d place.Decision, diags diag.List) {
 	if len(g.Run) > 0 {
-		return ga.smokeDecision(w, g.Run[0], len(g.Run))
+		return ga.smokeDecision(w, append(g.Canary, g.Run...)[0], len(g.Run)) // a canary's, which asks for most
 	}
 	if len(g.Passed) > 0 { // its pass may be taken away while the plan is applied
 		d, _ = ga.smokeDecision(w, g.Passed[0], 1)
@@ -179,7 +181,8 @@ func (ga *gater) placeSmoke(w *draft, g *Gate) (d place.Decision, diags diag.Lis
 }
 
 func (ga *gater) smokeDecision(w *draft, cell, n int) (place.Decision, diag.List) {
-	r := w.p.Requests(lang.SmokeRun)[w.p.RequestOf(cell, lang.SmokeRun)]
+	v := w.p.Smoke.Longest(cell)
+	r := w.p.Requests(v)[w.p.RequestOf(cell, v)]
 	run := w.decisionFor(cell)
 	group := w.group(r, n)
 	group.Smoke, group.Shape.Smoke, group.Checkpoint = true, true, false
@@ -202,7 +205,7 @@ func (ga *gater) smokeBlocked(w *draft, g *Gate) {
 	for _, cell := range g.Run {
 		if w.pp.Kind[cell] == Blocked || ga.blockedBy(w, cell) != nil {
 			w.stopStarting(Blocked, Detail{Waits: []string{state.SmokeAddress(w.p.Address(cell))}})
-			g.Run = nil
+			g.Run, g.Canary = nil, nil
 			return
 		}
 	}

@@ -181,7 +181,7 @@ func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
 			}
 		}
 		if g := w.pp.Smoke; g != nil {
-			o.Smokes, o.SmokesAt = len(g.Launches()), g.Place
+			o.Smokes, o.SmokesAt = len(g.Run), g.Place
 		}
 		for _, t := range moving {
 			if t.Phase == w.p.Name {

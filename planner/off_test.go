@@ -24,6 +24,9 @@ func TestMusterOff(t *testing.T) {
 		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "If you close muster now, the smoke and phase.b finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the two smokes finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
+		"a repeat":             {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: func(p *lang.Phase) { p.Smoke.Repeat = 2 }}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke that muster launches again after it passed)."},
+		"a canary":             {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: func(p *lang.Phase) { p.Smoke.Canary = &lang.Canary{} }}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke that muster launches again after it passed)."},
+		"a throughput":         {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: func(p *lang.Phase) { p.Smoke.MinThroughput = 0.5 }}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -176,9 +176,18 @@ type Gate struct {
 	Place    place.Decision
 	Prints   []result.Hash // fingerprints, in the order of lang.Smoke.Cells
 	Repeat   int           // how often each of Run is launched; 0 is 1
+	Canary   []int         // of Run: launched once more, as a canary
 	Text     string        // "smoke skipped: same config passed on 2026-09-30 (1f0c22ab93de)"
 	Override string
 }
 
+// Word says what the launches of a gate are.
+func (g *Gate) Word() string {
+	if len(g.Canary) > 0 {
+		return "smoke, canary"
+	}
+	return "smoke"
+}
+
 // Launches are the cells of the smokes that are launched, as often as each is.
-func (g *Gate) Launches() []int { return slices.Repeat(g.Run, max(g.Repeat, 1)) }
+func (g *Gate) Launches() []int { return append(slices.Repeat(g.Run, max(g.Repeat, 1)), g.Canary...) }

@@ -81,7 +81,7 @@ func (pp *PhasePlan) digest(h hash.Hash) {
 		}
 	}
 	if g := pp.Smoke; g != nil {
-		fmt.Fprintf(h, "smoke %v %v %v %s %s\n", g.Run, g.Passed, g.Failed, g.Place.Backend, g.Place.Pool)
+		fmt.Fprintf(h, "smoke %v %v %v %s %s\n", g.Launches(), g.Passed, g.Failed, g.Place.Backend, g.Place.Pool)
 	}
 	fmt.Fprintf(h, "pilot %v\n", pp.Pilot)
 }

@@ -249,7 +249,9 @@ type Validation struct {
 	// Repeats are the runs so far of a smoke that has to repeat its result. It has
 	// neither passed nor failed while there are fewer than it needs.
 	Repeats []SmokeRun `json:"repeats,omitempty"`
-	Open    bool       `json:"open,omitempty"` // more repeats are to come
+	Open    bool       `json:"open,omitempty"` // more runs are to come
+	// Canary is the longer run that passed after the short ones; nil = none.
+	Canary *SmokeRun `json:"canary,omitempty"`
 	// Revoked says which job took the pass away, and how it failed: the smoke is
 	// to run again before anything more is submitted.
 	Revoked string `json:"revoked,omitempty"`

@@ -41,11 +41,24 @@ var smoke = &Block{
 	},
 	Blocks: []*Block{
 		place,
-		{Name: "expect", Doc: "A condition on what the smoke measured.",
-			Attrs: []Attr{
-				{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
-				{Name: "message", Type: "string", Default: "the condition", Doc: "Message if the condition is false."},
-			}},
+		expect, canary,
+	},
+}
+
+var canary = &Block{
+	Name: "canary", Single: true, Doc: "A longer smoke, after the short ones.",
+	Hint: "A canary changes params and adds checks. Everything else is that of its smoke.",
+	Attrs: []Attr{
+		{Name: "params", Type: "map(any)", Required: true, Doc: "Params that differ from the smoke's. Practice has two to four times its length."},
+	},
+	Blocks: []*Block{expect},
+}
+
+var expect = &Block{
+	Name: "expect", Doc: "A condition on what the smoke measured.",
+	Attrs: []Attr{
+		{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
+		{Name: "message", Type: "string", Default: "the condition", Doc: "Message if the condition is false."},
 	},
 }
 

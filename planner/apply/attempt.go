@@ -23,6 +23,8 @@ type attempt struct {
 	smoke bool
 	max   int // launches that it may come to, all in all
 
+	canary bool // the longer run of a smoke
+
 	pack   string    // by which it knows those that share its node; "" = none do
 	fresh  bool      // its record begins with this launch
 	record state.Job // until its intent is minted
@@ -129,6 +131,7 @@ func (e *engine) loadAttempts() {
 					f.Under = arrayLimit(p, b)
 				}
 				p.leftBefore(f.cell, j)
+				f.canary = f.smoke && e.gates.canaryDue(p, f.cell, j.Result)
 				f.where = p.places.On(f.cell, b.Name, a.Pool)
 				if f.where == nil || f.smoke {
 					f.where = f.whereItWas(e.Plan)

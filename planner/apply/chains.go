@@ -37,7 +37,7 @@ func (ch *chains) gateRides(p *phase) bool {
 		f := ch.byJob[p.recordKey(c, true)]
 		queued = queued && p.Gate.Smokes[c].InFlight() && f != nil && f.End == backends.Stays
 	}
-	why := unattended.Waits(b.Can, unattended.Link{Kind: unattended.Smoke, Phase: p.Name, Backend: b.Name, Expect: len(p.Smoke.Expect) > 0, Queued: queued})
+	why := unattended.Waits(b.Can, unattended.Link{Kind: unattended.Smoke, Phase: p.Name, Backend: b.Name, Expect: p.Smoke.Judged(), Again: p.Smoke.RunsAgain(), Queued: queued})
 	return why == unattended.Wait{}
 }
 

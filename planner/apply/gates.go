@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/retry"
@@ -123,10 +124,10 @@ func (gs *gates) judgeLate(p *phase, cell int32) {
 	if rec == nil || want == "" || rec.Result != want || p.Gate.Smokes[cell] != cells.Pending {
 		return
 	}
-	if _, known := gs.st.Validations[want]; known {
+	a := rec.Last()
+	if v, known := gs.st.Validations[want]; known && !(v.Open && a != nil && a.Queued.After(v.At)) { // an open one was judged by the run before
 		return
 	}
-	a := rec.Last()
 	switch rec.Status {
 	case state.Completed:
 		gs.validate(p, cell, rec.Metrics, a)
@@ -145,21 +146,40 @@ func (gs *gates) smokePassed(f *attempt, metrics map[string]string, o *offer.Obs
 	gs.validate(f.p, f.cell, metrics, a)
 }
 
+// canaryDue reports whether the next run of a smoke, or the one in flight, is its
+// canary: its short runs have passed.
+func (gs *gates) canaryDue(p *phase, cell int32, print string) bool {
+	v := gs.st.Validations[print]
+	return p.Smoke != nil && p.Smoke.Longest(int(cell)) == lang.CanaryRun && v.Open && len(v.Repeats) >= p.Smoke.Repeat
+}
+
 func (gs *gates) validate(p *phase, cell int32, metrics map[string]string, a *state.Attempt) {
-	if said := p.CheckExpect(int(cell), metrics); len(said) > 0 {
+	variant := lang.SmokeRun
+	if gs.canaryDue(p, cell, p.Gate.Print(cell)) {
+		variant = lang.CanaryRun
+	}
+	if said := p.CheckExpect(int(cell), variant, metrics); len(said) > 0 {
 		gs.invalidateWith(p, cell, strings.Join(said, "; "), metrics, a)
 		return
 	}
 	v := gs.validation(p, cell, a)
 	v.Metrics = metrics
-	if why := gs.measured(p, &v); why != "" {
+	if variant == lang.CanaryRun {
+		short := gs.st.Validations[v.Fingerprint]
+		v.Canary = &state.SmokeRun{Elapsed: v.Elapsed, Metrics: metrics}
+		v.Repeats, v.Elapsed, v.Metrics = short.Repeats, short.Elapsed, short.Metrics
+	} else if why := gs.measured(p, cell, &v); why != "" {
 		gs.invalidateWith(p, cell, why, metrics, a)
 		return
 	}
 	v.Passed = !v.Open
 	gs.Emit(state.Validated{Validation: v})
 	if v.Open {
-		gs.Note(v.Address, fmt.Sprintf("smoke of %s: %d of %d runs passed", v.Address, len(v.Repeats), p.Smoke.Repeat), false)
+		text := fmt.Sprintf("%d of %d runs passed", len(v.Repeats), p.Smoke.Repeat)
+		if len(v.Repeats) == p.Smoke.Repeat {
+			text = "passed, its canary follows"
+		}
+		gs.Note(v.Address, "smoke of "+v.Address+": "+text, false)
 		p.Gate.Retry(cell)
 		return
 	}
@@ -171,21 +191,22 @@ func (gs *gates) validate(p *phase, cell int32, metrics map[string]string, a *st
 
 // measured holds a smoke against its repeats and against what was expected of it,
 // and says what is wrong.
-func (gs *gates) measured(p *phase, v *state.Validation) string {
+func (gs *gates) measured(p *phase, cell int32, v *state.Validation) string {
 	if expected := history.Smoke(p.Name, gs.st.Validations, 0); expected.Basis != forecast.NoHistory {
 		took := time.Duration(v.Elapsed * float64(time.Second))
 		if why := smokeTooSlow(took, expected.Expected, p.Smoke.MinThroughput); why != "" {
 			return why
 		}
 	}
-	if p.Smoke.Repeat < 2 {
+	canary := p.Smoke.Longest(int(cell)) == lang.CanaryRun
+	if p.Smoke.Repeat < 2 && !canary {
 		return ""
 	}
 	if before := gs.st.Validations[v.Fingerprint]; before.Open {
 		v.Repeats = slices.Clone(before.Repeats)
 	}
 	v.Repeats = append(v.Repeats, state.SmokeRun{Elapsed: v.Elapsed, Metrics: v.Metrics})
-	v.Open = len(v.Repeats) < p.Smoke.Repeat
+	v.Open = canary || len(v.Repeats) < p.Smoke.Repeat
 	return smokesDisagree(v.Repeats, p.Smoke.Tolerance)
 }
 
@@ -203,7 +224,7 @@ func (gs *gates) revoke(f *attempt, o *offer.Observation) {
 		if !ok || !v.Passed || !rec.Last().Queued.After(v.At) {
 			continue
 		}
-		v.Passed, v.Revoked, v.Repeats, v.Open = false, why, nil, false
+		v.Passed, v.Revoked, v.Repeats, v.Open, v.Canary = false, why, nil, false, nil
 		gs.Emit(state.Validated{Validation: v})
 		// A pilot that failed keeps the rest from starting, whatever a smoke says.
 		if left := p.Counts[cells.Pending] + p.Counts[cells.Ready]; left > 0 && !p.Gate.Pilots[f.cell] {

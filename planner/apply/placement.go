@@ -112,7 +112,10 @@ func (pl *placement) coveredAt(f *attempt, at *place.Decision) bool {
 
 // variant is how an attempt's job is rendered.
 func (f *attempt) variant() lang.Variant {
-	if f.smoke {
+	switch {
+	case f.canary:
+		return lang.CanaryRun
+	case f.smoke:
 		return lang.SmokeRun
 	}
 	return lang.Run

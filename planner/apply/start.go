@@ -243,7 +243,7 @@ func (s *starter) launch(p *phase, cell int32, smoke bool, d *place.Decision, b 
 	f.Addr, f.B, f.Pool, f.Under = p.Address(int(cell)), b, d.Pool, arrayLimit(p, b)
 	f.Key = f.Addr
 	if smoke {
-		f.Key = state.SmokeAddress(f.Addr)
+		f.Key, f.canary = state.SmokeAddress(f.Addr), s.gates.canaryDue(p, cell, p.Gate.Print(cell))
 	}
 	f.fresh = s.number(f)
 	f.Token = s.Mint()

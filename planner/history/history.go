@@ -157,8 +157,9 @@ func (ev *Measurements) OnPool(d place.Decision) forecast.Runtime {
 	return r
 }
 
-// smokeTime is the longest passed smoke of a phase and by how much its params
-// were shortened: the product of the ratios of those that are numbers.
+// smokeTime is the longest passed smoke of a phase and by how much a run takes longer:
+// as the params were shortened, the product of the ratios of those that are numbers.
+// A canary shows with its smoke what a longer job adds, without the time to start.
 func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Duration, float64) {
 	if p.Smoke == nil || len(p.Smoke.Cells) == 0 {
 		return 0, 0
@@ -172,7 +173,28 @@ func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Durati
 	if !changed {
 		return 0, 0
 	}
+	if c := p.Smoke.Canary; c != nil {
+		v := canaryOf(p.Address(c.Cell), verdicts)
+		longer, changed := paramsRatio(p.Fields(c.Cell, lang.CanaryRun), p.Fields(c.Cell, lang.SmokeRun))
+		if v.Canary != nil && changed && longer > 1 && v.Canary.Elapsed > v.Elapsed {
+			each := (v.Canary.Elapsed - v.Elapsed) / (longer - 1)
+			run := v.Canary.Elapsed + each*(ratio-longer)
+			if run > 0 {
+				return time.Duration(v.Canary.Elapsed * float64(time.Second)), run / v.Canary.Elapsed
+			}
+		}
+	}
 	return seen[len(seen)-1], ratio
+}
+
+// canaryOf is the last verdict with a canary of an address.
+func canaryOf(address string, verdicts map[string]state.Validation) (last state.Validation) {
+	for _, v := range verdicts {
+		if v.Passed && v.Canary != nil && v.Address == address && v.At.After(last.At) {
+			last = v
+		}
+	}
+	return last
 }
 
 // smokes are how long the smokes of a phase took that passed, shortest first.

@@ -65,6 +65,7 @@ func smoked(g planner.Gate, cells []int, st *state.State) *planner.Gate {
 		}
 	}
 	g.Run = slices.DeleteFunc(slices.Clone(g.Run), passed)
+	g.Canary = slices.DeleteFunc(slices.Clone(g.Canary), passed)
 	g.Waiting = slices.DeleteFunc(slices.Clone(g.Waiting), passed)
 	return &g
 }

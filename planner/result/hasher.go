@@ -144,7 +144,7 @@ func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string, conte
 		buf = append(buf, g[:]...)
 	}
 	if len(h.contents) > 0 || contents != nil {
-		buf = h.appendContents(buf, p, i, v, contents)
+		buf = h.appendContents(buf, p, i, min(v, lang.SmokeRun), contents) // a canary reads what its smoke reads
 	}
 	h.buf = buf
 	return sum(buf)
@@ -205,10 +205,14 @@ func sourceDigest(p *lang.Phase, sources map[string]Source) string {
 // contents; nil is for those that are known.
 func (h *Hasher) Fingerprint(p *lang.Phase, cell int, class string, digest func(name string) string) Hash {
 	r := h.cell(p, cell, lang.SmokeRun, sourceDigest(p, h.sources), digest)
+	longest := h.cell(p, cell, p.Smoke.Longest(cell), sourceDigest(p, h.sources), digest)
 	buf := append(h.buf[:0], "muster smoke\n"...)
 	buf = append(append(buf, r[:]...), class...)
 	if p.Smoke.ResumeDrill { // one that passed without shows less
 		buf = append(buf, "\x00resume_drill"...)
+	}
+	if longest != r {
+		buf = append(append(buf, "\x00canary"...), longest[:]...)
 	}
 	h.buf = buf
 	return sum(buf)

@@ -31,7 +31,8 @@ type Link struct {
 	Moves   bool   // Input: files move between backends before they start
 	Glob    bool   // Input: a set of files that is not known yet
 	Partial bool   // Input: the job may go on with some of the jobs before it
-	Expect  bool   // Smoke: muster judges its metrics
+	Expect  bool   // Smoke: muster judges what it measured
+	Again   bool   // Smoke: muster launches it again after it passed
 	Queued  bool   // the jobs before them are in the same queue
 }
 
@@ -57,6 +58,9 @@ func Waits(can offer.Capabilities, l Link) Wait {
 		return Wait{Text: fmt.Sprintf("files of phase.%s move between backends", l.From), Short: "files that move between backends"}
 	case l.Done:
 		return Wait{}
+	case l.Kind == Smoke && l.Again:
+		smoke.Short = "a smoke that muster launches again after it passed"
+		return smoke
 	case l.Kind == Smoke && l.Expect:
 		smoke.Short = "a smoke whose expect muster checks"
 		return smoke

@@ -50,7 +50,7 @@ func kinds(pp *planner.PhasePlan) string {
 	}
 	var parts []string
 	if g := pp.Smoke; g != nil && len(g.Run) > 0 && pp.Hold == "" {
-		parts = append(parts, "+ smoke "+commas(len(g.Launches())))
+		parts = append(parts, "+ "+g.Word()+" "+commas(len(g.Launches())))
 	}
 	for k := range n {
 		if kind := planner.Kind(k); n[k] > 0 && kind != planner.None && kind != planner.Skipped {

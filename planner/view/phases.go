@@ -160,7 +160,7 @@ func gateLines(pp *planner.PhasePlan, differs []string) []line {
 	if g := pp.Smoke; g != nil {
 		switch {
 		case len(g.Run) > 0 && pp.Hold == "": // a held phase tries nothing
-			l := line{label: "  + smoke", amount: amount(len(g.Launches()), g.Place), shape: shape(g.Place)}
+			l := line{label: "  + " + g.Word(), amount: amount(len(g.Launches()), g.Place), shape: shape(g.Place)}
 			if g.Place.Pool != "" {
 				l.note = "on " + g.Place.Pool
 			}

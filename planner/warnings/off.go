@@ -259,7 +259,7 @@ func (o Off) gate(w Work) string {
 		for _, d := range w.Placements {
 			queued = queued && (d.Backend == "" || o.queueOf(d) == at)
 		}
-		l := unattended.Link{Kind: unattended.Smoke, Phase: w.Name, Backend: at.backend, Expect: len(w.Smoke.Expect) > 0, Queued: queued}
+		l := unattended.Link{Kind: unattended.Smoke, Phase: w.Name, Backend: at.backend, Expect: w.Smoke.Judged(), Again: w.Smoke.RunsAgain(), Queued: queued}
 		if why := unattended.Waits(o.can(at.backend), l); why.Text != "" {
 			return why.Short
 		}

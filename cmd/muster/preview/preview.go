@@ -35,6 +35,9 @@ func starts(pp *planner.PhasePlan) (list []start) {
 		for _, cell := range g.Run {
 			list = append(list, start{cell, lang.SmokeRun, g.Place})
 		}
+		for _, cell := range g.Canary {
+			list = append(list, start{cell, lang.CanaryRun, g.Place})
+		}
 	}
 	for i, kind := range pp.Kind {
 		if kind.Starts() {
@@ -94,7 +97,7 @@ func (v Preview) Scripts() (string, diag.List, error) {
 }
 
 func addressOf(p *lang.Phase, s start) string {
-	if s.variant == lang.SmokeRun {
+	if s.variant.Smoke() {
 		return state.SmokeAddress(p.Address(s.cell))
 	}
 	return p.Address(s.cell)

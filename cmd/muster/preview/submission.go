@@ -103,7 +103,7 @@ func (v Preview) likes(pp *planner.PhasePlan) (out []*likeJobs, diags diag.List)
 	p := pp.Phase
 	by := map[string]*likeJobs{}
 	for _, s := range starts(pp) {
-		smoke, d := s.variant == lang.SmokeRun, s.at
+		smoke, d := s.variant.Smoke(), s.at
 		typ, _, _ := strings.Cut(d.Backend, ".")
 		options := p.Requests(s.variant)[p.RequestOf(s.cell, s.variant)].Options[typ]
 		key, _ := json.Marshal([]any{smoke, d.Backend, d.Pool, d.Shape, d.Segments, options})
@@ -133,7 +133,7 @@ func (v Preview) likes(pp *planner.PhasePlan) (out []*likeJobs, diags diag.List)
 func (v Preview) job(pp *planner.PhasePlan, s start, b *lang.Backend) (*providers.Job, diag.List) {
 	p := pp.Phase
 	shape := p.Requests(s.variant)[p.RequestOf(s.cell, s.variant)].Shape
-	if s.variant != lang.SmokeRun {
+	if !s.variant.Smoke() {
 		shape = ceiling.Segment(shape, s.at.Segments)
 		shape.Pack = s.at.Shape.Pack
 	}

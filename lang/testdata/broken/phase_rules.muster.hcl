@@ -10,7 +10,7 @@ phase "a" {
     params = { step = 1, steps = 5 } # ERROR: A smoke changes params that the phase has; there is no param "step";
     walltime = "0s" # ERROR: A walltime is more than nothing.
     cells = "frist" # ERROR: "frist" is not one of first, ends, all; did you mean "first"? A list
-    resources { cpus = 1 } # ERROR: There is no block named "resources" in a smoke block; it holds cells,
+    resources { cpus = 1 } # ERROR: There is no block named "resources" in a smoke block; it holds canary, cells,
     expect { condition = metric.lss < 1 } # ERROR: There is no metric named "lss"; there are none here.
     place { 
       candidates = [backend.slurm.x] # ERROR: There is no backend.slurm.x. Declared: local.local.

@@ -53,15 +53,15 @@ func smokeGroups(p *lang.Phase) []jobGroup {
 		return nil
 	}
 	var out []jobGroup
-	reqs := p.Requests(lang.SmokeRun)
-	at := map[int]int{}
+	at := map[[16]byte]int{}
 	for _, cell := range p.Smoke.Cells {
-		r := p.RequestOf(cell, lang.SmokeRun)
-		k, ok := at[r]
+		v := p.Smoke.Longest(cell)
+		r := &p.Requests(v)[p.RequestOf(cell, v)]
+		k, ok := at[r.Hash]
 		if !ok {
 			k = len(out)
-			at[r] = k
-			g := jobGroup{Phase: p.Name, First: cell, Candidates: p.Candidates, Shape: reqs[r].Shape, Options: reqs[r].Options, Smoke: true}
+			at[r.Hash] = k
+			g := jobGroup{Phase: p.Name, First: cell, Candidates: p.Candidates, Shape: r.Shape, Options: r.Options, Smoke: true}
 			if len(p.Smoke.Candidates) > 0 {
 				g.Candidates = p.Smoke.Candidates
 			}
