@@ -8,7 +8,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/lang/distinct"
 	"github.com/muster-run/muster/lang/wording"
 )
 
@@ -35,7 +34,7 @@ type coverage struct {
 
 // covered reports files that one job would write into a folder, or under a
 // pattern, of another: each would take them for its own.
-func (ck *checker) covered(columns []distinct.Column, places map[*phaseBuild]map[string]bool) {
+func (ck *checker) covered(columns []textColumn, places map[*phaseBuild]map[string]bool) {
 	cov := coverage{dirs: map[string][]cover{}, globs: map[string][]cover{}}
 	n := 0
 	for i := range columns {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/addr"
-	"github.com/muster-run/muster/lang/distinct"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/wording"
 	"github.com/muster-run/muster/providers/offer"
@@ -19,7 +18,7 @@ import (
 
 // uniqueLabels reports labels that two jobs share.
 func (ck *checker) uniqueLabels() {
-	var columns []distinct.Column
+	var columns []textColumn
 	written := false
 	for _, p := range ck.order {
 		if !p.ok || p.failed {
@@ -44,7 +43,7 @@ func (ck *checker) uniqueLabels() {
 	if !written {
 		return // without names, labels are made of phases and keys
 	}
-	set := distinct.New(columns)
+	set := newDistinct(columns)
 	for n := range columns {
 		c := columns[n].(*texts)
 		set.Add(n, func(text []byte, k int) bool { return ck.goodLabel(c, text, k) }, func(m, j, k int) bool {
@@ -100,7 +99,7 @@ func (ck *checker) sameLabel(c *texts, i int, d *texts, j int) {
 // uniquePaths reports output paths that two jobs on one filesystem would write,
 // and paths that lead out of the workdir.
 func (ck *checker) uniquePaths() {
-	var columns []distinct.Column
+	var columns []textColumn
 	for _, p := range ck.order {
 		if !p.ok || p.failed {
 			continue
@@ -135,7 +134,7 @@ func (ck *checker) uniquePaths() {
 	}
 	places := ck.filesystems()
 	ck.covered(columns, places)
-	set := distinct.New(columns)
+	set := newDistinct(columns)
 	for n := range columns {
 		c := columns[n].(*texts)
 		set.Add(n, func(text []byte, k int) bool { return ck.goodPath(c, text, k) }, func(m, j, k int) bool {

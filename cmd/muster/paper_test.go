@@ -23,7 +23,6 @@ import (
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 	"github.com/muster-run/muster/providers/ssh"
 )
 
@@ -73,7 +72,7 @@ func (w paperWorld) pools(t *testing.T) []offer.Pool {
 	t.Helper()
 	var out []offer.Pool
 	for _, p := range w.Profiles {
-		profile, err := profiles.Known.Load(p.Profile, p.Backend)
+		profile, err := slurm.Profiles.Load(p.Profile, p.Backend)
 		if err != nil {
 			t.Fatal(err)
 		}

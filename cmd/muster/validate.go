@@ -10,7 +10,6 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/planner/apply/scripts"
 	"github.com/muster-run/muster/planner/apply/source"
 )
 
@@ -29,7 +28,7 @@ without a value are unknown.`,
 				if !diags.HasErrors() {
 					diags.Append(c.UnusedBackends(nil)...)
 					diags.Append(source.Wrong(ctx, c, a.guard.Reads)...)
-					diags.Append(scripts.Endings(c, nil, a.guard.Reads)...)
+					diags.Append(source.Endings(c, nil, a.guard.Reads)...)
 				}
 				if *asJSON {
 					return validateJSON(a.stdout, a.sources, diags)

@@ -6,9 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -150,42 +153,53 @@ func TestPureRooms(t *testing.T) {
 	}
 }
 
-// TestRoomsAreDescribed: every package says in its comment what it is, and the
-// page about the architecture names it, so that whoever is new finds it.
-func TestRoomsAreDescribed(t *testing.T) {
-	page, err := os.ReadFile("../../docs/architecture.md")
+var update = flag.Bool("update", false, "write the table of packages in docs/architecture.md")
+
+// TestPackagesAreDescribed: every package says in its comment what it owns, and the
+// page about the architecture has that sentence, so that whoever is new finds it.
+func TestPackagesAreDescribed(t *testing.T) {
+	const path, begin, end = "../../docs/architecture.md", "<!-- packages -->\n", "<!-- end of packages -->"
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	old, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no table of packages between %q and %q", path, begin, end)
+	}
+	var table strings.Builder
+	table.WriteString("| package | what it is |\n|---|---|\n")
 	for _, p := range list(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		switch {
-		case name == "internal/archtest", name == "internal/systemtest": // tests alone
-		case strings.HasSuffix(name, "/pb"): // generated
+		case name == "internal/archtest", name == "internal/systemtest", strings.HasSuffix(name, "/pb"):
+			continue // tests alone, and generated code
 		case p.Doc == "":
 			t.Errorf("%s has no package comment", name)
 		}
-		if p.Name == "main" && !within(name, "cmd/muster") || strings.HasPrefix(name, "examples/") || strings.HasSuffix(name, "/pb") {
-			continue
-		}
-		if !named(string(page), name) {
-			t.Errorf("docs/architecture.md does not name %s: add it to the table of rooms", name)
-		}
+		fmt.Fprintf(&table, "| `%s` | %s |\n", name, strings.ReplaceAll(summary(p), "|", "\\|"))
 	}
+	if table.String() == old {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(before+begin+table.String()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("the table of packages in docs/architecture.md is out of date: run `go test ./internal/archtest -update`")
 }
 
-// named reports whether a page has a room in backticks, by any part of its path.
-func named(page, room string) bool {
-	for at := room; ; {
-		if strings.Contains(page, "`"+at+"`") {
-			return true
+// summary is the first sentence of a package's comment, without its first words.
+func summary(p pkg) string {
+	for _, start := range []string{"Package " + p.Name + " ", "Command " + path.Base(p.ImportPath) + " "} {
+		if rest, ok := strings.CutPrefix(p.Doc, start); ok {
+			return strings.TrimSuffix(rest, ".")
 		}
-		_, rest, ok := strings.Cut(at, "/")
-		if !ok {
-			return false
-		}
-		at = rest
 	}
+	return strings.TrimSuffix(p.Doc, ".")
 }
 
 func ruleFor(name string) ([]string, bool) {
@@ -218,6 +232,7 @@ func list(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Name,Doc,Imports", module+"...")
 	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // cmd/muster-nvml is empty without
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/lang/limits"
+	"github.com/muster-run/muster/lang/syntax"
 )
 
 // Filename names the typed text in diagnostics.
@@ -103,7 +103,7 @@ func feed(ctx context.Context, in io.Reader, lines chan<- string) error {
 // open reports whether brackets or a heredoc are open, so that more lines
 // belong to the expression. A blank line gives up on brackets.
 func open(src string, blank bool) bool {
-	if limits.Check([]byte(src)) != nil {
+	if syntax.CheckText([]byte(src)) != nil {
 		return false
 	}
 	tokens, _ := hclsyntax.LexExpression([]byte(src), Filename, hcl.InitialPos)
@@ -162,7 +162,7 @@ func (s *Session) eval(src string) bool {
 // check refuses what no parser should see, and leaves a heredoc its newline.
 func (s *Session) check(src []byte) ([]byte, diag.List) {
 	var ds diag.List
-	if err := limits.Check(src); err != nil {
+	if err := syntax.CheckText(src); err != nil {
 		ds.Errorf("The expression cannot be read", "%v.", err)
 		return src, ds
 	}

@@ -113,9 +113,9 @@ func (d Disk) glob(folder, glob string) ([]string, error) {
 	if slices.Contains(strings.Split(glob, "/"), "..") {
 		return nil, &OutsideError{glob}
 	}
-	seen := 0
-	names, err := doublestar.Glob(counted{below, filepath.Join(root, rel), d.roots(), &seen}, glob, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
-	if seen > mostEntries {
+	files := &bounded{FS: below, dir: filepath.Join(root, rel), roots: d.roots(), lists: map[string][]fs.DirEntry{}, infos: map[string]fs.FileInfo{}}
+	names, err := doublestar.Glob(files, glob, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
+	if files.seen > mostEntries {
 		return nil, errEntries
 	}
 	return names, err

@@ -96,8 +96,7 @@ func TestRootedSet(t *testing.T) {
 	if _, err := d.Set(".", strings.Repeat("**/a/", 10)+"x"); err != nil && err != errEntries {
 		t.Errorf("%v", err)
 	}
-	seen := mostEntries
-	if _, err := (counted{os.DirFS(dir), dir, nil, &seen}).ReadDir("."); err != errEntries {
+	if _, err := (&bounded{FS: os.DirFS(dir), dir: dir, seen: mostEntries}).ReadDir("."); err != errEntries {
 		t.Errorf("past the bound: %v", err)
 	}
 }

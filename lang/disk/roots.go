@@ -96,43 +96,66 @@ const mostEntries = 200_000
 
 var errEntries = fmt.Errorf("over %d files and folders were looked at; begin with a smaller folder, or write fewer **", mostEntries)
 
-// counted is a folder of which so many entries can be looked at. What cannot be
-// read, or leads out of the roots, is not there.
-type counted struct {
+// bounded is a folder of which so many entries can be looked at. What cannot be
+// read, or leads out of the roots, is not there. A glob with several ** lists the
+// same folder many times: each is read once.
+type bounded struct {
 	fs.FS
 	dir   string // where FS is
 	roots []string
-	seen  *int
+	seen  int
+	lists map[string][]fs.DirEntry
+	infos map[string]fs.FileInfo // nil = absent
 }
 
-func (c counted) ReadDir(name string) ([]fs.DirEntry, error) {
-	if *c.seen > mostEntries {
-		return nil, errEntries
+// look counts entries that are looked at.
+func (b *bounded) look(n int) error {
+	if b.seen += n; b.seen > mostEntries {
+		return errEntries
 	}
-	list, err := fs.ReadDir(c.FS, name)
+	return nil
+}
+
+func (b *bounded) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := b.look(1); err != nil {
+		return nil, err
+	}
+	if list, ok := b.lists[name]; ok {
+		return list, nil
+	}
+	list, err := fs.ReadDir(b.FS, name)
 	if err != nil { // an absolute link may lead back into the roots
-		if root, rel, err := Locate(filepath.Join(c.dir, name), c.roots); err == nil {
+		if root, rel, err := Locate(filepath.Join(b.dir, name), b.roots); err == nil {
 			list, _ = os.ReadDir(filepath.Join(root, rel))
 		}
 	}
-	if *c.seen += len(list) + 1; *c.seen > mostEntries {
-		return nil, errEntries
-	}
-	return list, nil
+	b.lists[name] = list
+	return list, b.look(len(list))
 }
 
-func (c counted) Stat(name string) (fs.FileInfo, error) {
-	if *c.seen++; *c.seen > mostEntries {
-		return nil, errEntries
+func (b *bounded) Stat(name string) (fs.FileInfo, error) {
+	if err := b.look(1); err != nil {
+		return nil, err
 	}
-	if info, err := fs.Stat(c.FS, name); err == nil {
-		return info, nil
+	info, ok := b.infos[name]
+	if !ok {
+		info = b.stat(name)
+		b.infos[name] = info
 	}
-	root, rel, err := Locate(filepath.Join(c.dir, name), c.roots)
-	if err == nil {
+	if info == nil {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return info, nil
+}
+
+func (b *bounded) stat(name string) fs.FileInfo {
+	if info, err := fs.Stat(b.FS, name); err == nil {
+		return info
+	}
+	if root, rel, err := Locate(filepath.Join(b.dir, name), b.roots); err == nil {
 		if info, err := os.Stat(filepath.Join(root, rel)); err == nil {
-			return info, nil
+			return info
 		}
 	}
-	return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	return nil
 }

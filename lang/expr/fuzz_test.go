@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/muster-run/muster/lang/grid"
-	"github.com/muster-run/muster/lang/limits"
+	"github.com/muster-run/muster/lang/syntax"
 )
 
 func FuzzCompile(f *testing.F) {
@@ -19,7 +19,7 @@ func FuzzCompile(f *testing.F) {
 	}
 	g := func(t testing.TB) *grid.Grid { return newGrid(t, small) }
 	f.Fuzz(func(t *testing.T, src string) {
-		if len(src) > 2000 || limits.Check([]byte(src)) != nil || strings.Contains(src, "file") || strings.Contains(src, "path") {
+		if len(src) > 2000 || syntax.CheckText([]byte(src)) != nil || strings.Contains(src, "file") || strings.Contains(src, "path") {
 			return
 		}
 		e, hds := hclsyntax.ParseExpression([]byte(src), "f.hcl", hcl.InitialPos)

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/muster-run/muster/lang/disk"
-	"github.com/muster-run/muster/lang/limits"
+	"github.com/muster-run/muster/lang/syntax"
 )
 
 // maxTemplate bounds a template file, in bytes.
@@ -28,7 +28,7 @@ func templateFile(d disk.Disk, eval Evaluator, funcs func() map[string]function.
 		if len(src) > maxTemplate {
 			return cty.DynamicVal, function.NewArgErrorf(0, "the template %s is larger than 1 MiB", name)
 		}
-		if err := limits.Check(src); err != nil {
+		if err := syntax.CheckText(src); err != nil {
 			return cty.DynamicVal, function.NewArgErrorf(0, "the template %s: %v", name, err)
 		}
 		e, ds := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)

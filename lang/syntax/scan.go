@@ -10,7 +10,6 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/lang/limits"
 	"github.com/muster-run/muster/lang/wording"
 )
 
@@ -32,14 +31,14 @@ func Scan(name string, src []byte) ([]byte, diag.List) {
 	case bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")):
 		ds.Errorat(start, "The file is not UTF-8", "%s looks like UTF-16. Save it as UTF-8.", name)
 	case !utf8.Valid(src):
-		at := limits.InvalidAt(src)
+		at := InvalidAt(src)
 		ds.Errorat(position(name, src, at), "The file is not UTF-8", "The byte %#02x is not valid UTF-8. Save the file as UTF-8.", src[at])
 	case bytes.IndexByte(src, 0) >= 0:
 		ds.Errorat(position(name, src, bytes.IndexByte(src, 0)), "The file holds a NUL byte", "A campaign file is text. Remove the byte.")
 	case !bytes.Contains(src, []byte("\n")) && bytes.IndexByte(src, '\r') >= 0:
 		ds.Errorat(start, "The lines end in carriage returns alone", "Save %s with line feeds: LF, or CR LF.", name)
 	default:
-		if err := limits.Check(src); err != nil {
+		if err := CheckText(src); err != nil {
 			at, text := atLine(name, src, err)
 			if strings.Contains(text, "digits") {
 				ds.Errorat(at, "A number is too long to be read", "%s. Keep such data in a file and read it with file().", wording.Capitalised(text))

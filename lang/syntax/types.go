@@ -6,8 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"github.com/muster-run/muster/lang/limits"
 )
 
 // BackendTypes are the types of backend blocks in a directory's campaign
@@ -18,7 +16,7 @@ func BackendTypes(dir string) []string {
 	var out []string
 	for _, path := range paths {
 		src, err := ReadCapped(path) // a pipe or a device would never end
-		if err != nil || len(src) > MaxBytes || limits.Check(src) != nil {
+		if err != nil || len(src) > MaxBytes || CheckText(src) != nil {
 			continue
 		}
 		f, _ := hclsyntax.ParseConfig(src, path, hcl.InitialPos)

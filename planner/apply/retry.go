@@ -11,7 +11,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/connection"
 	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/retry"
-	"github.com/muster-run/muster/planner/apply/scripts"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/planner/ceiling"
@@ -169,7 +168,7 @@ func (oc *outcomes) askCheckpoint(f *attempt, o *offer.Observation, n, try int) 
 // settleFailure records a failed launch and what follows.
 func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, action retry.Action) {
 	if f.p != nil {
-		if why := scripts.Cause(oc.Campaign, f.p.Phase, int(f.cell), f.filesystem().Workdir, o); why != "" {
+		if why := source.MissingFile(oc.Campaign, f.p.Phase, int(f.cell), f.filesystem().Workdir, o); why != "" {
 			known := *o
 			known.Reason = why
 			o = &known

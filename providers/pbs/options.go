@@ -10,7 +10,6 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/pbs/profiles"
 )
 
 // Schema says what `backend "pbs"` and `options "pbs"` may hold, but for how the
@@ -24,7 +23,7 @@ func Schema() offer.Schema {
 		Can: offer.Capabilities{
 			Arrays: true, Dependencies: true, Requeues: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
 		},
-		Profiles: profiles.Known.Sources(),
+		Profiles: profiles.Sources(),
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
-	"github.com/muster-run/muster/providers/pbs/profiles"
 	"github.com/muster-run/muster/providers/room"
 )
 
@@ -129,7 +128,7 @@ func are(n int) string {
 }
 
 // more is what the profile has of a queue beside its pool.
-func (b *Site) more(queue string) (q profiles.Queue) {
+func (b *Site) more(queue string) (q Queue) {
 	if b.Profile != nil {
 		q = b.Profile.Queues[queue]
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/pbs/cluster"
-	"github.com/muster-run/muster/providers/pbs/profiles"
 )
 
 // Type is PBS, for package batch.
@@ -37,7 +36,7 @@ var (
 type Site struct {
 	providers.Backend
 	Config  Settings
-	Profile *profiles.Profile // nil = the backend block names none
+	Profile *Profile // nil = the backend block names none
 	Cluster *cluster.Commands
 	facts   *facts.Cache[cluster.Facts]
 	account *facts.Account
@@ -76,7 +75,7 @@ func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Profile, err = profiles.Known.Named(o.Backend); err != nil {
+	if s.Profile, err = profiles.Named(o.Backend); err != nil {
 		return nil, err
 	}
 	var balance []string

@@ -3,7 +3,6 @@ package slurm
 import (
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
 // schema says what `backend "slurm"` and `options "slurm"` may hold, but for
@@ -17,7 +16,7 @@ func schema() offer.Schema {
 		Can: offer.Capabilities{
 			Arrays: true, Dependencies: true, Retries: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
 		},
-		Profiles: profiles.Known.Sources(),
+		Profiles: Profiles.Sources(),
 	}
 }
 

@@ -10,14 +10,13 @@ import (
 	"github.com/muster-run/muster/providers/batch/facts"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/slurm/cluster"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
 // A Site is the cluster of one backend.
 type Site struct {
 	providers.Backend
 	Config  settings
-	Profile *profiles.Profile // nil = the backend block names none
+	Profile *Profile          // nil = the backend block names none
 	Cluster *cluster.Commands // nil = it cannot be asked
 	facts   *facts.Cache[cluster.Facts]
 	account *facts.Account
@@ -38,7 +37,7 @@ func New(b providers.Backend) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Profile, err = profiles.Known.Named(b)
+	s.Profile, err = Profiles.Named(b)
 	var balance []string
 	if s.Profile != nil {
 		balance = s.Profile.Balance

@@ -9,22 +9,21 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
 // profiled is the quality of service under which jobs run on a partition, as the
 // profile has it: the one that is asked for, else the one that is for this
 // partition, else the default; nil if it is not told.
-func (f *fitter) profiled(partition string) *profiles.QoS {
+func (f *fitter) profiled(partition string) *QoS {
 	if f.Profile == nil {
 		return nil
 	}
 	list := f.Profile.QoS
 	at := -1
 	if asked := f.askedQoS(); asked != "" {
-		at = slices.IndexFunc(list, func(q profiles.QoS) bool { return q.Name == asked })
-	} else if at = slices.IndexFunc(list, func(q profiles.QoS) bool { return slices.Contains(q.Only, partition) }); at < 0 {
-		at = slices.IndexFunc(list, func(q profiles.QoS) bool { return q.Default })
+		at = slices.IndexFunc(list, func(q QoS) bool { return q.Name == asked })
+	} else if at = slices.IndexFunc(list, func(q QoS) bool { return slices.Contains(q.Only, partition) }); at < 0 {
+		at = slices.IndexFunc(list, func(q QoS) bool { return q.Default })
 	}
 	if at < 0 {
 		return nil

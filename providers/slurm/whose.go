@@ -11,7 +11,6 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/slurm/cluster"
-	"github.com/muster-run/muster/providers/slurm/profiles"
 )
 
 // whose says of each fact of a partition whether the cluster or the profile says
@@ -134,7 +133,7 @@ func (b *Site) saidAlone(pool string) (out []offer.Fact) {
 }
 
 // described is what a profile says of a quality of service.
-func described(q profiles.QoS) string {
+func described(q QoS) string {
 	var parts []string
 	if q.Default {
 		parts = append(parts, "the default")

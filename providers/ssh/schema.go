@@ -6,7 +6,6 @@ import (
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers/host/machine"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/ssh/profiles"
 )
 
 // Schema describes `backend "ssh"` and `options "ssh"`.
@@ -14,7 +13,7 @@ func Schema() offer.Schema {
 	return offer.Schema{
 		Type:     "ssh",
 		Version:  "1",
-		Profiles: profiles.Known.Sources(),
+		Profiles: profiles.Sources(),
 		Config:   offer.Block{Attrs: append(Connection(), place()...)},
 		Options: offer.Block{Attrs: []offer.Attr{
 			{Name: "host", Type: offer.String, Doc: "The one of `hosts` that runs the job; any of them by default."},

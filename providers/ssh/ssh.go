@@ -16,7 +16,6 @@ import (
 	"github.com/muster-run/muster/internal/sshx"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
-	"github.com/muster-run/muster/providers/ssh/profiles"
 )
 
 // SSH is the provider of type ssh.
@@ -53,7 +52,7 @@ type backend struct {
 	providers.Backend
 	config
 	hosts   []*host
-	profile *profiles.Profile // of the platform; nil = none is named
+	profile *Profile // of the platform; nil = none is named
 
 	mu    sync.Mutex
 	place map[string]*host // token → where it was taken in; of several hosts only
@@ -68,7 +67,7 @@ func (s *SSH) Configure(_ context.Context, b providers.Backend) error {
 	if err != nil {
 		return err
 	}
-	profile, err := profiles.Known.Named(b)
+	profile, err := profiles.Named(b)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/muster-run/muster/internal/diag"
-	"github.com/muster-run/muster/planner/apply/scripts"
+	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/observed"
 )
 
@@ -12,7 +12,7 @@ import (
 // beside the campaign, in its source, in a workdir that is here.
 func (f *facts) scripts(asks []*ask) (found map[string][]observed.Script, warned diag.List) {
 	for _, p := range f.Campaign.Phases {
-		at := scripts.Beside(f.Campaign, p, f.reads)
+		at := source.Beside(f.Campaign, p, f.reads)
 		for _, a := range asks {
 			if !filepath.IsAbs(a.conf.Workdir) {
 				continue
@@ -33,5 +33,5 @@ func (f *facts) scripts(asks []*ask) (found map[string][]observed.Script, warned
 			found[p.Name] = list
 		}
 	}
-	return found, scripts.Endings(f.Campaign, func(phase string) bool { return f.idle[phase] }, f.reads)
+	return found, source.Endings(f.Campaign, func(phase string) bool { return f.idle[phase] }, f.reads)
 }

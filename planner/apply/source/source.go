@@ -1,6 +1,7 @@
 // Package source identifies the code of a campaign by its content: the digest
 // of a folder, and read-only copies named by that digest. The digest depends on
-// paths, contents, exec bits and links, never on times, owners or a commit.
+// paths, contents, exec bits and links, never on times, owners or a commit. It also inspects the programs that commands
+// name: scripts that a shell cannot read, and files that a job would lack.
 package source
 
 import (

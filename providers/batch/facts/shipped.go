@@ -16,15 +16,15 @@ const template = "TEMPLATE"
 // Profiles are the profiles of one scheduler or platform: those that come with muster, as
 // NAME.hcl, and a campaign's own files.
 type Profiles[P any] struct {
-	Files embed.FS
-	Of    string // "Slurm"
+	Files embed.FS // the folder "profiles": NAME.hcl, and a template
+	Of    string   // "Slurm"
 	// Parse reads a profile's source; pools bear the backend's address.
 	Parse func(name, backend string, src []byte) (P, error)
 }
 
 // Names lists the shipped ones, sorted.
 func (p Profiles[P]) Names() []string {
-	entries, err := p.Files.ReadDir(".")
+	entries, err := p.Files.ReadDir("profiles")
 	if err != nil {
 		panic("bug: the profiles are not embedded: " + err.Error())
 	}
@@ -42,7 +42,7 @@ func (p Profiles[P]) Names() []string {
 func (p Profiles[P]) Sources() map[string][]byte {
 	all := map[string][]byte{}
 	for _, name := range p.Names() {
-		all[name], _ = p.Files.ReadFile(name + ".hcl")
+		all[name], _ = p.Files.ReadFile("profiles/" + name + ".hcl")
 	}
 	return all
 }

@@ -1,21 +1,20 @@
-// Package distinct finds equal texts among millions, at 12 bytes a text.
-package distinct
+package lang
 
 import (
 	"bytes"
 	"hash/maphash"
 )
 
-// A Column makes texts by number, as often as it is asked.
-type Column interface {
+// A textColumn makes texts by number, as often as it is asked.
+type textColumn interface {
 	Len() int
 	Append(buf []byte, k int) []byte
 }
 
-// A Set finds equal texts among many columns: at half load, with open
+// A distinctSet finds equal texts among millions, at 12 bytes a text: at half load, with open
 // addressing; texts are made again to tell a hash's chance twins apart.
-type Set struct {
-	columns []Column
+type distinctSet struct {
+	columns []textColumn
 	base    []int // index of a column's first text among all
 	seed    maphash.Seed
 	hashes  []uint32
@@ -24,8 +23,8 @@ type Set struct {
 	a, b    []byte
 }
 
-// New makes a set with room for all texts of some columns.
-func New(columns []Column) *Set {
+// newDistinct returns an empty set with room for all texts of some columns.
+func newDistinct(columns []textColumn) *distinctSet {
 	n := 0
 	base := make([]int, len(columns))
 	for i, c := range columns {
@@ -36,11 +35,11 @@ func New(columns []Column) *Set {
 	for size < 2*n {
 		size *= 2
 	}
-	return &Set{columns: columns, base: base, seed: maphash.MakeSeed(), hashes: make([]uint32, size), refs: make([]uint32, size), mask: uint64(size - 1)}
+	return &distinctSet{columns: columns, base: base, seed: maphash.MakeSeed(), hashes: make([]uint32, size), refs: make([]uint32, size), mask: uint64(size - 1)}
 }
 
 // find is the column and the index in it of a text.
-func (s *Set) find(ref uint32) (column, k int) {
+func (s *distinctSet) find(ref uint32) (column, k int) {
 	lo, hi := 0, len(s.columns)
 	for hi-lo > 1 {
 		if mid := (lo + hi) / 2; s.base[mid] <= int(ref) {
@@ -55,7 +54,7 @@ func (s *Set) find(ref uint32) (column, k int) {
 // Add puts every text of a column into the set, until visit, which sees each,
 // says no. equal is called for a text that is there already, the j-th of column
 // d, and reports whether to go on.
-func (s *Set) Add(column int, visit func(text []byte, k int) bool, equal func(d, j, k int) bool) {
+func (s *distinctSet) Add(column int, visit func(text []byte, k int) bool, equal func(d, j, k int) bool) {
 	c := s.columns[column]
 	for k := range c.Len() {
 		s.a = c.Append(s.a[:0], k)

@@ -1,7 +1,4 @@
-// Package scripts inspects the programs that commands name, if this machine has
-// them: scripts that a shell cannot read, and files beside the campaign that a
-// job would lack.
-package scripts
+package source
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package profiles
+package ssh
 
 import (
 	"slices"
@@ -12,8 +12,8 @@ import (
 // Every profile that is shipped can be read, and says where files survive.
 func TestShipped(t *testing.T) {
 	t.Parallel()
-	for _, name := range Known.Names() {
-		p, err := Known.Load(name, "ssh.box")
+	for _, name := range profiles.Names() {
+		p, err := profiles.Load(name, "ssh.box")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -22,14 +22,14 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
-	if got := Known.Names(); !slices.Equal(got, []string{"autodl", "featurize", "gpushare", "lanrui", "matpool"}) {
+	if got := profiles.Names(); !slices.Equal(got, []string{"autodl", "featurize", "gpushare", "lanrui", "matpool"}) {
 		t.Errorf("%q", got)
 	}
-	src, err := files.ReadFile("TEMPLATE.hcl")
+	src, err := files.ReadFile("profiles/TEMPLATE.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse("TEMPLATE.hcl", "ssh.box", src); err != nil {
+	if _, err := parseProfile("TEMPLATE.hcl", "ssh.box", src); err != nil {
 		t.Error(err)
 	}
 }
@@ -37,7 +37,7 @@ func TestShipped(t *testing.T) {
 // The deepest folder counts, and ~ is the home of the platform's user.
 func TestFolders(t *testing.T) {
 	t.Parallel()
-	p, err := Known.Named(providers.Backend{Name: "ssh.box", Profile: "autodl"})
+	p, err := profiles.Named(providers.Backend{Name: "ssh.box", Profile: "autodl"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestFolders(t *testing.T) {
 	if len(p.Clocks) != 1 || p.Clocks[0].After != 15*24*time.Hour {
 		t.Errorf("%+v", p.Clocks)
 	}
-	if p, err := Known.Named(providers.Backend{Name: "ssh.box"}); p != nil || err != nil {
+	if p, err := profiles.Named(providers.Backend{Name: "ssh.box"}); p != nil || err != nil {
 		t.Errorf("%v %v", p, err)
 	}
 }
@@ -71,11 +71,11 @@ func TestMistakes(t *testing.T) {
 		"site = \"a\"\nverified = \"2026-05\"\nfolder \"/d\" { survives_release = true }\n": `own.hcl:3: folder "/d" survives a release and no stop`,
 		"site = \"a\"\nverified = \"2026-05\"\nclock \"x\" {}\n":                            `own.hcl:3: clock "x" has one of the two`,
 	} {
-		if _, err := Known.Named(providers.Backend{Name: "ssh.box", Profile: "own.hcl", ProfileSource: src}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := profiles.Named(providers.Backend{Name: "ssh.box", Profile: "own.hcl", ProfileSource: src}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %s", src, err, want)
 		}
 	}
-	if _, err := Known.Named(providers.Backend{Name: "ssh.box", Profile: "autodll"}); err == nil || !strings.Contains(err.Error(), `did you mean "autodl"`) {
+	if _, err := profiles.Named(providers.Backend{Name: "ssh.box", Profile: "autodll"}); err == nil || !strings.Contains(err.Error(), `did you mean "autodl"`) {
 		t.Errorf("%v", err)
 	}
 }

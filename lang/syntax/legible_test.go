@@ -1,4 +1,4 @@
-package limits
+package syntax
 
 import (
 	"strings"
@@ -11,18 +11,18 @@ func TestCheck(t *testing.T) {
 		"brackets": strings.Repeat("[", 1000), "chain": "a = 1" + strings.Repeat("+1", 100_000), "nots": "a = " + strings.Repeat("!", 100_000) + "true",
 		"indices": "a = b" + strings.Repeat("[c]", 100_000), "ifs": strings.Repeat("%{ if true }\n", 100_000), "parens": "a = (1\n" + strings.Repeat("+1\n", 100_000) + ")",
 	} {
-		if Check([]byte(src)) == nil {
+		if CheckText([]byte(src)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if err := Check([]byte(strings.Repeat("a = \"x ${b.c[1]} y\"\n", 100_000))); err != nil {
+	if err := CheckText([]byte(strings.Repeat("a = \"x ${b.c[1]} y\"\n", 100_000))); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestBytesThatAreNoText(t *testing.T) {
 	t.Parallel()
-	if err := Check([]byte("é = 1\nb = \"\xff\"\n")); err == nil || err.Error() != "line 2: the byte 0xff is not valid UTF-8" {
+	if err := CheckText([]byte("é = 1\nb = \"\xff\"\n")); err == nil || err.Error() != "line 2: the byte 0xff is not valid UTF-8" {
 		t.Error(err)
 	}
 }

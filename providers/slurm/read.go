@@ -1,4 +1,4 @@
-package profiles
+package slurm
 
 import (
 	"fmt"

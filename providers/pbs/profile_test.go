@@ -1,4 +1,4 @@
-package profiles
+package pbs
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // TestPolaris: the floors and ceilings of its queues, its charge and its directives.
 func TestPolaris(t *testing.T) {
 	t.Parallel()
-	p, err := Known.Load("alcf-polaris", "pbs.polaris")
+	p, err := profiles.Load("alcf-polaris", "pbs.polaris")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +42,13 @@ func TestPolaris(t *testing.T) {
 // TestShipped: every profile and the template read.
 func TestShipped(t *testing.T) {
 	t.Parallel()
-	entries, err := files.ReadDir(".")
-	if err != nil || len(entries) != len(Known.Names())+1 || !slices.Equal(Known.Names(), []string{"alcf-crux", "alcf-polaris"}) {
+	entries, err := files.ReadDir("profiles")
+	if err != nil || len(entries) != len(profiles.Names())+1 || !slices.Equal(profiles.Names(), []string{"alcf-crux", "alcf-polaris"}) {
 		t.Fatalf("%v, %v", entries, err)
 	}
 	for _, e := range entries {
-		src, _ := files.ReadFile(e.Name())
-		p, err := Parse(e.Name(), "pbs.x", src)
+		src, _ := files.ReadFile("profiles/" + e.Name())
+		p, err := parseProfile(e.Name(), "pbs.x", src)
 		if err != nil || len(p.Pools) == 0 {
 			t.Errorf("%s: %v", e.Name(), err)
 		}
@@ -57,7 +57,7 @@ func TestShipped(t *testing.T) {
 				src = []byte(strings.Replace(string(src), "# balance", "balance", 1))
 			}
 		}
-		if _, err := Parse(e.Name(), "pbs.x", src); err != nil {
+		if _, err := parseProfile(e.Name(), "pbs.x", src); err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
 		}
 	}
@@ -66,13 +66,13 @@ func TestShipped(t *testing.T) {
 // TestBroken: every mistake is told, with its line.
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	_, err := Parse("site.hcl", "pbs.x", []byte("site = \"x\"\nverified = \"May\"\nqueue \"a\" {\n  max_time = \"1\"\n  min_nodes = 5\n  max_nodes = 2\n}\nqueue \"a\" { max_time = \"1h\" }\n"))
+	_, err := parseProfile("site.hcl", "pbs.x", []byte("site = \"x\"\nverified = \"May\"\nqueue \"a\" {\n  max_time = \"1\"\n  min_nodes = 5\n  max_nodes = 2\n}\nqueue \"a\" { max_time = \"1h\" }\n"))
 	for _, want := range []string{"site.hcl:2: verified is \"May\"", "site.hcl:4: queue \"a\": max_time", "site.hcl:5: queue \"a\": min_nodes is 5", "site.hcl:8: queue \"a\" is there twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell %q", err, want)
 		}
 	}
-	if _, err := Known.Load("alcf-polari", "x"); err == nil || !strings.Contains(err.Error(), "alcf-polaris") {
+	if _, err := profiles.Load("alcf-polari", "x"); err == nil || !strings.Contains(err.Error(), "alcf-polaris") {
 		t.Errorf("a name that is not there: %v", err)
 	}
 }

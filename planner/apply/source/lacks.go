@@ -1,4 +1,4 @@
-package scripts
+package source
 
 import (
 	"fmt"
@@ -11,15 +11,14 @@ import (
 
 	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/lang"
-	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Cause is what files on this machine say of a failure: a sentence without a
+// MissingFile is what files on this machine say of a failure: a sentence without a
 // period that takes the place of what the log alone says, or "". workdir is where
 // the job ran.
-func Cause(c *lang.Campaign, p *lang.Phase, cell int, workdir string, o *offer.Observation) string {
+func MissingFile(c *lang.Campaign, p *lang.Phase, cell int, workdir string, o *offer.Observation) string {
 	switch o.Class {
 	case failure.MissingFile, failure.MissingModule, failure.BadOutput, failure.Unknown:
 	default:
@@ -182,15 +181,15 @@ func (l lacking) file(name string) string {
 		if !filepath.IsLocal(within) {
 			return fmt.Sprintf("%s is in the campaign's folder, but not in its source, which begins below, in %s. Move it there, or set dir of the source to the folder that has both", rel, shown(l.c.Dir, from))
 		}
-		if at.IsDir() && source.Holds(l.c, l.p.Source, pattern) {
+		if at.IsDir() && Holds(l.c, l.p.Source, pattern) {
 			return ""
 		}
-		switch source.LackOf(l.c, l.p.Source, pattern) {
-		case source.Output:
+		switch LackOf(l.c, l.p.Source, pattern) {
+		case Output:
 			return fmt.Sprintf("%s is an output of the campaign, which is never in a source. The job reads it where an input block says, by ${input.NAME}, or below $MUSTER_WORKDIR", rel)
-		case source.Excluded:
+		case Excluded:
 			return fmt.Sprintf("%s is in %s, but not in its source: exclude leaves it out", rel, whose)
-		case source.NotIncluded:
+		case NotIncluded:
 			return fmt.Sprintf("%s is in %s, but not in its source: add it to include", rel, whose)
 		}
 		return ""

@@ -1,6 +1,4 @@
-// Package profiles holds the facts about known Slurm sites as data: one HCL
-// file for each site, in the form that TEMPLATE.hcl explains.
-package profiles
+package slurm
 
 import (
 	"embed"
@@ -10,7 +8,10 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-//go:embed *.hcl
+// files are the facts about known sites as data: one HCL file for each site, in the
+// form that TEMPLATE.hcl explains.
+//
+//go:embed profiles/*.hcl
 var files embed.FS
 
 // A Profile is what is known of a site: its partitions as pools and its
@@ -37,5 +38,5 @@ type QoS struct {
 	Note      string
 }
 
-// Known are the profiles of sites: those that come with muster, and a campaign's own.
-var Known = facts.Profiles[Profile]{Files: files, Of: "Slurm", Parse: parse}
+// Profiles are those that come with muster, and a campaign's own.
+var Profiles = facts.Profiles[Profile]{Files: files, Of: "Slurm", Parse: parse}

@@ -1,6 +1,4 @@
-// Package profiles holds the facts about known PBS sites as data: one HCL file for
-// each machine, in the form that TEMPLATE.hcl explains.
-package profiles
+package pbs
 
 import (
 	"embed"
@@ -14,7 +12,10 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-//go:embed *.hcl
+// files are the facts about known sites as data: one HCL file for each machine, in
+// the form that TEMPLATE.hcl explains.
+//
+//go:embed profiles/*.hcl
 var files embed.FS
 
 // A Profile is what is known of a site: its queues as pools, and what its jobs must
@@ -85,12 +86,12 @@ type queue struct {
 	Notes     []string       `hcl:"notes,optional"`
 }
 
-// Known are the profiles of sites: those that come with muster, and a campaign's own.
-var Known = facts.Profiles[Profile]{Files: files, Of: "PBS", Parse: Parse}
+// profiles are those that come with muster, and a campaign's own.
+var profiles = facts.Profiles[Profile]{Files: files, Of: "PBS", Parse: parseProfile}
 
-// Parse reads a profile's source. The error names every mistake, a line each, with
+// parseProfile reads a profile's source. The error names every mistake, a line each, with
 // its file and line.
-func Parse(name, backend string, src []byte) (Profile, error) {
+func parseProfile(name, backend string, src []byte) (Profile, error) {
 	r := &facts.Reader{Word: "queue"}
 	var s site
 	if !r.Read(name, src, &s) {

@@ -1,4 +1,4 @@
-package scripts
+package source
 
 import (
 	"os"
@@ -36,7 +36,7 @@ func TestUnreadable(t *testing.T) {
 
 // TestCause: what a job did not find and this machine has is named, whatever the
 // program says of it.
-func TestCause(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"train.py", "src/in.py", "src/left.txt", "made/out.csv", "pkg/__init__.py", "weird name.txt"} {
@@ -75,7 +75,7 @@ func TestCause(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		got := Cause(c, c.Phases[0], 0, "/w", &offer.Observation{Class: failure.MissingFile, Tail: []string{x.line, ""}})
+		got := MissingFile(c, c.Phases[0], 0, "/w", &offer.Observation{Class: failure.MissingFile, Tail: []string{x.line, ""}})
 		if x.want == "" && got != "" || !strings.Contains(got, x.want) {
 			t.Errorf("%s, %q:\n%q, not %q", x.source, x.line, got, x.want)
 		}

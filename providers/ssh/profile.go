@@ -1,7 +1,4 @@
-// Package profiles holds what is known of platforms whose machines a person rents by
-// hand, as data: when they delete something, and which folders survive what. There is
-// one HCL file for each platform, in the form that TEMPLATE.hcl explains.
-package profiles
+package ssh
 
 import (
 	"embed"
@@ -14,7 +11,11 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-//go:embed *.hcl
+// files are the facts about platforms whose machines a person rents by hand, as data:
+// when they delete something, and which folders survive what. There is one HCL file
+// for each platform, in the form that TEMPLATE.hcl explains.
+//
+//go:embed profiles/*.hcl
 var files embed.FS
 
 // A Profile is what is known of a platform.
@@ -76,11 +77,11 @@ func (p *Profile) Kept() (out []string) {
 	return out
 }
 
-// Known are the profiles of sites: those that come with muster, and a campaign's own.
-var Known = facts.Profiles[Profile]{Files: files, Of: "ssh", Parse: Parse}
+// profiles are those that come with muster, and a campaign's own.
+var profiles = facts.Profiles[Profile]{Files: files, Of: "ssh", Parse: parseProfile}
 
-// Parse reads a profile's source. The error names every mistake with its line.
-func Parse(name, _ string, src []byte) (Profile, error) {
+// parseProfile reads a profile's source. The error names every mistake with its line.
+func parseProfile(name, _ string, src []byte) (Profile, error) {
 	var s struct {
 		Site     hcl.Expression `hcl:"site,optional"`
 		Verified hcl.Expression `hcl:"verified,optional"`

@@ -1,6 +1,4 @@
-// Package limits checks, without parsing it, that a source is text and nested no
-// deeper than the parser survives.
-package limits
+package syntax
 
 import (
 	"bytes"
@@ -17,9 +15,9 @@ const (
 	maxDirectives = 10_000 // %{ } in all of the source
 )
 
-// Check refuses a source that is no text, or nested too deeply to be
+// CheckText refuses a source that is no text, or nested too deeply to be
 // read, without parsing it. The bounds are far beyond what people write.
-func Check(src []byte) error {
+func CheckText(src []byte) error {
 	if !utf8.Valid(src) {
 		at := InvalidAt(src)
 		return fmt.Errorf("line %d: the byte %#02x is not valid UTF-8", line(src, at), src[at])

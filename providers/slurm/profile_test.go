@@ -1,4 +1,4 @@
-package profiles
+package slurm
 
 import (
 	"reflect"
@@ -15,7 +15,7 @@ import (
 
 func TestAlpine(t *testing.T) {
 	t.Parallel()
-	p, err := Known.Load("cu-alpine", "slurm.alpine")
+	p, err := Profiles.Load("cu-alpine", "slurm.alpine")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +52,12 @@ func TestAlpine(t *testing.T) {
 // TestShipped: every profile reads, and names only pools that it has.
 func TestShipped(t *testing.T) {
 	t.Parallel()
-	entries, _ := files.ReadDir(".")
-	if len(entries) != len(Known.Names())+1 || len(Known.Sources()) != len(Known.Names()) {
-		t.Errorf("%d files, %d profiles, %d in the schema", len(entries), len(Known.Names()), len(Known.Sources()))
+	entries, _ := files.ReadDir("profiles")
+	if len(entries) != len(Profiles.Names())+1 || len(Profiles.Sources()) != len(Profiles.Names()) {
+		t.Errorf("%d files, %d profiles, %d in the schema", len(entries), len(Profiles.Names()), len(Profiles.Sources()))
 	}
 	for _, e := range entries {
-		src, _ := files.ReadFile(e.Name())
+		src, _ := files.ReadFile("profiles/" + e.Name())
 		p, err := parse(strings.TrimSuffix(e.Name(), ".hcl"), "slurm.x", src)
 		if err != nil {
 			t.Error(err)
@@ -89,13 +89,13 @@ func TestShipped(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	if _, err := Known.Load("cu-alpin", "x"); err == nil || !strings.Contains(err.Error(), "cu-alpine") {
+	if _, err := Profiles.Load("cu-alpin", "x"); err == nil || !strings.Contains(err.Error(), "cu-alpine") {
 		t.Errorf("a name that is not there: %v", err)
 	}
-	if _, err := Known.Load("TEMPLATE", "x"); err == nil {
+	if _, err := Profiles.Load("TEMPLATE", "x"); err == nil {
 		t.Error("the template is a site")
 	}
-	if _, err := Known.Load("frontera", "x"); err == nil || !strings.Contains(err.Error(), "there are cu-alpine") {
+	if _, err := Profiles.Load("frontera", "x"); err == nil || !strings.Contains(err.Error(), "there are cu-alpine") {
 		t.Errorf("a name like none: %v", err)
 	}
 	const head = "site = \"x\"\nverified = \"2026-05\"\n"
@@ -164,7 +164,7 @@ qos "q" {
 // TestTemplateHasAll that a profile may say, and says what each is.
 func TestTemplateHasAll(t *testing.T) {
 	t.Parallel()
-	src, err := files.ReadFile("TEMPLATE" + ".hcl")
+	src, err := files.ReadFile("profiles/TEMPLATE.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
