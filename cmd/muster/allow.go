@@ -56,7 +56,7 @@ func (al *allowances) tellLeft() {
 
 // needsTrust are items that an approval of a plan does not cover: the plan shows what
 // jobs do, and not who is asked where they may run.
-var needsTrust = []trust.Kind{trust.Provider, trust.Host, trust.Backend, trust.Store}
+var needsTrust = []trust.Kind{trust.Provider, trust.Host, trust.Backend, trust.Store, trust.Link}
 
 // trustLeft shows the items that were left out and asks for them. It is errTrusted
 // after a yes, nil if nothing was left out.

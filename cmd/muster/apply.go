@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"maps"
-	"path/filepath"
 
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/trust"
@@ -267,7 +266,7 @@ func (ap *applying) drive(ctx context.Context, w *work, session store.Session) e
 		Plan: w.plan, Campaign: w.campaign, Session: session, Provider: w.provider(ctx), Mode: ap.f.mode(),
 		Who: who, Host: host, Muster: version, At: revision(ctx, w.campaign.Dir), Saved: ap.f.saved != "", Away: told(w.plan, ap.f),
 		AllowRerun: ap.f.allowRerun, AllowCancel: ap.f.allowCancel, Rentals: w.input.Observed.Rentals,
-		Progress: sink.Show, Event: sink.Event, Cache: ap.cacheDir(), Reads: ap.guard.Reads, Requests: filepath.Join(ap.dataDir(), "requests"),
+		Progress: sink.Show, Event: sink.Event, Cache: ap.cacheDir(), Reads: ap.guard.Reads, Requests: ap.requestsDir(),
 		Common: ap.common(w),
 	})
 	sink.Close()

@@ -15,5 +15,22 @@ func (ws *workspace) dataDir() string {
 	return filepath.Join(ws.dir, ".muster")
 }
 
-// cacheDir is where muster keeps what it can make again.
-func (ws *workspace) cacheDir() string { return filepath.Join(ws.dataDir(), "cache") }
+// cacheDir is where muster keeps what it can make again; "" where a link that is
+// not trusted leads it out of the checkout.
+func (ws *workspace) cacheDir() string {
+	dir := filepath.Join(ws.dataDir(), "cache")
+	if ws.guard.Data(dir) != nil {
+		return ""
+	}
+	return dir
+}
+
+// requestsDir is where commands leave requests for the muster that holds the lease.
+func (ws *workspace) requestsDir() string { return filepath.Join(ws.dataDir(), "requests") }
+
+// meetLinks notes the links that would lead what an apply keeps out of the checkout.
+func (ws *workspace) meetLinks() {
+	for _, dir := range []string{ws.requestsDir(), filepath.Join(ws.dir, ".muster", "rentals")} {
+		_ = ws.guard.Data(dir)
+	}
+}

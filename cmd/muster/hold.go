@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"path/filepath"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/command"
@@ -147,7 +146,10 @@ func (a *app) planTrusted(ctx context.Context, c *lang.Campaign, st *state.State
 // askHolder hands a request to the muster that holds the lease.
 func (a *app) askHolder(ctx context.Context, r request.Request, locked error) (request.Answer, error) {
 	defer a.slow("Waiting for the running apply to answer…")()
-	answer, err := request.Send(ctx, filepath.Join(a.dataDir(), "requests"), r, answerWithin)
+	if err := a.guard.Data(a.requestsDir()); err != nil {
+		return request.Answer{}, errors.Join(err, locked)
+	}
+	answer, err := request.Send(ctx, a.requestsDir(), r, answerWithin)
 	if err != nil {
 		err = errors.Join(err, locked)
 	}

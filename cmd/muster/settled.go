@@ -35,7 +35,7 @@ type earlyResult struct {
 func (pl planning) readEarly(ctx context.Context) early {
 	p := pl.p
 	s, err := store.Open(file.Type, nil, store.Options{Dir: pl.loadOptions(p.varFlags, false).Dir, Muster: version})
-	if err != nil {
+	if err != nil || !pl.guard.Inside(s.Location()) {
 		return early{}
 	}
 	glances, _ := s.(store.Glancer)

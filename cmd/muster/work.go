@@ -111,6 +111,7 @@ func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) 
 	if err := pl.misaddressed(c, st, options); err != nil {
 		return nil, err
 	}
+	pl.meetLinks()
 	w := &work{campaign: c, state: st, launcher: pl.launcher()}
 	now := pl.now()
 	if w.simulated = rehearse.WorldOf(c, st, now); w.simulated != nil {

@@ -10,6 +10,8 @@ type Gate interface {
 	// Start is asked before an external provider is started: its type, its program's path, and
 	// "sha256:…" of that file.
 	Start(typ, path, digest string) error
+	// Search is asked before a folder of the campaign is searched for programs.
+	Search(dir string) error
 	// Reach is asked before a backend is configured, and so reached.
 	Reach(b providers.Backend) error
 	// Checks returns the checks without the setups that may not be run.
@@ -23,6 +25,7 @@ type Gate interface {
 type open struct{}
 
 func (open) Start(string, string, string) error { return nil }
+func (open) Search(string) error                { return nil }
 func (open) Reach(providers.Backend) error      { return nil }
 func (open) Checks(_ providers.Backend, checks []providers.Check) []providers.Check {
 	return checks

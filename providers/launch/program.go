@@ -68,7 +68,9 @@ func newPrograms(o Options) programs {
 		plugins = lookup(o.Environ, "MUSTER_PLUGIN_DIR")
 	}
 	add(plugins, "MUSTER_PLUGIN_DIR")
-	add(filepath.Join(o.Dir, ".muster", "providers"), ".muster/providers")
+	if own := filepath.Join(o.Dir, ".muster", "providers"); o.Gate == nil || o.Gate.Search(own) == nil {
+		add(own, ".muster/providers")
+	}
 	data := lookup(o.Environ, "XDG_DATA_HOME")
 	if home := lookup(o.Environ, "HOME"); data == "" && home != "" {
 		data = filepath.Join(home, ".local", "share")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -171,6 +172,9 @@ func (g *Guard) Start(typ, path, digest string) error {
 	return nil
 }
 
+// Search implements launch.Gate.
+func (g *Guard) Search(dir string) error { return g.Data(dir) }
+
 // Reach implements launch.Gate.
 func (g *Guard) Reach(b providers.Backend) error {
 	if it, connects := ofEndpoint(b); connects && !g.Allows(it) {
@@ -224,11 +228,18 @@ func outer(path, workdir string) string {
 	return filepath.Dir(path)
 }
 
+// Inside reports whether a path is in the checkout or in a folder of
+// MUSTER_FILE_ROOTS.
+func (g *Guard) Inside(path string) bool {
+	_, _, err := disk.Locate(path, g.roots)
+	outside := (*disk.OutsideError)(nil)
+	return !errors.As(err, &outside)
+}
+
 // Reads is nil where files of a folder may be read: in the checkout, in a folder
 // of MUSTER_FILE_ROOTS, or in one that is trusted. What says what for; "" only asks.
 func (g *Guard) Reads(dir, what string) error {
-	_, _, err := disk.Locate(dir, g.roots)
-	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
+	if g.Inside(dir) {
 		return nil
 	}
 	it := ofFolder(dir, what)
@@ -246,12 +257,40 @@ func (g *Guard) Reads(dir, what string) error {
 	return nil
 }
 
+// Data is nil where muster may keep or read files of its own in the campaign's
+// folder: no link on the way leads out of the checkout, or the link is trusted. A
+// path elsewhere is the user's choice.
+func (g *Guard) Data(path string) error {
+	rel, err := filepath.Rel(g.roots[0], path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	at := g.roots[0]
+	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, name)
+		target, err := os.Readlink(at)
+		if err != nil {
+			continue // no link
+		}
+		if _, _, err := disk.Locate(at, g.roots); err == nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			target = real
+		}
+		if it := ofLink(at[len(g.roots[0])+1:], target); !g.Allows(it) {
+			return withheld(it)
+		}
+		return nil
+	}
+	return nil
+}
+
 // State is nil where a state may be read: in the checkout, in a folder of
 // MUSTER_FILE_ROOTS, or where that is trusted. Where nothing is, nothing is read;
 // to write there is another question.
 func (g *Guard) State(path string, write bool) error {
-	_, _, err := disk.Locate(path, g.roots)
-	if outside := (*disk.OutsideError)(nil); !errors.As(err, &outside) {
+	if g.Inside(path) {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) && !write {

@@ -26,12 +26,13 @@ const (
 	Check    Kind = "check"    // run a command of verify to look at a file again
 	Command  Kind = "command"  // run a command of a precondition on this machine
 	Secret   Kind = "secret"   // run the command that prints a secret, or read it
+	Link     Kind = "link"     // keep files of muster's outside the checkout, where a link leads
 	Folder   Kind = "folder"   // read files of a folder outside the checkout
 	Store    Kind = "store"    // read and write a state outside the campaign's folder
 )
 
 // kinds is their order in lists.
-var kinds = []Kind{Provider, Host, Backend, Store, Folder, Command, Setup, Check, Secret}
+var kinds = []Kind{Provider, Host, Backend, Store, Link, Folder, Command, Setup, Check, Secret}
 
 // An Item is one thing that a campaign would do and that this user must have
 // allowed. Items are equal by content: the same text in another campaign is the
@@ -208,6 +209,11 @@ func ofFolder(dir, what string) Item {
 // ofStore is a state outside the campaign's folder.
 func ofStore(path string) Item {
 	return item(Store, "state: "+path, filepath.Clean(path))
+}
+
+// ofLink is a link of the campaign's folder that leads muster's own files elsewhere.
+func ofLink(name, target string) Item {
+	return item(Link, name+" leads to "+target+", where muster would keep files", name, target)
 }
 
 // Summary counts items by kind: "2 hosts, 1 setup".

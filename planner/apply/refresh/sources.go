@@ -41,9 +41,7 @@ func (ss *sources) read(ctx context.Context) {
 		}
 		done := ss.announce("reading the source in " + s.Dir)
 		spec := source.Of(ss.Campaign, s)
-		if ss.Cache != "" {
-			spec.Cache = ss.Cache
-		}
+		spec.Cache = ss.Cache
 		t, err := source.Read(ctx, spec)
 		done()
 		if err != nil {
