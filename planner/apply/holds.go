@@ -153,7 +153,7 @@ func (h *holds) allow(f *attempt) bool {
 
 // roomLost looks at a volume at once where a job found it full.
 func (f *attempt) roomLost(class string) {
-	if class == failure.DiskFull || class == failure.NoInodes {
+	if failure.AwaitsRoom(class) {
 		f.B.LookAtOnce()
 	}
 }

@@ -244,7 +244,7 @@ func (rs *releases) retry(ctx context.Context) error {
 // set. If the scheduler does not answer or refuses, they start at their time.
 func (rs *releases) startNow(ctx context.Context, list []*job) {
 	list = slices.DeleteFunc(slices.Clone(list), func(j *job) bool {
-		return j.last.Status == offer.Waiting && j.last.Class != failure.DiskFull && j.last.Class != failure.NoInodes
+		return j.last.Status == offer.Waiting && !failure.AwaitsRoom(j.last.Class)
 	})
 	if len(list) == 0 {
 		return

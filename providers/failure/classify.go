@@ -27,7 +27,7 @@ func (c *Catalogue) Classify(e Evidence) Verdict {
 			}
 		}
 	}
-	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, noInodes, text, noRoom, ending} {
+	for _, judge := range []func(Evidence) (Verdict, bool){facts, scheduler, counters, noInodes, unwritable, text, noRoom, ending} {
 		if v, ok := judge(e); ok {
 			return e.finish(v)
 		}
@@ -201,10 +201,29 @@ func noInodes(e Evidence) (Verdict, bool) {
 	return v, true
 }
 
+// denied are the texts of EACCES and EROFS. By themselves they prove nothing of a workdir.
+var denied = []string{"permission denied", "read-only file system", "errno 13]", "errno 30]", "os error 13)", "os error 30)", "eacces", "erofs"}
+
+// unwritable reads them where the workdir may not be written to.
+func unwritable(e Evidence) (Verdict, bool) {
+	tail := strings.ToLower(string(e.Tail))
+	if e.NoRoom != Unwritable || !slices.ContainsFunc(denied, func(s string) bool { return strings.Contains(tail, s) }) {
+		return Verdict{}, false
+	}
+	return e.unwritable(), true
+}
+
+func (e Evidence) unwritable() Verdict {
+	return Verdict{Class: Unwritable, Rule: "room", Hint: e.Unwritten + "; nothing starts there until it can be written to. Then resume"}
+}
+
 // noRoom is why a job's log is empty: it is on the full disk, too.
 func noRoom(e Evidence) (Verdict, bool) {
 	if e.NoRoom == "" || e.fromOutside() {
 		return Verdict{}, false
+	}
+	if e.NoRoom == Unwritable {
+		return e.unwritable(), true
 	}
 	return Verdict{Class: e.NoRoom, Rule: "room", Hint: "the disk of its workdir takes nothing more, not even its log; make room, then resume"}, true
 }

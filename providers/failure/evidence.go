@@ -14,6 +14,7 @@ const (
 	Transport     = "transport"
 	DiskFull      = "disk_full"
 	NoInodes      = "no_inodes"
+	Unwritable    = "unwritable" // its workdir, or a folder of its outputs there, may not be written to
 	MissingModule = "missing_module"
 	MissingFile   = "missing_file"
 	BadOutput     = "bad_output"    // it ended 0, and a declared output is missing, broken or not new
@@ -63,9 +64,10 @@ type Evidence struct {
 	Gone bool
 	Host string
 
-	// NoRoom is DiskFull or NoInodes when the disk of the job's log and
-	// outputs takes nothing more: it is then the cause if no other is known.
-	NoRoom string
+	// NoRoom is DiskFull, NoInodes or Unwritable when the workdir takes nothing more:
+	// it is then the cause if no other is known. Unwritten names the folder that may not be
+	// written to, and why.
+	NoRoom, Unwritten string
 
 	Tail []byte // last TailSize bytes of stdout and stderr
 	GPUs bool   // the job held GPUs
@@ -100,7 +102,7 @@ type Verdict struct {
 // documentation. NotItsOwn is none: a person decides over the file.
 func Known() []string {
 	return []string{OOMGPU, OOMHost, OOMSched, Walltime, Preempted, NodeFailure, GPULost, Transport, DiskFull,
-		NoInodes, MissingModule, MissingFile, BadOutput, Unverified, InputChanged, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
+		NoInodes, Unwritable, MissingModule, MissingFile, BadOutput, Unverified, InputChanged, NaN, NCCLHang, Forbidden, Stalled, Killed, CancelledOutside, Unknown}
 }
 
 // Is reports whether class is covered by in, a name in retry.on or scale:
@@ -121,9 +123,16 @@ func Infrastructure(class string) bool {
 }
 
 // Counts reports whether the breaker counts a failure: not one that is not the job's fault,
-// nor a file that somebody changed or that blocks an output.
+// nor a file that somebody changed or that blocks an output, nor a workdir that may not be
+// written to, which keeps the others waiting.
 func Counts(class string) bool {
-	return !Infrastructure(class) && class != InputChanged && class != NotItsOwn
+	return !Infrastructure(class) && class != InputChanged && class != NotItsOwn && class != Unwritable
+}
+
+// AwaitsRoom reports whether a class says that the workdir took nothing more: jobs wait until it
+// takes files again.
+func AwaitsRoom(class string) bool {
+	return class == DiskFull || class == NoInodes || class == Unwritable
 }
 
 // OfConfiguration reports whether a failure speaks against the configuration of its phase, so

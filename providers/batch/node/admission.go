@@ -91,7 +91,10 @@ func (s *start) giveUp(why string) error {
 // noRoom says why nothing may start on the volume of the job's workdir, and the class of a
 // failure for it; "" if there is room. Only a trial write shows a quota.
 func (s *start) noRoom() (why, class string) {
-	class = attempt.Full(s.job.Workdir)
+	class, dir := attempt.NoRoom(s.job, s.number())
+	if class == failure.Unwritable {
+		return attempt.Unwritten(dir), class
+	}
 	if why = room.Full(s.job.Workdir); why == "" && class != "" {
 		why = "the disk, or a quota on it, is full"
 	}

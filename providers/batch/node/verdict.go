@@ -77,7 +77,7 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 	}
 	if !good || !ev.Fine() {
 		ev.Tail, e.Seen.Tail = attempt.Tail(j, c.number(), mask)
-		ev.NoRoom = attempt.Full(j.Workdir)
+		attempt.SeeRoom(&ev, j, c.number())
 		for _, said := range []string{ev.Outputs, ev.Unverified, ev.Forbidden} {
 			if said != "" {
 				e.Seen.Tail = append(e.Seen.Tail, said)

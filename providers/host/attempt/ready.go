@@ -47,13 +47,9 @@ func Required(j *providers.Job) error {
 
 // MakeFolders makes the folders that a job's outputs and its checkpoint go into.
 func MakeFolders(j *providers.Job) error {
-	for _, o := range j.Outputs {
-		dir := wrapper.OutputPath(j.Workdir, o)
-		if o.Kind != "glob" {
-			dir = filepath.Dir(dir)
-		}
+	for i, dir := range folders(j) {
 		if err := MakeFolder(j, dir); err != nil {
-			return fmt.Errorf("folder of output %s: %w", o.Name, err)
+			return fmt.Errorf("folder of output %s: %w", j.Outputs[i].Name, err)
 		}
 	}
 	if j.Checkpoint.Path != "" {
@@ -66,6 +62,18 @@ func MakeFolders(j *providers.Job) error {
 		}
 	}
 	return nil
+}
+
+// folders are those of a job's outputs, in their order.
+func folders(j *providers.Job) (out []string) {
+	for _, o := range j.Outputs {
+		dir := wrapper.OutputPath(j.Workdir, o)
+		if o.Kind != "glob" {
+			dir = filepath.Dir(dir)
+		}
+		out = append(out, dir)
+	}
+	return out
 }
 
 // MakeFolder makes a folder of a job, and those above it that are not there,

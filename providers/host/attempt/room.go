@@ -1,30 +1,77 @@
 package attempt
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/failure"
+	"github.com/muster-run/muster/providers/room"
 )
 
 // probeBytes is how much a disk must still take.
 const probeBytes = 64 << 10
 
-// Full tries whether a folder's disk still takes a file: the class of failure if it does not,
-// "" if it does. A job's log does not show this, because it is on the same disk.
+// NoRoom is the class of failure of a job whose workdir takes nothing more, and the folder
+// that shows it; "" where all that the job writes to takes files. The folders of its outputs
+// are only asked: a glob could find a trial file.
+func NoRoom(j *providers.Job, n int) (class, dir string) {
+	for _, dir := range []string{filepath.Dir(LogPath(j.Workdir, j.Token, n, true)), j.Workdir} {
+		if class := Full(dir); class != "" {
+			return class, dir
+		}
+	}
+	for _, dir := range folders(j) {
+		if Inside(j.Workdir, dir) && room.Unwritable(dir) != "" {
+			return failure.Unwritable, dir
+		}
+	}
+	return "", ""
+}
+
+// SeeRoom notes in the evidence on a launch what NoRoom finds, and returns the folder.
+func SeeRoom(ev *failure.Evidence, j *providers.Job, n int) (dir string) {
+	if ev.NoRoom, dir = NoRoom(j, n); ev.NoRoom == failure.Unwritable {
+		ev.Unwritten = Unwritten(dir)
+	}
+	return dir
+}
+
+// Unwritten says why a folder that NoRoom found cannot be written to.
+func Unwritten(dir string) string {
+	return cmp.Or(room.Unwritable(dir), dir+" cannot be written to")
+}
+
+// Inside reports whether a path is a folder or is below it, by name.
+func Inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Denied reports whether an error says that a file may not be written or read.
+func Denied(err error) bool {
+	return errors.Is(err, os.ErrPermission) || errors.Is(err, unix.EROFS)
+}
+
+// Full tries whether a folder still takes a file: the class of failure if it does not, "" if
+// it does. A job's log does not show this, because it is on the same disk.
 func Full(dir string) string {
 	f, err := os.CreateTemp(dir, ".muster-room-*")
 	if err == nil {
 		_, err = f.Write(make([]byte, probeBytes))
 		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if !NoSpace(err) {
-		return ""
+	switch {
+	case NoSpace(err):
+		return fullClass(dir)
+	case Denied(err):
+		return failure.Unwritable
 	}
-	return fullClass(dir)
+	return ""
 }
 
 // fullClass is what a full disk lacks: room, or inodes. Where a folder could not be made, its

@@ -46,7 +46,8 @@ type check struct {
 	usage  unix.Rusage
 	peak   *process.Peak // of the child that was waited for
 
-	expired   bool // its walltime was over
+	expired   bool   // its walltime was over
+	doubted   string // the folder that took nothing more; "" = none
 	rebooted  bool
 	host      string // what happened to the whole machine; "" = unknown
 	cancelled bool

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ func (c *check) conclude(ctx context.Context) {
 	c.verify(ctx, &ev)
 	if c.tail(&ev); !ev.Fine() {
 		ev.Xid = c.before.Since(ctx, c.reader)
-		ev.NoRoom = attempt.Full(filepath.Dir(attempt.LogPath(c.spec.Workdir, c.spec.Token, c.n, true)))
+		c.doubted = attempt.SeeRoom(&ev, c.spec, c.n)
 	}
 	rules, _ := failure.Compile(c.spec.Rules)
 	c.verdict = rules.Classify(ev)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -205,8 +206,8 @@ func (as *attempts) finish(c *check) {
 		obs.Status = offer.Completed
 	default:
 		obs.Status, obs.Class = offer.Failed, c.verdict.Class
-		if obs.Class == failure.DiskFull || obs.Class == failure.NoInodes {
-			j.place.doubt()
+		if failure.AwaitsRoom(obs.Class) {
+			j.place.doubt(cmp.Or(c.doubted, j.place.Workdir))
 		}
 		before := j.Shape
 		if again = as.retries(j, c, &obs); again && j.Shape == before {

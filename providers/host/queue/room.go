@@ -1,11 +1,12 @@
 package queue
 
 import (
+	"cmp"
 	"errors"
 	"os"
+	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/room"
 )
@@ -18,25 +19,31 @@ type volumes struct{ *core }
 type volume struct {
 	looked, looking bool
 	full            string // why nothing is started on it, full or not, "" if something may be
-	doubted         bool   // a job found it full: a quota on it is seen by a trial alone
+	// doubted is a folder that a job could not write to: a quota is seen by a trial alone,
+	// and a folder below the workdir has a mode of its own.
+	doubted string
 }
 
-// doubt has the volume of a place checked before another job starts there, because a job found
-// it full.
-func (p *place) doubt() { p.volume.looked, p.volume.doubted = false, true }
+// doubt has the volume of a place checked before another job starts there, because a job could
+// not write to a folder.
+func (p *place) doubt(dir string) { p.volume.looked, p.volume.doubted = false, dir }
 
-// lostWorkdir reports whether a start failed because the workdir cannot be
+// lostWorkdir reports whether a start failed because the workdir, or a folder in it, cannot be
 // written to, and then keeps the jobs of its place waiting until it can.
 func (vs *volumes) lostWorkdir(s *start) bool {
-	if !errors.Is(s.err, os.ErrPermission) && !errors.Is(s.err, unix.EROFS) {
+	if !attempt.Denied(s.err) {
 		return false
 	}
 	p := s.job.place
-	why := room.Unwritable(p.Workdir)
+	dir, why := p.Workdir, room.Unwritable(p.Workdir)
+	if at := (*os.PathError)(nil); why == "" && errors.As(s.err, &at) && attempt.Inside(p.Workdir, at.Path) {
+		dir = filepath.Dir(at.Path)
+		why = room.Unwritable(dir)
+	}
 	if why == "" {
 		return false
 	}
-	p.volume.looked, p.volume.full = true, why
+	p.volume.looked, p.volume.full, p.volume.doubted = true, why, dir
 	return true
 }
 
@@ -61,22 +68,35 @@ func (vs *volumes) lookForRoom(p *place) {
 	}
 	v.looking = true
 	doubted := v.doubted
-	v.doubted = false
+	v.doubted = ""
 	go func() {
-		full := room.Full(dir)
-		if full == "" && doubted && attempt.Full(dir) != "" {
-			full = "the disk, or a quota on it, is full"
-		}
-		if full != "" {
-			full = "the volume of " + dir + ": " + full
-		} else {
-			full = room.Unwritable(dir)
-		}
+		full := noRoom(dir, doubted)
 		vs.ops <- func() {
 			again := v.doubted // since then
-			*v = volume{looked: !again, full: full, doubted: again || doubted && full != ""}
+			*v = volume{looked: again == "", full: full, doubted: again}
+			if again == "" && full != "" {
+				v.doubted = doubted
+			}
 		}
 	}()
+}
+
+// noRoom is why nothing may start in a workdir, "" if something may; doubted is a folder that
+// a job could not write to, "" if there is none.
+func noRoom(dir, doubted string) string {
+	full, class := room.Full(dir), ""
+	if full == "" && doubted != "" {
+		if class = attempt.Full(doubted); class != "" && class != failure.Unwritable {
+			full = "the disk, or a quota on it, is full"
+		}
+	}
+	if full != "" {
+		return "the volume of " + dir + ": " + full
+	}
+	if why := cmp.Or(room.Unwritable(dir), room.Unwritable(cmp.Or(doubted, dir))); why != "" || class == "" {
+		return why
+	}
+	return attempt.Unwritten(doubted)
 }
 
 // watchRoom looks again while jobs wait.

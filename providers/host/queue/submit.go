@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/host/wire"
 	"github.com/muster-run/muster/providers/image"
 	"github.com/muster-run/muster/providers/offer"
@@ -59,7 +60,7 @@ func (ik *submissions) submit(ctx context.Context, s wire.Submission) ([]provide
 		}
 	}
 	if err := ik.journal.Sync(); err != nil {
-		return nil, noRoom(err)
+		return nil, spoolBroken(err)
 	}
 	return out, ik.do(ctx, func() {
 		for _, j := range jobs {
@@ -71,9 +72,14 @@ func (ik *submissions) submit(ctx context.Context, s wire.Submission) ([]provide
 	})
 }
 
-func noRoom(err error) *providers.Error {
+// spoolBroken is the answer of a queue that cannot write to its spool.
+func spoolBroken(err error) *providers.Error {
+	hint := "make room on the disk that holds its spool"
+	if attempt.Denied(err) {
+		hint = "make its spool writable again"
+	}
 	return &providers.Error{Class: providers.Unreachable, Summary: "The queue cannot write to its spool", Detail: err.Error(),
-		Hint: "make room on the disk that holds its spool; nothing that was acknowledged is lost"}
+		Hint: hint + "; nothing that was acknowledged is lost"}
 }
 
 func newJob(raw json.RawMessage) (*job, error) {
@@ -148,7 +154,7 @@ func (ik *submissions) accept(s wire.Submission, jobs []*job, out []providers.Su
 	}
 	ik.leaves = false
 	if why := cmp.Or(ik.stuck, ik.full); why != nil {
-		return noRoom(why)
+		return spoolBroken(why)
 	}
 	pl := ik.at(s.Place)
 	env := ik.environOf(s.Environ)
@@ -269,7 +275,7 @@ func (ik *submissions) settle(refused, err error) error {
 		return refused
 	}
 	if err := ik.journal.Sync(); err != nil {
-		return noRoom(err)
+		return spoolBroken(err)
 	}
 	return nil
 }
