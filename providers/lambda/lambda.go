@@ -27,9 +27,6 @@ import (
 	"github.com/muster-run/muster/providers/rental"
 )
 
-// Server is the live service.
-const Server = "https://cloud.lambda.ai/api/v1"
-
 // A Client acts for the account of a key.
 type Client struct {
 	api  *rental.API
@@ -38,18 +35,9 @@ type Client struct {
 
 var _ rental.Cloud = (*Client)(nil)
 
-// Config is what a Client works with.
-type Config struct {
-	URL string // Server, or a simulator
-	Key string
-	// Now and Sleep are time: the service takes one call a second.
-	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) error
-}
-
 // New makes a client. It asks nothing.
-func New(c Config) *Client {
-	return &Client{api: rental.NewAPI("Lambda", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep)}
+func New(a rental.Access) *Client {
+	return &Client{api: rental.NewAPI(a), pace: rental.NewPace(a)}
 }
 
 // Account is whose key it is. No call of the API names the account: two keys are one
@@ -58,27 +46,12 @@ func (c *Client) Account(context.Context) (offer.Account, error) {
 	return c.api.Account(func() (string, error) { return "", nil })
 }
 
-// Terms: eight GPUs were seen to boot for a quarter of an hour.
-func (*Client) Terms() rental.Terms {
-	return rental.Terms{Lag: 2 * time.Minute, Boot: 25 * time.Minute, Unit: time.Minute}
-}
-
 // The least time between two calls, and between two launches; the documentation has
 // 1 s and 12 s. The clocks of both sides are not one.
 const (
 	apart       = 1200 * time.Millisecond
 	launchApart = 12500 * time.Millisecond
 )
-
-// A problem is an answer that is an error. What to do follows from its code alone.
-type problem struct {
-	status              int
-	Code, Message, Hint string
-}
-
-func (p *problem) Error() string {
-	return fmt.Sprintf("Lambda: %s (HTTP %d)", strings.TrimSuffix(cmp.Or(p.Message, p.Code, http.StatusText(p.status)), "."), p.status)
-}
 
 // get asks a question.
 func (c *Client) get(ctx context.Context, path string, into any) error {
@@ -114,16 +87,16 @@ func (c *Client) call(ctx context.Context, method, path string, body, into any) 
 // meaning gives the errors that mean the same on every route their class.
 func (c *Client) meaning(r rental.Reply) error {
 	var a struct {
-		Error struct{ Code, Message, Suggestion string }
+		Error struct{ Code, Message string }
 	}
 	_ = json.Unmarshal(r.Body, &a) // a page of a proxy has none of it
-	p := &problem{status: r.Status, Code: a.Error.Code, Message: a.Error.Message, Hint: a.Error.Suggestion}
+	p, err := c.api.Problem(r, a.Error.Code, a.Error.Message)
 	switch {
-	case r.Status == http.StatusTooManyRequests:
+	case errors.Is(err, rental.ErrLater):
 		c.pace.Refused("", r, apart)
-		return fmt.Errorf("%w: %w", rental.ErrLater, p)
-	case r.Status >= http.StatusInternalServerError:
-		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
+		return err
+	case err != nil:
+		return err
 	case p.Code == "global/invalid-api-key":
 		return c.api.UnknownKey(r.Status, "misspelt, has expired, or was deleted", "on the account's page of API keys")
 	case p.Code == "global/account-inactive":
@@ -134,15 +107,6 @@ func (c *Client) meaning(r rental.Reply) error {
 		return &providers.Error{Class: providers.Auth, Summary: "The API key for Lambda may not do this", Detail: p.Error(), Hint: "Use a key that may launch and terminate instances."}
 	}
 	return p
-}
-
-// code is that of a problem, "" of other errors.
-func code(err error) string {
-	var p *problem
-	if errors.As(err, &p) && p.status < http.StatusInternalServerError && !errors.Is(err, rental.ErrLater) {
-		return p.Code
-	}
-	return ""
 }
 
 // A kind is an instance type.
@@ -245,7 +209,7 @@ func (c *Client) key(ctx context.Context, public string) (string, error) {
 		if err == nil {
 			return added.Name, nil
 		}
-		if again || code(err) != "global/invalid-parameters" {
+		if again || rental.ProblemOf(err).Code != "global/invalid-parameters" {
 			return "", err
 		}
 	}
@@ -275,7 +239,6 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	err = c.call(ctx, http.MethodPost, launchPath, map[string]any{
 		"region_name": region, "instance_type_name": name, "ssh_key_names": []string{key}, "file_system_names": []string{}, "name": r.Label,
 	}, &a)
-	var p *problem
 	var known *providers.Error
 	switch {
 	case err == nil && len(a.IDs) == 1:
@@ -284,9 +247,9 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		return "", c.api.Unreachable(errors.New("an answer to a launch without an instance in it"))
 	case errors.Is(err, rental.ErrLater):
 		return "", err
-	case code(err) == "instance-operations/launch/insufficient-capacity":
+	case rental.ProblemOf(err).Code == "instance-operations/launch/insufficient-capacity":
 		return "", fmt.Errorf("%w: %w", rental.ErrTaken, err)
-	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
+	case rental.ProblemOf(err).Status != 0, errors.As(err, &known) && known.Class == providers.Auth:
 		return "", &rental.Refused{Err: err}
 	}
 	return "", err
@@ -343,7 +306,7 @@ func (c *Client) Release(ctx context.Context, id string) error {
 	}
 	err := c.call(ctx, http.MethodPost, "/instance-operations/terminate", map[string]any{"instance_ids": []string{id}}, &a)
 	switch {
-	case code(err) == "global/object-does-not-exist":
+	case rental.ProblemOf(err).Code == "global/object-does-not-exist":
 		return nil
 	case err == nil && !slices.ContainsFunc(a.Terminated, func(i instance) bool { return i.ID == id }):
 		return c.api.Unreachable(errors.New("an answer to a terminate without the instance in it"))

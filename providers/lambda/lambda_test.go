@@ -31,7 +31,7 @@ func newLab(t *testing.T) *lab {
 }
 
 func (l *lab) client(key string) *Client {
-	return New(Config{URL: l.URL + "/api/v1", Key: key, Now: l.Now, Sleep: l.Sleep})
+	return New(rental.Access{Service: "Lambda", URL: l.URL + "/api/v1", Key: key, Now: l.Now, Sleep: l.Sleep})
 }
 
 // No call of the API names an account, so that two keys are not known to be of one.
@@ -229,7 +229,7 @@ func TestRentAnswers(t *testing.T) {
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	web := rentaltest.NewMute(t)
-	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(rental.Access{Service: "Lambda", URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	all := func() map[string]error {
 		return map[string]error{
 			"offers": rentaltest.Err(c.Offers(t.Context(), a10)), "list": rentaltest.Err(c.Machines(t.Context())), "release": c.Release(t.Context(), "1"), "rent": rentaltest.Err(c.Rent(t.Context(), rental.Offer{ID: "a/b"}, order)),
@@ -269,7 +269,7 @@ type keeper struct {
 
 func (l *lab) keeper() *keeper {
 	l.Helper()
-	k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: l.TempDir(), Lineage: "abc", Now: l.Now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
+	k, err := rental.Open(rental.Config{Cloud: l.Client, Terms: Platform{}.Facts().Terms, Dir: l.TempDir(), Lineage: "abc", Now: l.Now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
 		Key: func() (string, error) { return public, nil }})
 	if err != nil {
 		l.Fatal(err)

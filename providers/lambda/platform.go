@@ -1,8 +1,6 @@
 package lambda
 
 import (
-	"cmp"
-	"os"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -15,20 +13,15 @@ type Platform struct{}
 
 var _ rental.Platform = Platform{}
 
-// Schema describes `backend "lambda"`.
-func Schema() offer.Schema { return rental.Schema(Platform{}) }
-
-// NewProvider makes the provider of type lambda.
-func NewProvider() *rental.Provider { return rental.New(Platform{}) }
-
-// Type is "lambda".
-func (Platform) Type() string { return "lambda" }
-
 // Facts are from the service's documentation. There is no stop, and no key that could
 // do less than all: nothing but muster or a person ends a machine.
 func (Platform) Facts() rental.Facts {
 	return rental.Facts{
-		Name: "Lambda", Whole: true, Verified: "2026-08", Granularity: time.Minute, Boot: 6 * time.Minute, Home: "/home/ubuntu",
+		Type: "lambda", Server: "https://cloud.lambda.ai/api/v1", ServerEnv: "LAMBDA_CLOUD_API_URL",
+		// The service's own command line tool reads these, too.
+		Keys:  rental.KeySource{Env: "LAMBDA_API_KEY"},
+		Terms: rental.Terms{Lag: 2 * time.Minute, Boot: 25 * time.Minute, Unit: time.Minute}, // eight GPUs were seen to boot for a quarter of an hour
+		Name:  "Lambda", Whole: true, Verified: "2026-08", Granularity: time.Minute, Boot: 6 * time.Minute, Home: "/home/ubuntu",
 		Tiers: []rental.Tier{
 			{Name: "local disk", Path: "/", Billed: "with the machine"},
 			{Name: "file system", Path: "/lambda/nfs", Release: true, Billed: "$0.20 a GiB and month, until it is deleted"},
@@ -45,25 +38,11 @@ func (Platform) Facts() rental.Facts {
 	}
 }
 
-// The variables that a public command line tool for the service reads.
-const (
-	EnvKey = "LAMBDA_API_KEY"
-	EnvURL = "LAMBDA_CLOUD_API_URL" // with /api/v1 at its end
-)
-
-var keys = rental.KeySource{Cloud: "Lambda", Env: EnvKey}
-
-// Terms are those of its clients.
-func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
-
-// Attrs are where the key is found.
-func (Platform) Attrs() []offer.Attr { return keys.Attrs() }
-
 // Open makes a client. It reads the key and asks nothing.
-func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
-	key, err := keys.Find(b)
+func (p Platform) Open(b providers.Backend) (rental.Cloud, error) {
+	a, err := p.Facts().Access(b)
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{URL: cmp.Or(os.Getenv(EnvURL), Server), Key: key, Now: time.Now, Sleep: rental.Sleep}), nil
+	return New(a), nil
 }

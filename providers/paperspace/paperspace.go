@@ -27,9 +27,6 @@ import (
 	"github.com/muster-run/muster/providers/rental"
 )
 
-// Server is the live service.
-const Server = "https://api.paperspace.com/v1"
-
 // A Client acts for the team of a key.
 type Client struct {
 	api      *rental.API
@@ -49,18 +46,14 @@ var (
 
 // Config is what a Client works with.
 type Config struct {
-	URL      string // Server, or a simulator
-	Key      string
+	rental.Access
 	Timer    time.Duration // after which the service stops a machine; 0 = never
 	Template string        // id; "" = one that fits
-	// Now and Sleep are time: calls are kept apart.
-	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) error
 }
 
 // New makes a client. It asks nothing.
 func New(c Config) *Client {
-	return &Client{now: c.Now, timer: c.Timer, template: c.Template, api: rental.NewAPI("Paperspace", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep), whys: map[string]string{}}
+	return &Client{now: c.Now, timer: c.Timer, template: c.Template, api: rental.NewAPI(c.Access), pace: rental.NewPace(c.Access), whys: map[string]string{}}
 }
 
 // Account is the team of the key.
@@ -75,28 +68,12 @@ func (c *Client) Account(ctx context.Context) (offer.Account, error) {
 	})
 }
 
-// Terms: nothing is published about lists.
-func (*Client) Terms() rental.Terms {
-	return rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute, Unit: time.Hour}
-}
-
 // Between two calls, and after one that came too often. The limits are not published;
 // a client in production waits ten seconds.
 const (
 	apart = 600 * time.Millisecond
 	after = 10 * time.Second
 )
-
-// A problem is an answer that is an error.
-type problem struct {
-	status  int
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
-func (p *problem) Error() string {
-	return fmt.Sprintf("Paperspace: %s (HTTP %d)", strings.TrimSuffix(cmp.Or(p.Message, p.Code, http.StatusText(p.status)), "."), p.status)
-}
 
 // get asks a question.
 func (c *Client) get(ctx context.Context, path string, q url.Values, into any) error {
@@ -115,15 +92,18 @@ func (c *Client) call(ctx context.Context, method, path string, q url.Values, bo
 	if r.Status == http.StatusOK {
 		return c.api.Read(r, into)
 	}
-	p := &problem{status: r.Status}
-	if json.Unmarshal(r.Body, p) != nil {
-		p.Message = "" // a page of the gateway
+	var a struct{ Code, Message string }
+	if json.Unmarshal(r.Body, &a) != nil {
+		a.Message = "" // a page of the gateway
 	}
+	p, err := c.api.Problem(r, a.Code, a.Message)
 	switch {
-	case r.Status == http.StatusTooManyRequests || p.Code == "TOO_MANY_REQUESTS":
+	case errors.Is(err, rental.ErrLater), p.Code == "TOO_MANY_REQUESTS":
 		c.pace.Refused("", r, after)
 		return fmt.Errorf("%w: %w", rental.ErrLater, p)
-	case r.Status >= http.StatusInternalServerError || p.Code == "" || p.Code == "TIMEOUT":
+	case err != nil:
+		return err
+	case p.Code == "", p.Code == "TIMEOUT":
 		return c.api.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
 	case p.Code == "UNAUTHORIZED":
 		return c.api.UnknownKey(r.Status, "misspelt, was deleted, or is one of the API that was retired in 2024", "in the team's settings")
@@ -216,9 +196,8 @@ func (c *Client) available(ctx context.Context, label, region string) (bool, err
 		Available *bool `json:"available"`
 	}
 	err := c.get(ctx, "/machine-availability", url.Values{"machineType": {label}, "region": {region}}, &a)
-	var p *problem
 	switch {
-	case errors.As(err, &p) && p.Code == "BAD_REQUEST":
+	case rental.ProblemOf(err).Code == "BAD_REQUEST":
 		return false, nil
 	case err == nil && a.Available == nil:
 		return false, c.api.Unreachable(errors.New("an availability answer that does not name it"))
@@ -314,7 +293,6 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		Event event   `json:"event"`
 	}
 	err = c.call(ctx, http.MethodPost, "/machines", nil, body, &a)
-	var p *problem
 	var known *providers.Error
 	switch {
 	case err == nil && a.Data.ID == "":
@@ -325,11 +303,11 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		return a.Data.ID, nil
 	case errors.Is(err, rental.ErrLater):
 		return "", err
-	case errors.As(err, &p):
+	case rental.ProblemOf(err).Status != 0:
 		if there, asked := c.available(ctx, label, region); asked == nil && !there {
-			return "", fmt.Errorf("%w: %w", rental.ErrTaken, p)
+			return "", fmt.Errorf("%w: %w", rental.ErrTaken, err)
 		}
-		return "", &rental.Refused{Err: p}
+		return "", &rental.Refused{Err: err}
 	case errors.As(err, &known) && known.Class == providers.Auth:
 		return "", &rental.Refused{Err: err}
 	}
@@ -431,8 +409,7 @@ func (c *Client) why(ctx context.Context, m machine) string {
 // Release deletes a machine and its disk. One that is gone is released.
 func (c *Client) Release(ctx context.Context, id string) error {
 	err := c.change(ctx, http.MethodDelete, id, "")
-	var p *problem
-	if errors.As(err, &p) && p.Code == "NOT_FOUND" {
+	if rental.ProblemOf(err).Code == "NOT_FOUND" {
 		return nil
 	}
 	return err
@@ -453,9 +430,8 @@ func (c *Client) Start(ctx context.Context, id string) error {
 func (c *Client) change(ctx context.Context, method, id, verb string) error {
 	var a struct{ Data *machine }
 	err := c.call(ctx, method, "/machines/"+url.PathEscape(id)+verb, nil, map[string]any{}, &a)
-	var p *problem
 	switch {
-	case errors.As(err, &p) && strings.Contains(p.Message, "This machine is currently"):
+	case strings.Contains(rental.ProblemOf(err).Message, "This machine is currently"):
 		return nil
 	case err == nil && a.Data == nil:
 		return c.api.Unreachable(errors.New("an answer to a change without the machine in it"))

@@ -34,7 +34,7 @@ func newLab(t *testing.T) *lab {
 }
 
 func (l *lab) client(key string) *Client {
-	return New(Config{URL: l.URL + "/v1", Key: key, Timer: 24 * time.Hour, Now: l.Now, Sleep: l.Sleep})
+	return New(Config{Access: rental.Access{Service: "Paperspace", URL: l.URL + "/v1", Key: key, Now: l.Now, Sleep: l.Sleep}, Timer: 24 * time.Hour})
 }
 
 // Two keys of an account are one, and those of two are not.
@@ -166,7 +166,7 @@ func TestPages(t *testing.T) {
 		_, _ = w.Write([]byte(pages[q.URL.Query().Get("after")]))
 	}))
 	t.Cleanup(web.Close)
-	c := New(Config{URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(Config{Access: rental.Access{Service: "Paperspace", URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}})
 	if all, err := c.Machines(t.Context()); err != nil || len(all) != 2 || all[1].ID != "b" {
 		t.Errorf("%v %v", all, err)
 	}
@@ -245,7 +245,7 @@ func TestRentAnswers(t *testing.T) {
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	web := rentaltest.NewMute(t)
-	c := New(Config{URL: web.URL, Key: "secret", Template: "t", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(Config{Access: rental.Access{Service: "Paperspace", URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}, Template: "t"})
 	all := func() map[string]error {
 		return map[string]error{
 			"offers": rentaltest.Err(c.Offers(t.Context(), a4000)), "list": rentaltest.Err(c.Machines(t.Context())), "release": c.Release(t.Context(), "1"), "stop": c.Stop(t.Context(), "1"), "rent": rentaltest.Err(c.Rent(t.Context(), rental.Offer{ID: "a/b"}, order)),
@@ -279,7 +279,7 @@ func TestLife(t *testing.T) {
 		if c.fault.Do != "" {
 			l.Fault(c.fault)
 		}
-		k, err := rental.Open(rental.Config{Cloud: l.Client, Dir: t.TempDir(), Lineage: "abc", Now: l.Now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
+		k, err := rental.Open(rental.Config{Cloud: l.Client, Terms: Platform{}.Facts().Terms, Dir: t.TempDir(), Lineage: "abc", Now: l.Now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil },
 			Key: func() (string, error) { return order.Key, nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -357,7 +357,7 @@ func TestKeyIsQuoted(t *testing.T) {
 		fmt.Fprint(w, `{"items":[],"hasMore":false}`)
 	}))
 	t.Cleanup(web.Close)
-	c := New(Config{URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(Config{Access: rental.Access{Service: "Paperspace", URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}})
 	if id, err := c.script(t.Context(), "ssh-ed25519 AAAA $(reboot) 'x"); err != nil || id != "ss1" || len(bodies) != 1 || !strings.Contains(bodies[0], `echo 'ssh-ed25519 AAAA $(reboot) '`) {
 		t.Errorf("%q %v\n%s", id, err, bodies)
 	}

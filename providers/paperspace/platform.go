@@ -1,9 +1,7 @@
 package paperspace
 
 import (
-	"cmp"
 	"encoding/json"
-	"os"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -16,18 +14,17 @@ type Platform struct{}
 
 var _ rental.Platform = Platform{}
 
-// Schema describes `backend "paperspace"`.
-func Schema() offer.Schema { return rental.Schema(Platform{}) }
-
-// NewProvider makes the provider of type paperspace.
-func NewProvider() *rental.Provider { return rental.New(Platform{}) }
-
-// Type is "paperspace".
-func (Platform) Type() string { return "paperspace" }
-
 // Facts are from the service's documentation.
 func (Platform) Facts() rental.Facts {
 	return rental.Facts{
+		Type: "paperspace", Server: "https://api.paperspace.com/v1", ServerEnv: "PAPERSPACE_API_URL",
+		// The service's own command line tool reads these, too.
+		Keys:  rental.KeySource{Env: "PAPERSPACE_API_KEY"},
+		Terms: rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute, Unit: time.Hour}, // nothing is published about lists
+		Attrs: []offer.Attr{
+			{Name: "auto_shutdown", Type: offer.Duration, Default: `"1d"`, Doc: "Paperspace's own timer, which stops a machine so long after its start, whatever becomes of muster: whole hours, 1 to 168. Longer jobs do not run. Not set with `on_hold = \"keep\"`."},
+			{Name: "template", Type: offer.String, Doc: "Id of the operating system template. Default: one with Ubuntu that is for the machine's type, ML-in-a-Box before others."},
+		},
 		Name: "Paperspace", Whole: true, Verified: "2026-08", Granularity: time.Hour, Boot: 4 * time.Minute, Home: "/home/paperspace", Stops: true, Timer: true,
 		Tiers: []rental.Tier{
 			{Name: "disk", Path: "/", Stop: true, Billed: "by its size and hour while the machine exists, also when it is stopped"},
@@ -45,30 +42,11 @@ func (Platform) Facts() rental.Facts {
 	}
 }
 
-// The variables that the service's own command line tool reads.
-const (
-	EnvKey = "PAPERSPACE_API_KEY"
-	EnvURL = "PAPERSPACE_API_URL" // with /v1 at its end
-)
-
-var keys = rental.KeySource{Cloud: "Paperspace", Env: EnvKey}
-
-// Terms are those of its clients.
-func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
-
-// Attrs are where the key is found, and what a machine is made with.
-func (Platform) Attrs() []offer.Attr {
-	return append([]offer.Attr{
-		{Name: "auto_shutdown", Type: offer.Duration, Default: `"1d"`, Doc: "Paperspace's own timer, which stops a machine so long after its start, whatever becomes of muster: whole hours, 1 to 168. Longer jobs do not run. Not set with `on_hold = \"keep\"`."},
-		{Name: "template", Type: offer.String, Doc: "Id of the operating system template. Default: one with Ubuntu that is for the machine's type, ML-in-a-Box before others."},
-	}, keys.Attrs()...)
-}
-
 // longestTimer is a week.
 const longestTimer = 168 * time.Hour
 
 // Open makes a client. It reads the key and asks nothing.
-func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
+func (p Platform) Open(b providers.Backend) (rental.Cloud, error) {
 	s := struct {
 		AutoShutdown int64  `json:"auto_shutdown"` // seconds
 		Template     string `json:"template"`
@@ -85,9 +63,9 @@ func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
 	if b.OnHold == "keep" {
 		timer = 0
 	}
-	key, err := keys.Find(b)
+	a, err := p.Facts().Access(b)
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{URL: cmp.Or(os.Getenv(EnvURL), Server), Key: key, Timer: timer, Template: s.Template, Now: time.Now, Sleep: rental.Sleep}), nil
+	return New(Config{Access: a, Timer: timer, Template: s.Template}), nil
 }

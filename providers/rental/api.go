@@ -2,6 +2,7 @@ package rental
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,10 +35,25 @@ type API struct {
 // callTime is how long an answer may take.
 const callTime = time.Minute
 
-// NewAPI makes one for a cloud's name, its URL and the value of the Authorization
-// header.
-func NewAPI(cloud, url, authorization string) *API {
-	return &API{cloud: cloud, url: strings.TrimSuffix(url, "/"), key: authorization, web: &http.Client{Timeout: callTime}}
+// Access is how a client reaches the API of its cloud.
+type Access struct {
+	Service string // the cloud: "Vast.ai"
+	URL   string // of the live service, or of a simulator
+	Key   string
+	// Now and Sleep keep calls apart, since clouds refuse those that come too often.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
+}
+
+// Access is that of a backend: it reads the key and asks nothing.
+func (f Facts) Access(b providers.Backend) (Access, error) {
+	key, err := f.Keys.Find(f.Name, b)
+	return Access{Service: f.Name, URL: cmp.Or(os.Getenv(f.ServerEnv), f.Server), Key: key, Now: time.Now, Sleep: sleep}, err
+}
+
+// NewAPI makes one that sends the key of an access as bearer.
+func NewAPI(a Access) *API {
+	return &API{cloud: a.Service, url: strings.TrimSuffix(a.URL, "/"), key: "Bearer " + a.Key, web: &http.Client{Timeout: callTime}}
 }
 
 // Account is whose key the API is asked with. ask gives the cloud's own id of the
@@ -122,6 +139,42 @@ func (a *API) Read(r Reply, into any) error {
 	return nil
 }
 
+// A Problem is an answer that is an error.
+type Problem struct {
+	Cloud   string
+	Status  int    // of HTTP
+	Code    string // the cloud's own, for programs; "" = it gives none
+	Message string // the cloud's own, for people
+}
+
+func (p *Problem) Error() string {
+	return fmt.Sprintf("%s: %s (HTTP %d)", p.Cloud, strings.TrimSuffix(cmp.Or(p.Message, p.Code, http.StatusText(p.Status)), "."), p.Status)
+}
+
+// ProblemOf is what the cloud answered, if that is why err is one and the call did not
+// only come too often; else it has no status.
+func ProblemOf(err error) Problem {
+	var p *Problem
+	if errors.Is(err, ErrLater) || !errors.As(err, &p) {
+		return Problem{}
+	}
+	return *p
+}
+
+// Problem makes the error of an answer that is one: ErrLater for a call that came too
+// often, of class unreachable for an error of the server; else the cloud's own code
+// decides, and the client does.
+func (a *API) Problem(r Reply, code, message string) (p *Problem, err error) {
+	p = &Problem{Cloud: a.cloud, Status: r.Status, Code: code, Message: message}
+	switch {
+	case r.Status == http.StatusTooManyRequests:
+		return p, fmt.Errorf("%w: %w", ErrLater, p)
+	case r.Status >= http.StatusInternalServerError:
+		return p, a.Unreachable(fmt.Errorf("%s (HTTP %d)", http.StatusText(r.Status), r.Status))
+	}
+	return p, nil
+}
+
 // Unreachable says that the API did not answer, without the URL.
 func (a *API) Unreachable(err error) error {
 	var u *url.Error
@@ -131,8 +184,8 @@ func (a *API) Unreachable(err error) error {
 	return providers.Errorf(providers.Unreachable, "%s cannot be asked: %v", a.cloud, err)
 }
 
-// Sleep waits for a time, or until ctx ends.
-func Sleep(ctx context.Context, d time.Duration) error {
+// sleep waits for a time, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil

@@ -64,7 +64,7 @@ func (b *backend) lead() error {
 	if busy {
 		return busyError(b.Name, b.dir)
 	}
-	k, err := Open(Config{Cloud: b.account, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now, Saw: b.see,
+	k, err := Open(Config{Cloud: b.account, Terms: b.platform.Facts().Terms, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now, Saw: b.see,
 		Key: func() (string, error) { return b.dialer.Key(b.dir) }})
 	if err == nil {
 		b.jobs, err = readJobs(filepath.Join(b.dir, "jobs"))

@@ -16,6 +16,7 @@ import (
 // Only one may work in a folder at a time.
 type Keeper struct {
 	cloud Cloud
+	terms Terms
 	book  *book
 	tag   string
 	check Check
@@ -36,6 +37,7 @@ var ErrHolds = errors.New("it has results that are nowhere else")
 // Config is what a Keeper works with.
 type Config struct {
 	Cloud   Cloud
+	Terms   Terms
 	Dir     string // where its records are
 	Lineage string // of the campaign: begins the labels of its machines
 	Check   Check
@@ -52,7 +54,7 @@ func Open(c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keeper{cloud: c.Cloud, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, saw: c.Saw, taken: map[string]taken{}}, nil
+	return &Keeper{cloud: c.Cloud, terms: c.Terms, book: b, tag: tagOf(c.Lineage), check: c.Check, key: c.Key, now: c.Now, saw: c.Saw, taken: map[string]taken{}}, nil
 }
 
 // tagOf begins the labels of a campaign's machines.
@@ -181,7 +183,7 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 		return k.rent(ctx, r)
 	}
 	m, listed := k.find(r, list)
-	if !listed && k.now().Sub(r.Asked) < k.cloud.Terms().Lag {
+	if !listed && k.now().Sub(r.Asked) < k.terms.Lag {
 		return nil // the list may lag
 	}
 	if listed {
@@ -341,7 +343,7 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 	if r.Since.IsZero() {
 		r.Since = k.since(r, m)
 	}
-	late := k.now().Sub(r.Asked) > k.cloud.Terms().Boot
+	late := k.now().Sub(r.Asked) > k.terms.Boot
 	switch {
 	case m.USDPerHour.GreaterThan(r.Want.MostUSDPerHour):
 		return k.bad(r, fmt.Sprintf("it is billed $%s/h, and the limit is $%s/h", m.USDPerHour, r.Want.MostUSDPerHour))
@@ -354,7 +356,7 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 	case m.Status == Broken, m.Status == Stopped, m.Status == Away:
 		return k.bad(r, fmt.Sprintf("it did not boot: %s %s", m.Status, m.Why))
 	case late:
-		return k.bad(r, fmt.Sprintf("it did not boot in %s", k.cloud.Terms().Boot))
+		return k.bad(r, fmt.Sprintf("it did not boot in %s", k.terms.Boot))
 	}
 	return nil
 }
@@ -381,8 +383,8 @@ func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
 		return k.put(r)
 	case errors.As(err, &unfit):
 		return k.bad(r, unfit.Why)
-	case k.now().Sub(r.Up) > k.cloud.Terms().Boot && !errors.Is(err, ErrHolds):
-		return k.bad(r, fmt.Sprintf("it runs, and cannot be reached in %s: %v", k.cloud.Terms().Boot, err))
+	case k.now().Sub(r.Up) > k.terms.Boot && !errors.Is(err, ErrHolds):
+		return k.bad(r, fmt.Sprintf("it runs, and cannot be reached in %s: %v", k.terms.Boot, err))
 	}
 	return err
 }
@@ -447,7 +449,7 @@ func (k *Keeper) ended(ctx context.Context, r *Rental) error {
 	}
 	r.Step, r.Ended = Gone, k.now()
 	if _, bills := k.cloud.(Biller); !bills {
-		r.USD = r.cost(k.cloud.Terms().Unit)
+		r.USD = r.cost(k.terms.Unit)
 	}
 	if err := k.put(r); err != nil {
 		return err
@@ -458,7 +460,7 @@ func (k *Keeper) ended(ctx context.Context, r *Rental) error {
 // settle asks what a machine cost that is gone.
 func (k *Keeper) settle(ctx context.Context, r *Rental) error {
 	bills, ok := k.cloud.(Biller)
-	if !ok || r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.cloud.Terms().Settles {
+	if !ok || r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.terms.Settles {
 		return nil
 	}
 	if uses, err := k.cloud.Account(ctx); err != nil || !r.Account.Same(uses) {

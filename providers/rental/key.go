@@ -20,27 +20,26 @@ import (
 
 // A KeySource is where the API key of an account is found.
 type KeySource struct {
-	Cloud string   // "Vast.ai"
 	Env   string   // variable that holds it
 	Files []string // of the cloud's own tools, tried in order; "~/" and "$XDG_CONFIG_HOME/" may begin them
 }
 
-// Attrs are the settings of a backend that say where its key is.
-func (s KeySource) Attrs() []offer.Attr {
+// attrs are the settings of a backend that say where its key for a cloud is.
+func (s KeySource) attrs(cloud string) []offer.Attr {
 	doc := "File that holds the API key and nothing else, readable by you alone (`chmod 600`); relative to the campaign. Default: `$" + s.Env + "`"
 	if len(s.Files) > 0 {
-		doc += ", then the files of " + s.Cloud + "'s own tool, `" + strings.ReplaceAll(strings.Join(s.Files, "` and `"), "$XDG_CONFIG_HOME/", "~/.config/") + "`"
+		doc += ", then the files of " + cloud + "'s own tool, `" + strings.ReplaceAll(strings.Join(s.Files, "` and `"), "$XDG_CONFIG_HOME/", "~/.config/") + "`"
 	}
 	return []offer.Attr{
 		{Name: "api_key_file", Type: offer.String, Doc: doc + "."},
-		{Name: "api_key_command", Type: offer.StringList, Doc: "Instead of a file, a program with its arguments that prints the API key: `[\"pass\", \"show\", \"" + strings.ToLower(s.Cloud) + "\"]`. It runs in the folder of the campaign, once for each command of muster that needs the key, for at most 30 s."},
+		{Name: "api_key_command", Type: offer.StringList, Doc: "Instead of a file, a program with its arguments that prints the API key: `[\"pass\", \"show\", \"" + strings.ToLower(cloud) + "\"]`. It runs in the folder of the campaign, once for each command of muster that needs the key, for at most 30 s."},
 	}
 }
 
-// Find is the key: of the file or the command that the backend names, else of the
+// Find is the key for a cloud: of the file or the command that the backend names, else of the
 // environment, else of the files of the cloud's own tools. Errors are of class auth and
 // never print it.
-func (s KeySource) Find(b providers.Backend) (string, error) {
+func (s KeySource) Find(cloud string, b providers.Backend) (string, error) {
 	var c struct {
 		File    string   `json:"api_key_file"`
 		Command []string `json:"api_key_command"`
@@ -67,7 +66,7 @@ func (s KeySource) Find(b providers.Backend) (string, error) {
 			return readKey(b, path)
 		}
 	}
-	return "", &providers.Error{Class: providers.Auth, Summary: "backend." + b.Name + " has no API key of " + s.Cloud, Hint: "export " + s.Env + "=…, or name a file with api_key_file, or a program with api_key_command"}
+	return "", &providers.Error{Class: providers.Auth, Summary: "backend." + b.Name + " has no API key of " + cloud, Hint: "export " + s.Env + "=…, or name a file with api_key_file, or a program with api_key_command"}
 }
 
 // keyTime is how long the program that prints a key may take: a person may have to

@@ -27,13 +27,13 @@ func TestKeySource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := rental.KeySource{Cloud: "Cloud", Env: "CLOUD_KEY", Files: []string{"$XDG_CONFIG_HOME/cloud/key", "~/.cloud"}}
+	s := rental.KeySource{Env: "CLOUD_KEY", Files: []string{"$XDG_CONFIG_HOME/cloud/key", "~/.cloud"}}
 	find := func(s rental.KeySource, file string, command ...string) (string, error) {
 		config, err := json.Marshal(map[string]any{"api_key_file": file, "api_key_command": command})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Find(providers.Backend{Name: "cloud.c", Dir: dir, Config: config})
+		return s.Find("Cloud", providers.Backend{Name: "cloud.c", Dir: dir, Config: config})
 	}
 	is := func(file, want string) {
 		t.Helper()
@@ -103,12 +103,12 @@ func TestKeyFileOfOthers(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range []rental.KeySource{{Cloud: "Cloud", Env: "CLOUD_KEY", Files: []string{"~/key"}}, {Cloud: "Cloud", Env: "CLOUD_KEY"}} {
+		for _, s := range []rental.KeySource{{Env: "CLOUD_KEY", Files: []string{"~/key"}}, {Env: "CLOUD_KEY"}} {
 			config := `{}`
 			if s.Files == nil {
 				config = `{"api_key_file": "key"}`
 			}
-			key, err := s.Find(providers.Backend{Name: "cloud.c", Dir: dir, Config: json.RawMessage(config)})
+			key, err := s.Find("Cloud", providers.Backend{Name: "cloud.c", Dir: dir, Config: json.RawMessage(config)})
 			if (err != nil) != refused || !refused && key != "secret-of-mine" {
 				t.Errorf("%o: %q %v", mode, key, err)
 			}

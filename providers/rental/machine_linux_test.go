@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/rental"
 	"github.com/muster-run/muster/providers/ssh"
 	"github.com/muster-run/muster/providers/vastai"
 )
@@ -42,10 +43,10 @@ func TestSystemMachineEndsItself(t *testing.T) {
 	web := httptest.NewServer(sim.NewServer(v.World, v))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); v.Close() })
 	go clock.Run(t.Context())
-	t.Setenv(vastai.EnvURL, web.URL)
-	t.Setenv(vastai.EnvKey, "key")
+	t.Setenv("VAST_URL", web.URL)
+	t.Setenv("VAST_API_KEY", "key")
 
-	p := vastai.NewProvider()
+	p := rental.New(vastai.Platform{})
 	settings, err := json.Marshal(map[string]any{"image": "i", "gpu": []string{"RTX 4090"}, "max_usd_per_hour": 0.6, "reliability": 0.95, "disk": 20e9})
 	if err != nil {
 		t.Fatal(err)

@@ -228,7 +228,7 @@ func (b *market) price(pool string) offer.Price {
 	}
 	f := b.platform.Facts()
 	return offer.Price{Known: true, USDPerHour: o.USDPerHour.String(), USDPerGBOut: o.USDPerGBOut.String(), Granularity: f.Granularity,
-		USDPerHourAtMost: decimal.Max(b.most(o), b.there[pool]).String(), Spare: tried(b.account.Terms().Boot, f.Granularity) - f.Boot}
+		USDPerHourAtMost: decimal.Max(b.most(o), b.there[pool]).String(), Spare: tried(f.Terms.Boot, f.Granularity) - f.Boot}
 }
 
 // tried is the longest that is billed beside a job's own time: so many machines may be

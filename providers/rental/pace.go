@@ -17,9 +17,9 @@ type Pace struct {
 	next  map[string]time.Time // by kind of call
 }
 
-// NewPace makes one that has heard of no call.
-func NewPace(now func() time.Time, sleep func(context.Context, time.Duration) error) *Pace {
-	return &Pace{now: now, sleep: sleep, next: map[string]time.Time{}}
+// NewPace makes one that has heard of no call, in the time of an access.
+func NewPace(a Access) *Pace {
+	return &Pace{now: a.Now, sleep: a.Sleep, next: map[string]time.Time{}}
 }
 
 // Wait waits until a call of these kinds may be made. Each kind has a least time between its

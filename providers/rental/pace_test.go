@@ -14,7 +14,7 @@ func TestPace(t *testing.T) {
 	t.Parallel()
 	now := start
 	var slept time.Duration
-	p := rental.NewPace(func() time.Time { return now }, func(_ context.Context, d time.Duration) error { slept = d; now = now.Add(d); return nil })
+	p := rental.NewPace(rental.Access{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error { slept = d; now = now.Add(d); return nil }})
 	waits := func(want time.Duration, apart map[string]time.Duration) {
 		t.Helper()
 		slept = 0

@@ -3,6 +3,7 @@ package rental
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,20 +17,20 @@ import (
 // A Platform is one cloud as a type of backend: a client of its API, the settings that
 // it alone has, and facts.
 type Platform interface {
-	// Type is the type of its backends: "vastai".
-	Type() string
 	Facts() Facts
-	// Terms are those of its clients.
-	Terms() Terms
-	// Attrs are settings beside those of every cloud, which say where the key is found.
-	Attrs() []offer.Attr
 	// Open makes a client from the settings of a backend. It asks nothing.
 	Open(b providers.Backend) (Cloud, error)
 }
 
 // Facts are what is known of a platform without asking it.
 type Facts struct {
+	Type        string // of its backends: "vastai"
 	Name        string // "Vast.ai"
+	Server      string // URL of the live service
+	ServerEnv   string // variable with another URL: a simulator's
+	Keys        KeySource
+	Attrs       []offer.Attr // settings beside those of every cloud
+	Terms       Terms
 	Market      bool   // hosts offer its machines: each with a reliability and an end, and for bids
 	Whole       bool   // its machines are no containers: a job may bring an image of its own
 	Verified    string // month: "2026-08"
@@ -160,8 +161,8 @@ func Schema(p Platform) offer.Schema {
 			offer.Attr{Name: "bid", Type: offer.Number, Doc: "With `spot`: what to bid, USD an hour; more than 0."})
 	}
 	return offer.Schema{
-		Type: p.Type(), Version: "1", Config: offer.Block{Attrs: append(attrs, p.Attrs()...)},
-		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Terms().Boot, p.Facts().Granularity)},
+		Type: p.Facts().Type, Version: "1", Config: offer.Block{Attrs: slices.Concat(attrs, p.Facts().Attrs, p.Facts().Keys.attrs(p.Facts().Name))},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Facts().Terms.Boot, p.Facts().Granularity)},
 	}
 }
 

@@ -24,8 +24,6 @@ import (
 
 // A Cloud is one account at a provider of machines.
 type Cloud interface {
-	// Terms are what a life depends on there.
-	Terms() Terms
 	// Account is whose key this is. It asks the cloud once.
 	Account(ctx context.Context) (offer.Account, error)
 	// Offers are machines that fit, best first. Prices are with the disk.
@@ -59,7 +57,7 @@ type Stopper interface {
 	Start(ctx context.Context, id string) error
 }
 
-// Terms are facts about a cloud.
+// Terms are what the life of a machine depends on at a cloud.
 type Terms struct {
 	Lag  time.Duration // a machine may be missing in lists for so long after it was rented
 	Boot time.Duration // one that cannot be reached so long after it was rented is given up

@@ -98,7 +98,7 @@ func TestSpotPreemption(t *testing.T) {
 func TestAFailedJobKeepsItsNewestCheckpoint(t *testing.T) {
 	t.Parallel()
 	n := newTown(t, nil)
-	j := n.job("a", "echo 1 > ck; while [ ! -e go ]; do sleep 0.1; done; echo 2 > ck; exit 3")
+	j := n.job("a", "echo 1 > new; mv new ck; while [ ! -e go ]; do sleep 0.1; done; echo 2 > new; mv new ck; exit 3")
 	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(n.backend.Workdir, "ck"), Interval: time.Hour}
 	n.submit(j)
 	waitFor(t, "the first checkpoint to be here", func() bool { return number(n.kept("ck")) == 1 })

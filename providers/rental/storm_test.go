@@ -44,11 +44,11 @@ func TestMain(m *testing.M) {
 // fast is a keeper whose time is that of a cloud that began at a moment.
 func fast(url, dir string, began time.Time) *rental.Keeper {
 	now := func() time.Time { return start.Add(time.Since(began) * speed) }
-	cloud := vastai.New(vastai.Config{URL: url, Key: "key", Now: now, Sleep: func(ctx context.Context, d time.Duration) error {
+	cloud := vastai.New(rental.Access{Service: "Vast.ai", URL: url, Key: "key", Now: now, Sleep: func(ctx context.Context, d time.Duration) error {
 		time.Sleep(d / speed)
 		return ctx.Err()
 	}})
-	k, err := rental.Open(rental.Config{Cloud: cloud, Dir: dir, Lineage: "abc", Now: now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil }})
+	k, err := rental.Open(rental.Config{Cloud: cloud, Terms: vastai.Platform{}.Facts().Terms, Dir: dir, Lineage: "abc", Now: now, Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil }})
 	if err != nil {
 		panic(err)
 	}

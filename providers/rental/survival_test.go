@@ -21,7 +21,7 @@ func TestDocsSurvival(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- what survives: from the facts of the platform, by UPDATE_DOCS=1 go test ./providers/rental -run TestDocs -->\n\n", "\n<!-- end of what survives -->"
 	for _, p := range []rental.Platform{vastai.Platform{}, lambda.Platform{}, runpod.Platform{}, paperspace.Platform{}} {
-		path := "../../docs/reference/backends/" + p.Type() + ".md"
+		path := "../../docs/reference/backends/" + p.Facts().Type + ".md"
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestDangerClocks(t *testing.T) {
 		text := c.p.Facts().Survival()
 		for _, w := range append(c.words, "verified in 2026-") {
 			if !strings.Contains(text, w) {
-				t.Errorf("%s: no %q in %s", c.p.Type(), w, text)
+				t.Errorf("%s: no %q in %s", c.p.Facts().Type, w, text)
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) client(key string) *vastai.Client {
-	return vastai.New(vastai.Config{URL: w.url, Key: key, Now: w.now, Sleep: func(_ context.Context, d time.Duration) error { w.clock.Advance(d); return nil }})
+	return vastai.New(rental.Access{Service: "Vast.ai", URL: w.url, Key: key, Now: w.now, Sleep: func(_ context.Context, d time.Duration) error { w.clock.Advance(d); return nil }})
 }
 
 func (w *world) now() (now time.Time) {
@@ -63,7 +63,7 @@ func (w *world) now() (now time.Time) {
 // open begins again from what is on the disk.
 func (w *world) open() {
 	w.Helper()
-	k, err := rental.Open(rental.Config{Cloud: w.cloud, Dir: w.dir, Lineage: "abc", Now: func() time.Time { return w.now().Add(w.off) },
+	k, err := rental.Open(rental.Config{Cloud: w.cloud, Terms: vastai.Platform{}.Facts().Terms, Dir: w.dir, Lineage: "abc", Now: func() time.Time { return w.now().Add(w.off) },
 		Check: func(ctx context.Context, m rental.Machine, o rental.Offer) (rental.Found, error) {
 			return w.check(ctx, m, o)
 		}})

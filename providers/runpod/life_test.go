@@ -32,7 +32,7 @@ func newKept(t *testing.T) *kept {
 // open begins again from what is on the disk.
 func (k *kept) open() {
 	k.lab.Helper()
-	keeper, err := rental.Open(rental.Config{Cloud: k.Client, Dir: k.dir, Lineage: "abc", Now: k.lab.Now, Key: func() (string, error) { return key, nil },
+	keeper, err := rental.Open(rental.Config{Cloud: k.Client, Terms: Platform{}.Facts().Terms, Dir: k.dir, Lineage: "abc", Now: k.lab.Now, Key: func() (string, error) { return key, nil },
 		Check: func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) { return rental.Found{}, nil }})
 	if err != nil {
 		k.Fatal(err)

@@ -89,7 +89,7 @@ func (c *Client) centers(ctx context.Context) ([]string, error) {
 	var v struct{ DataCenter string }
 	err := c.call(ctx, http.MethodGet, "/v2/network-volumes/"+url.PathEscape(c.Volume), nil, nil, &v)
 	switch {
-	case is(err, http.StatusNotFound):
+	case rental.ProblemOf(err).Status == http.StatusNotFound:
 		return nil, &providers.Error{Class: providers.Invalid, Summary: "RunPod knows no network volume " + c.Volume, Hint: "network_volume is the volume's id, as the console shows it."}
 	case err != nil:
 		return nil, forbidden(err, "read network volumes")

@@ -3,7 +3,6 @@ package runpod
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"strings"
 	"time"
 
@@ -21,18 +20,20 @@ var (
 	_ rental.SelfProver = Platform{}
 )
 
-// Schema describes `backend "runpod"`.
-func Schema() offer.Schema { return rental.Schema(Platform{}) }
-
-// NewProvider makes the provider of type runpod.
-func NewProvider() *rental.Provider { return rental.New(Platform{}) }
-
-// Type is "runpod".
-func (Platform) Type() string { return "runpod" }
-
 // Facts are from the service's documentation.
 func (Platform) Facts() rental.Facts {
 	return rental.Facts{
+		Type: "runpod", Server: server, ServerEnv: "RUNPOD_API_URL",
+		// The service's own command line tool reads these, too.
+		Keys: rental.KeySource{Env: "RUNPOD_API_KEY"},
+		// The documentation promises no complete list after a create; bills are written
+		// every five minutes; an image that is not RunPod's takes minutes to arrive.
+		Terms: rental.Terms{Lag: time.Minute, Boot: 15 * time.Minute, Settles: 10 * time.Minute},
+		Attrs: []offer.Attr{
+			{Name: "cloud", Type: offer.String, Default: `"secure"`, Doc: "`secure` (data centres) or `community` (machines of others, which may vanish with their disk)."},
+			{Name: "data_centers", Type: offer.StringList, Doc: "Data centres to rent in: `[\"EU-RO-1\"]`. Default: any."},
+			{Name: "network_volume", Type: offer.String, Doc: "ID of a network volume to mount on `/workspace`. It survives every pod, is billed apart, and ties pods to its data centre; `disk` is then the rest of the pod's disk."},
+		},
 		Name: "RunPod", Verified: "2026-08", Granularity: time.Second, Boot: 2 * time.Minute, Home: "/root", Stops: true,
 		Tiers: []rental.Tier{
 			{Name: "container disk", Path: "/", Billed: "by the GB while the pod runs"},
@@ -52,27 +53,6 @@ func (Platform) Facts() rental.Facts {
 
 // Kept is where the disk of a pod is mounted that survives a stop.
 const Kept = "/workspace"
-
-// The variables with the key, which the service's own command line tool reads, too,
-// and the server.
-const (
-	EnvKey = "RUNPOD_API_KEY"
-	EnvURL = "RUNPOD_API_URL"
-)
-
-var keys = rental.KeySource{Cloud: "RunPod", Env: EnvKey}
-
-// Terms are those of its clients.
-func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
-
-// Attrs are what else can be chosen of a pod, and where the key is found.
-func (Platform) Attrs() []offer.Attr {
-	return append([]offer.Attr{
-		{Name: "cloud", Type: offer.String, Default: `"secure"`, Doc: "`secure` (data centres) or `community` (machines of others, which may vanish with their disk)."},
-		{Name: "data_centers", Type: offer.StringList, Doc: "Data centres to rent in: `[\"EU-RO-1\"]`. Default: any."},
-		{Name: "network_volume", Type: offer.String, Doc: "ID of a network volume to mount on `/workspace`. It survives every pod, is billed apart, and ties pods to its data centre; `disk` is then the rest of the pod's disk."},
-	}, keys.Attrs()...)
-}
 
 // settings are those of this cloud alone.
 type settings struct {
@@ -100,14 +80,14 @@ func readSettings(b providers.Backend) (s settings, err error) {
 }
 
 // Open makes a client. It reads the key and asks nothing.
-func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
+func (p Platform) Open(b providers.Backend) (rental.Cloud, error) {
 	s, err := readSettings(b)
 	if err != nil {
 		return nil, err
 	}
-	key, err := keys.Find(b)
+	a, err := p.Facts().Access(b)
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{URL: cmp.Or(os.Getenv(EnvURL), Server), Key: key, Now: time.Now, Sleep: rental.Sleep, settings: s}), nil
+	return New(Config{Access: a, settings: s}), nil
 }

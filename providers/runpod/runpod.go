@@ -23,14 +23,14 @@ import (
 	"github.com/muster-run/muster/providers/rental"
 )
 
-// Server is the live service.
-const Server = "https://api.runpod.io"
-
 // The two clouds.
 const (
 	secure    = "SECURE"
 	community = "COMMUNITY"
 )
+
+// server is the live service.
+const server = "https://api.runpod.io"
 
 // A Client acts for the account of a key.
 type Client struct {
@@ -48,40 +48,14 @@ var (
 
 // Config is what a Client works with.
 type Config struct {
-	URL string // Server, or a simulator
-	Key string
-	// Now and Sleep are time: calls are paced by them.
-	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) error
+	rental.Access
 	settings
 }
 
 // New makes a client. It asks nothing.
 func New(c Config) *Client {
 	c.Cloud = cmp.Or(c.Cloud, secure)
-	return &Client{api: rental.NewAPI("RunPod", c.URL, "Bearer "+c.Key), settings: c.settings, pace: pace{now: c.Now, sleep: c.Sleep}}
-}
-
-// Terms: the documentation promises no complete list after a create; bills are written
-// every five minutes; an image that is not RunPod's takes minutes to arrive.
-func (*Client) Terms() rental.Terms {
-	return rental.Terms{Lag: time.Minute, Boot: 15 * time.Minute, Settles: 10 * time.Minute}
-}
-
-// A problem is an answer that is an error. The service has no codes for programs: the
-// status decides.
-type problem struct {
-	status int
-	Detail string   `json:"detail"`
-	Errors []string `json:"errors"`
-}
-
-func (p *problem) Error() string {
-	text := cmp.Or(p.Detail, http.StatusText(p.status))
-	if len(p.Errors) > 0 {
-		text += " (" + strings.Join(p.Errors, "; ") + ")"
-	}
-	return fmt.Sprintf("RunPod: %s (HTTP %d)", text, p.status)
+	return &Client{api: rental.NewAPI(c.Access), settings: c.settings, pace: pace{now: c.Now, sleep: c.Sleep}}
 }
 
 // call makes a call and reads a JSON value; into nil wants none.
@@ -100,22 +74,22 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	case r.Status >= 200 && r.Status < 300:
 		return c.api.Read(r, into)
 	}
-	p := &problem{status: r.Status}
-	if json.Unmarshal(r.Body, p) != nil {
-		p.Detail, p.Errors = "", nil // plain text or a page
+	var a struct {
+		Detail string
+		Errors []string
 	}
-	return c.meaning(p)
-}
-
-// meaning gives the errors that mean the same on every route their class.
-func (c *Client) meaning(p *problem) error {
+	if json.Unmarshal(r.Body, &a) != nil {
+		a.Detail, a.Errors = "", nil // plain text or a page
+	}
+	if len(a.Errors) > 0 {
+		a.Detail = cmp.Or(a.Detail, http.StatusText(r.Status)) + " (" + strings.Join(a.Errors, "; ") + ")"
+	}
+	p, err := c.api.Problem(r, "", a.Detail) // there are no codes for programs: the status decides
 	switch {
-	case p.status == http.StatusUnauthorized:
-		return c.api.UnknownKey(p.status, "misspelt, has expired, or was deleted", "in the console's settings")
-	case p.status == http.StatusTooManyRequests:
-		return fmt.Errorf("%w: %w", rental.ErrLater, p)
-	case p.status >= http.StatusInternalServerError:
-		return providers.Errorf(providers.Unreachable, "RunPod cannot be asked: %s (HTTP %d)", http.StatusText(p.status), p.status)
+	case p.Status == http.StatusUnauthorized:
+		return c.api.UnknownKey(p.Status, "misspelt, has expired, or was deleted", "in the console's settings")
+	case err != nil:
+		return err
 	}
 	return p
 }
@@ -127,16 +101,10 @@ func lacks(what string) error {
 
 // forbidden makes a 403 an error of class auth.
 func forbidden(err error, what string) error {
-	if is(err, http.StatusForbidden) {
+	if rental.ProblemOf(err).Status == http.StatusForbidden {
 		return lacks(what)
 	}
 	return err
-}
-
-// is reports whether an error is an answer of a status.
-func is(err error, status int) bool {
-	var p *problem
-	return errors.As(err, &p) && p.status == status
 }
 
 // hoursOfMonth turn a price by the month into one by the hour.
@@ -207,18 +175,17 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 // notRented says what the error of a create means. A 400 is a rule that was broken, or
 // a GPU that could not be placed: only the text tells which.
 func notRented(err error) error {
-	var p *problem
 	var known *providers.Error
 	switch {
 	case errors.Is(err, rental.ErrLater):
 		return err
-	case is(err, http.StatusBadRequest):
+	case rental.ProblemOf(err).Status == http.StatusBadRequest:
 		return fmt.Errorf("%w: %w", rental.ErrTaken, err)
-	case is(err, http.StatusForbidden):
+	case rental.ProblemOf(err).Status == http.StatusForbidden:
 		return fmt.Errorf("%w: the API key may not create pods, or the account may not use this GPU: %w", rental.ErrTaken, err)
-	case is(err, http.StatusPaymentRequired):
+	case rental.ProblemOf(err).Status == http.StatusPaymentRequired:
 		return &rental.Refused{Err: &providers.Error{Class: providers.Quota, Summary: "RunPod rents nothing to this account: " + err.Error(), Hint: "Add credit: an hour of the machine at least must be there."}}
-	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
+	case rental.ProblemOf(err).Status != 0, errors.As(err, &known) && known.Class == providers.Auth:
 		return &rental.Refused{Err: err}
 	}
 	return err
@@ -235,7 +202,7 @@ mkdir -p /run/sshd; ssh-keygen -A; /usr/sbin/sshd; exec sleep infinity`
 
 // itself is a shell command by which a pod makes a call about itself.
 func itself(method, path, body string) string {
-	return ". ~/.muster-fuse/own; " + rental.SelfCall(method, "${RUNPOD_API_URL:-"+Server+"}/v2/pods/$RUNPOD_POD_ID"+path, "Bearer $RUNPOD_API_KEY", body)
+	return ". ~/.muster-fuse/own; " + rental.SelfCall(method, "${RUNPOD_API_URL:-"+server+"}/v2/pods/$RUNPOD_POD_ID"+path, "Bearer $RUNPOD_API_KEY", body)
 }
 
 // ProveItself shows the pod that runs it.
@@ -323,7 +290,7 @@ func (p *pod) machine() rental.Machine {
 // Release terminates a pod. One that is gone is released.
 func (c *Client) Release(ctx context.Context, id string) error {
 	err := c.call(ctx, http.MethodDelete, "/v2/pods/"+url.PathEscape(id), nil, nil, nil)
-	if is(err, http.StatusNotFound) {
+	if rental.ProblemOf(err).Status == http.StatusNotFound {
 		return nil
 	}
 	return forbidden(err, "terminate pods")
@@ -369,8 +336,7 @@ func (c *Client) myself(ctx context.Context, field string) (m myself, err error)
 		Errors []struct{ Message string }
 	}
 	err = c.call(ctx, http.MethodPost, "/graphql", nil, map[string]string{"query": "query { myself { " + field + " } }"}, &a)
-	var p *problem
-	if errors.As(err, &p) && !errors.Is(err, rental.ErrLater) || err == nil && len(a.Errors) > 0 {
+	if rental.ProblemOf(err).Status != 0 || err == nil && len(a.Errors) > 0 {
 		err = errors.Join(rental.ErrNotTold, err)
 	}
 	return a.Data.Myself, err

@@ -45,7 +45,7 @@ func newLab(t *testing.T) *lab {
 }
 
 func (l *lab) client(key string, s settings) *Client {
-	return New(Config{URL: l.URL + "/", Key: key, Now: l.Now, Sleep: l.Sleep, settings: s})
+	return New(Config{Access: rental.Access{Service: "RunPod", URL: l.URL + "/", Key: key, Now: l.Now, Sleep: l.Sleep}, settings: s})
 }
 
 // Two keys of an account are one, and those of two are not.
@@ -162,7 +162,7 @@ func TestLife(t *testing.T) {
 	if err := l.Release(t.Context(), id); err != nil {
 		t.Errorf("release of what is gone: %v", err)
 	}
-	l.Clock.Advance(l.Terms().Settles)
+	l.Clock.Advance((Platform{}).Facts().Terms.Settles)
 	usd, err := l.Bill(t.Context(), id, rentaltest.Start, l.Now())
 	if truth := l.truth()[0].USD; err != nil || !usd.Round(6).Equal(truth.Round(6)) {
 		t.Errorf("%s, not %s, %v", usd, truth, err)
@@ -281,7 +281,7 @@ func TestRentAnswers(t *testing.T) {
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	web := rentaltest.NewMute(t)
-	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(Config{Access: rental.Access{Service: "RunPod", URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }}})
 	candidate := rental.Offer{ID: idOf(secure, "EU-RO-1", "NVIDIA L4")}
 	all := func() map[string]error {
 		return map[string]error{
@@ -365,13 +365,13 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"cannot be read":                       {Config: json.RawMessage(`[]`)},
 		"has no API key of RunPod":             {Workdir: "/workspace"},
 	} {
-		t.Setenv(EnvKey, "")
+		t.Setenv("RUNPOD_API_KEY", "")
 		b.Name = "runpod.c"
 		if _, err := (Platform{}).Open(b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, not %s", err, want)
 		}
 	}
-	t.Setenv(EnvKey, "key")
+	t.Setenv("RUNPOD_API_KEY", "key")
 	if c, err := (Platform{}).Open(providers.Backend{Name: "runpod.c", Workdir: "/workspace/a", Config: json.RawMessage(`{"cloud":"community"}`)}); err != nil || c.(*Client).Cloud != community {
 		t.Errorf("%v %v", c, err)
 	}

@@ -1,8 +1,6 @@
 package vastai
 
 import (
-	"cmp"
-	"os"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -15,19 +13,14 @@ type Platform struct{}
 
 var _ rental.Platform = Platform{}
 
-// Schema describes `backend "vastai"`.
-func Schema() offer.Schema { return rental.Schema(Platform{}) }
-
-// NewProvider makes the provider of type vastai.
-func NewProvider() *rental.Provider { return rental.New(Platform{}) }
-
-// Type is "vastai".
-func (Platform) Type() string { return "vastai" }
-
 // Facts are from the service's documentation.
 func (Platform) Facts() rental.Facts {
 	return rental.Facts{
-		Name: "Vast.ai", Market: true, Verified: "2026-08", Granularity: time.Second, Boot: 3 * time.Minute, Home: "/root",
+		Type: "vastai", Server: server, ServerEnv: "VAST_URL",
+		// The service's own command line tool reads these, too.
+		Keys:  rental.KeySource{Env: "VAST_API_KEY", Files: []string{"$XDG_CONFIG_HOME/vastai/vast_api_key", "~/.vast_api_key"}},
+		Terms: rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute, Settles: time.Minute}, // a list was seen to lag a minute; an image takes minutes to arrive
+		Name:  "Vast.ai", Market: true, Verified: "2026-08", Granularity: time.Second, Boot: 3 * time.Minute, Home: "/root",
 		Clocks: []offer.Clock{
 			{What: "a stopped machine has no claim on its GPU, and its disk and bandwidth are billed until it is released"},
 			{What: "at $0 of credit machines are stopped, and without a card deleted"},
@@ -43,26 +36,11 @@ func (Platform) Facts() rental.Facts {
 	}
 }
 
-// The variables that the service's own command line tool reads.
-const (
-	EnvKey = "VAST_API_KEY"
-	EnvURL = "VAST_URL"
-)
-
-// keys are where the key is found: the service's own tool reads these, too.
-var keys = rental.KeySource{Cloud: "Vast.ai", Env: EnvKey, Files: []string{"$XDG_CONFIG_HOME/vastai/vast_api_key", "~/.vast_api_key"}}
-
-// Terms are those of its clients.
-func (Platform) Terms() rental.Terms { return (*Client)(nil).Terms() }
-
-// Attrs are where the key is found.
-func (Platform) Attrs() []offer.Attr { return keys.Attrs() }
-
 // Open makes a client. It reads the key and asks nothing.
-func (Platform) Open(b providers.Backend) (rental.Cloud, error) {
-	key, err := keys.Find(b)
+func (p Platform) Open(b providers.Backend) (rental.Cloud, error) {
+	a, err := p.Facts().Access(b)
 	if err != nil {
 		return nil, err
 	}
-	return New(Config{URL: cmp.Or(os.Getenv(EnvURL), Server), Key: key, Now: time.Now, Sleep: rental.Sleep}), nil
+	return New(a), nil
 }

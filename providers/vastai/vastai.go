@@ -22,8 +22,8 @@ import (
 	"github.com/muster-run/muster/providers/rental"
 )
 
-// Server is the live service.
-const Server = "https://console.vast.ai"
+// server is the live service.
+const server = "https://console.vast.ai"
 
 // A Client acts for the account of a key.
 type Client struct {
@@ -38,24 +38,9 @@ var (
 	_ rental.Stopper  = (*Client)(nil)
 )
 
-// Config is what a Client works with.
-type Config struct {
-	URL string // Server, or a simulator
-	Key string
-	// Now and Sleep are time: calls are paced by them, since the service refuses calls
-	// that come too often.
-	Now   func() time.Time
-	Sleep func(context.Context, time.Duration) error
-}
-
 // New makes a client. It asks nothing.
-func New(c Config) *Client {
-	return &Client{api: rental.NewAPI("Vast.ai", c.URL, "Bearer "+c.Key), pace: rental.NewPace(c.Now, c.Sleep)}
-}
-
-// Terms: a list was seen to lag a minute; an image takes minutes to arrive.
-func (*Client) Terms() rental.Terms {
-	return rental.Terms{Lag: 2 * time.Minute, Boot: 15 * time.Minute, Settles: time.Minute}
+func New(a rental.Access) *Client {
+	return &Client{api: rental.NewAPI(a), pace: rental.NewPace(a)}
 }
 
 // apart is the least time between two calls of a kind; the documentation has it.
@@ -65,26 +50,6 @@ var apart = map[string]time.Duration{
 
 // spare is added to apart: the clocks of both sides are not one.
 const spare = 200 * time.Millisecond
-
-// A problem is an answer that is an error.
-type problem struct {
-	status int
-	Code   string `json:"error"`
-	Msg    string `json:"msg"`
-	// NewContract is there where a refused bid left an instance.
-	NewContract int `json:"new_contract"`
-}
-
-func (p *problem) Error() string {
-	text := p.Msg
-	if text == "" {
-		text = p.Code
-	}
-	if text == "" {
-		text = http.StatusText(p.status)
-	}
-	return fmt.Sprintf("Vast.ai: %s (HTTP %d)", text, p.status)
-}
 
 // call makes a call and reads a JSON value.
 func (c *Client) call(ctx context.Context, kind, method, path string, query url.Values, body, into any) error {
@@ -98,24 +63,24 @@ func (c *Client) call(ctx context.Context, kind, method, path string, query url.
 	if r.Status == http.StatusOK {
 		return c.api.Read(r, into)
 	}
-	p := &problem{status: r.Status}
-	if json.Unmarshal(r.Body, p) != nil {
-		p.Msg = "" // plain text or a page
+	var a struct {
+		Error, Msg string
+		// NewContract is there where a refused bid left an instance.
+		NewContract int `json:"new_contract"`
 	}
-	return c.meaning(p)
-}
-
-// meaning gives the errors that mean the same on every route their class.
-func (c *Client) meaning(p *problem) error {
+	if json.Unmarshal(r.Body, &a) != nil {
+		a.Msg = "" // plain text or a page
+	}
+	p, err := c.api.Problem(r, a.Error, a.Msg)
 	switch {
 	case p.Code == "auth_error":
-		return c.api.UnknownKey(p.status, "misspelt, has expired, or was deleted", "on the account's page of keys")
+		return c.api.UnknownKey(p.Status, "misspelt, has expired, or was deleted", "on the account's page of keys")
 	case p.Code == "not_authorized":
 		return providers.Errorf(providers.Auth, "The API key for Vast.ai lacks a scope: it needs instance_read, instance_write, misc, user_read, user_write and billing_read")
-	case p.status == http.StatusTooManyRequests:
-		return fmt.Errorf("%w: %w", rental.ErrLater, p)
-	case p.status >= http.StatusInternalServerError:
-		return providers.Errorf(providers.Unreachable, "Vast.ai cannot be asked: %s (HTTP %d)", http.StatusText(p.status), p.status)
+	case err != nil:
+		return err
+	case a.NewContract != 0:
+		return &rental.Leftover{ID: strconv.Itoa(a.NewContract), Err: p}
 	}
 	return p
 }
@@ -293,7 +258,7 @@ var onstart = "touch ~/.no_auto_tmux; mkdir -p ~/.muster-fuse; umask 077; env | 
 
 // itself is a shell command by which an instance calls the service about itself.
 func itself(method, body string) string {
-	return ". ~/.muster-fuse/own; " + rental.SelfCall(method, "${VAST_URL:-"+Server+"}/api/v0/instances/$CONTAINER_ID/", "Bearer $CONTAINER_API_KEY", body)
+	return ". ~/.muster-fuse/own; " + rental.SelfCall(method, "${VAST_URL:-"+server+"}/api/v0/instances/$CONTAINER_ID/", "Bearer $CONTAINER_API_KEY", body)
 }
 
 // StopItself stops the instance that runs it.
@@ -338,7 +303,8 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		NewContract int  `json:"new_contract"`
 	}
 	err := c.call(ctx, "create", http.MethodPut, "/api/v0/asks/"+url.PathEscape(o.ID)+"/", nil, body, &a)
-	var p *problem
+	p := rental.ProblemOf(err)
+	var left *rental.Leftover
 	var known *providers.Error
 	switch {
 	case err == nil && a.Success && a.NewContract != 0:
@@ -347,11 +313,11 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 		return "", c.api.Unreachable(errors.New("an answer to a create without an instance in it"))
 	case errors.Is(err, rental.ErrLater):
 		return "", err
-	case errors.As(err, &p) && p.NewContract != 0:
-		return "", &rental.Leftover{ID: strconv.Itoa(p.NewContract), Err: p}
-	case errors.As(err, &p) && (p.status == http.StatusNotFound || p.status == http.StatusGone):
-		return "", fmt.Errorf("%w: %w", rental.ErrTaken, p)
-	case errors.As(err, &p), errors.As(err, &known) && known.Class == providers.Auth:
+	case errors.As(err, &left):
+		return "", err
+	case p.Status == http.StatusNotFound, p.Status == http.StatusGone:
+		return "", fmt.Errorf("%w: %w", rental.ErrTaken, err)
+	case p.Status != 0, errors.As(err, &known) && known.Class == providers.Auth:
 		return "", &rental.Refused{Err: err}
 	}
 	return "", err
@@ -453,9 +419,8 @@ func text(s *string) string {
 func (c *Client) Release(ctx context.Context, id string) error {
 	var a struct{ Success bool }
 	err := c.call(ctx, "destroy", http.MethodDelete, "/api/v0/instances/"+url.PathEscape(id)+"/", nil, map[string]any{}, &a)
-	var p *problem
 	switch {
-	case errors.As(err, &p) && p.status == http.StatusNotFound && !errors.Is(err, rental.ErrLater):
+	case rental.ProblemOf(err).Status == http.StatusNotFound:
 		return nil
 	case err == nil && !a.Success:
 		return c.api.Unreachable(errors.New("a destroy that does not say success"))

@@ -32,7 +32,7 @@ func newLab(t *testing.T) *lab {
 }
 
 func (l *lab) client(key string) *Client {
-	return New(Config{URL: l.URL + "/", Key: key, Now: l.Now, Sleep: l.Sleep})
+	return New(rental.Access{Service: "Vast.ai", URL: l.URL + "/", Key: key, Now: l.Now, Sleep: l.Sleep})
 }
 
 // Two keys of an account are one, and those of two are not.
@@ -256,7 +256,7 @@ func TestKeysThatMayNot(t *testing.T) {
 func TestAnswersThatAreNone(t *testing.T) {
 	t.Parallel()
 	web := rentaltest.NewMute(t)
-	c := New(Config{URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(rental.Access{Service: "Vast.ai", URL: web.URL, Key: "secret", Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	all := func() map[string]error {
 		return map[string]error{
 			"offers": rentaltest.Err(c.Offers(t.Context(), rental.Want{GPUs: 1})), "list": rentaltest.Err(c.Machines(t.Context())), "rent": rentaltest.Err(c.Rent(t.Context(), rental.Offer{ID: "1"}, order)),
@@ -285,7 +285,7 @@ func TestPages(t *testing.T) {
 		_, _ = w.Write([]byte(pages[q.URL.Query().Get("after_token")]))
 	}))
 	t.Cleanup(web.Close)
-	c := New(Config{URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
+	c := New(rental.Access{Service: "Vast.ai", URL: web.URL, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil }})
 	if all, err := c.Machines(t.Context()); err != nil || len(all) != 2 || all[1].ID != "2" {
 		t.Errorf("%v %v", all, err)
 	}

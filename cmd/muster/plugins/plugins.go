@@ -27,6 +27,7 @@ import (
 	"github.com/muster-run/muster/providers/local"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/paperspace"
+	"github.com/muster-run/muster/providers/rental"
 	"github.com/muster-run/muster/providers/runpod"
 	"github.com/muster-run/muster/providers/schedulers"
 	"github.com/muster-run/muster/providers/sdk"
@@ -48,10 +49,14 @@ var Builtins = map[string]Builtin{
 	"sim":   {sim.Schema, func() providers.Provider { return sim.New(clock.Wall) }},
 	"ssh":   {ssh.Schema, func() providers.Provider { return ssh.New() }},
 
-	"lambda":     {lambda.Schema, func() providers.Provider { return lambda.NewProvider() }},
-	"paperspace": {paperspace.Schema, func() providers.Provider { return paperspace.NewProvider() }},
-	"runpod":     {runpod.Schema, func() providers.Provider { return runpod.NewProvider() }},
-	"vastai":     {vastai.Schema, func() providers.Provider { return vastai.NewProvider() }},
+	"lambda":     rented(lambda.Platform{}),
+	"paperspace": rented(paperspace.Platform{}),
+	"runpod":     rented(runpod.Platform{}),
+	"vastai":     rented(vastai.Platform{}),
+}
+
+func rented(p rental.Platform) Builtin {
+	return Builtin{func() offer.Schema { return rental.Schema(p) }, func() providers.Provider { return rental.New(p) }}
 }
 
 // init adds the types of batch schedulers.
