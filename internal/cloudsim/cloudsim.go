@@ -10,9 +10,11 @@ package cloudsim
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -70,6 +72,20 @@ type Call struct {
 
 // Var is a variable of the route's path.
 func (c *Call) Var(name string) string { return c.request.PathValue(name) }
+
+// Parse reads the JSON of a request and refuses fields that v lacks: APIs that let a
+// misspelt field pass do so silently, and a test should see it.
+func Parse(body []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if d.More() {
+		return errors.New("more than one value")
+	}
+	return nil
+}
 
 // An Answer is what a client reads.
 type Answer struct {

@@ -35,7 +35,7 @@ const (
 // launch makes one instance.
 func (l *Lambda) launch(c *cloudsim.Call) cloudsim.Answer {
 	var r launching
-	if err := parse(c.Body, &r); err != nil {
+	if err := cloudsim.Parse(c.Body, &r); err != nil {
 		return invalid(err.Error())
 	}
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == r.Type })
@@ -131,7 +131,7 @@ func (l *Lambda) show(c *cloudsim.Call) cloudsim.Answer {
 func (l *Lambda) rename(c *cloudsim.Call) cloudsim.Answer {
 	var r struct{ Name *string }
 	i := l.own(c)
-	switch err := parse(c.Body, &r); {
+	switch err := cloudsim.Parse(c.Body, &r); {
 	case i == nil:
 		return noInstance
 	case err != nil:
@@ -149,7 +149,7 @@ func (l *Lambda) each(c *cloudsim.Call) (all []*instance, a cloudsim.Answer) {
 	var r struct {
 		IDs []string `json:"instance_ids"`
 	}
-	if err := parse(c.Body, &r); err != nil || len(r.IDs) == 0 {
+	if err := cloudsim.Parse(c.Body, &r); err != nil || len(r.IDs) == 0 {
 		return nil, invalid("Invalid request data.")
 	}
 	for _, id := range r.IDs {
@@ -232,7 +232,7 @@ func (l *Lambda) addKey(c *cloudsim.Call) cloudsim.Answer {
 		Name string `json:"name"`
 		Text string `json:"public_key"`
 	}
-	err := parse(c.Body, &r)
+	err := cloudsim.Parse(c.Body, &r)
 	switch {
 	case err != nil:
 		return invalid(err.Error())
@@ -291,7 +291,7 @@ func (l *Lambda) fileSystems(c *cloudsim.Call) cloudsim.Answer {
 
 func (l *Lambda) createSystem(c *cloudsim.Call) cloudsim.Answer {
 	var r struct{ Name, Region string }
-	err := parse(c.Body, &r)
+	err := cloudsim.Parse(c.Body, &r)
 	switch {
 	case err != nil || r.Name == "" || len(r.Name) > 60 || regionNames[r.Region] == "":
 		return invalid("Invalid request data.")

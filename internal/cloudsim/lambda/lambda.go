@@ -9,9 +9,6 @@
 package lambda
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -239,18 +236,4 @@ func (l *Lambda) Truth() any {
 	}
 	reachable, why := l.Machines.Reachable()
 	return map[string]any{"instances": instances, "capacity": capacity, "ssh_keys": keys, "ssh": reachable, "ssh_why_not": why}
-}
-
-// parse reads a JSON object and refuses fields that it does not know. The document
-// does not forbid them; a misspelt field must not pass here.
-func parse(body []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one value")
-	}
-	return nil
 }

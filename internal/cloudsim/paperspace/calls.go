@@ -43,7 +43,7 @@ func invalid(field string) cloudsim.Answer {
 // create makes a machine; capacity is an error at once, or of its event.
 func (p *Paperspace) create(c *cloudsim.Call) cloudsim.Answer {
 	r := &creation{PublicIPType: "none"}
-	if err := parse(c.Body, r); err != nil {
+	if err := cloudsim.Parse(c.Body, r); err != nil {
 		return invalid(err.Error())
 	}
 	k := findKind(r.MachineType)
@@ -121,7 +121,7 @@ func (p *Paperspace) told(c *cloudsim.Call) (*machine, cloudsim.Answer) {
 	switch {
 	case m == nil:
 		return nil, noMachine
-	case len(c.Body) == 0 || parse(c.Body, &struct{}{}) != nil:
+	case len(c.Body) == 0 || cloudsim.Parse(c.Body, &struct{}{}) != nil:
 		return nil, failure("BAD_REQUEST", "Body cannot be empty when content-type is set to 'application/json'")
 	}
 	return m, cloudsim.Answer{}
@@ -244,7 +244,7 @@ func (p *Paperspace) scriptList(c *cloudsim.Call) cloudsim.Answer {
 
 func (p *Paperspace) scriptCreate(c *cloudsim.Call) cloudsim.Answer {
 	s := &script{id: p.id("ss"), account: c.Account, created: c.Now}
-	if err := parse(c.Body, s); err != nil || s.Name == "" || s.Script == "" {
+	if err := cloudsim.Parse(c.Body, s); err != nil || s.Name == "" || s.Script == "" {
 		return invalid("name and script")
 	}
 	p.scripts = append(p.scripts, s)

@@ -10,9 +10,6 @@
 package paperspace
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -201,20 +198,6 @@ func (p *Paperspace) Truth() any {
 	}
 	reachable, why := p.Machines.Reachable()
 	return map[string]any{"instances": instances, "capacity": capacity, "startup_scripts": scripts, "ssh": reachable, "ssh_why_not": why}
-}
-
-// parse reads a JSON object and refuses fields that it does not know: a misspelt field
-// must not pass here.
-func parse(body []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one value")
-	}
-	return nil
 }
 
 // mostRows are those of a page by default, and the most that can be asked for.

@@ -126,8 +126,8 @@ var noMore = fails(http.StatusBadRequest, "There are no longer any instances ava
 // create makes a pod of one GPU type at one place.
 func (r *RunPod) create(c *cloudsim.Call) cloudsim.Answer {
 	q := &creation{}
-	if err := parse(c.Body, q); err != nil {
-		return invalid(err.Error())
+	if err := cloudsim.Parse(c.Body, q); err != nil {
+		return invalid("$: " + err.Error())
 	}
 	if why := q.wrong(); why != nil {
 		return invalid(why...)

@@ -226,8 +226,8 @@ func (r *RunPod) createVolume(c *cloudsim.Call) cloudsim.Answer {
 		DataCenter string `json:"dataCenter"`
 		Type       string `json:"type"`
 	}
-	if err := parse(c.Body, &q); err != nil {
-		return invalid(err.Error())
+	if err := cloudsim.Parse(c.Body, &q); err != nil {
+		return invalid("$: " + err.Error())
 	}
 	if q.Type == "" {
 		q.Type = "STANDARD"

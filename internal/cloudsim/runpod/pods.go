@@ -121,10 +121,10 @@ func (r *RunPod) action(c *cloudsim.Call) cloudsim.Answer {
 		Action string `json:"action"`
 	}
 	p := r.own(c)
-	err := parse(c.Body, &q)
+	err := cloudsim.Parse(c.Body, &q)
 	switch {
 	case err != nil:
-		return invalid(err.Error())
+		return invalid("$: " + err.Error())
 	case !slices.Contains([]string{"start", "stop", "restart", "terminate"}, q.Action):
 		return invalid("$.action: one of start, stop, restart, terminate")
 	case p == nil:
@@ -163,8 +163,8 @@ func (r *RunPod) putKeys(c *cloudsim.Call) cloudsim.Answer {
 	var q struct {
 		Keys *[]string `json:"keys"`
 	}
-	if err := parse(c.Body, &q); err != nil {
-		return invalid(err.Error())
+	if err := cloudsim.Parse(c.Body, &q); err != nil {
+		return invalid("$: " + err.Error())
 	}
 	if q.Keys == nil {
 		return invalid("$: keys is required")

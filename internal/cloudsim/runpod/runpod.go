@@ -10,9 +10,6 @@
 package runpod
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -256,17 +253,4 @@ func (r *RunPod) Happen(e cloudsim.Event) error {
 		}
 	}
 	return fmt.Errorf("name an instance or a machine: there is no machine %q", e.Machine)
-}
-
-// parse reads a JSON object and refuses fields that it does not know.
-func parse(body []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return errors.New("$: " + strings.TrimPrefix(err.Error(), "json: "))
-	}
-	if d.More() {
-		return errors.New("$: more than one value")
-	}
-	return nil
 }

@@ -63,8 +63,8 @@ var runWords = []string{"ssh", "ssh_proxy", "ssh_direct", "ssh_direc", "jupyter"
 // check reads a creation, and says what is wrong with it.
 func (r *creation) check(body []byte) (code, text string) {
 	const invalid = "invalid_args"
-	if err := parse(body, r); err != nil {
-		return invalid, "invalid json: " + strings.TrimPrefix(err.Error(), "json: ")
+	if err := cloudsim.Parse(body, r); err != nil {
+		return invalid, "invalid json: " + err.Error()
 	}
 	r.disk = leastDisk
 	if r.Disk != nil {

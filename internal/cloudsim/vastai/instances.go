@@ -235,7 +235,7 @@ func (v *Vast) show(c *cloudsim.Call) cloudsim.Answer {
 func (v *Vast) manage(c *cloudsim.Call) cloudsim.Answer {
 	var r struct{ State, Label *string }
 	i, bad := v.own(c)
-	err := parse(c.Body, &r)
+	err := cloudsim.Parse(c.Body, &r)
 	switch {
 	case bad || err != nil || r.State == nil && r.Label == nil:
 		return failure(http.StatusBadRequest, "invalid_args", "error 400: Invalid args: state or label")
@@ -309,7 +309,7 @@ func (v *Vast) bid(c *cloudsim.Call) cloudsim.Answer {
 		Price    *float64 `json:"price"`
 	}
 	i, bad := v.own(c)
-	err := parse(c.Body, &r)
+	err := cloudsim.Parse(c.Body, &r)
 	switch {
 	case bad || err != nil || r.ClientID == nil:
 		return failure(http.StatusBadRequest, "invalid_args", "error 400: Invalid args: client_id and price")

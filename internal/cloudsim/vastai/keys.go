@@ -35,7 +35,7 @@ func (v *Vast) newKey(a *cloudsim.Account, body []byte) *sshKey {
 	var r struct {
 		Text string `json:"ssh_key"`
 	}
-	if parse(body, &r) != nil {
+	if cloudsim.Parse(body, &r) != nil {
 		return nil
 	}
 	text := strings.TrimSpace(strings.ReplaceAll(r.Text, "\x00", ""))

@@ -11,9 +11,6 @@
 package vastai
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -201,20 +198,6 @@ func (v *Vast) Happen(e cloudsim.Event) error {
 		}
 	}
 	return fmt.Errorf("name an instance or a machine: there is no machine %s", e.Machine)
-}
-
-// parse reads a JSON object and refuses fields that it does not know. The live
-// service is not known to; a misspelt field must not pass here.
-func parse(body []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if d.More() {
-		return errors.New("more than one value")
-	}
-	return nil
 }
 
 // id is a number in a path.
