@@ -223,7 +223,10 @@ func (w *draft) group(r lang.Request, n int) place.Group {
 // expecting is a group of jobs that take as long as those of the phase did.
 func (w *draft) expecting(r lang.Request, n int) place.Group {
 	g := w.group(r, n)
-	g.Expected = w.past.measurements().Runtime(g.Shape.Walltime).Expected
+	runtime := w.past.measurements().Runtime(g.Shape.Walltime)
+	if g.Expected = runtime.Expected; runtime.Seen > 0 {
+		g.Takes = runtime.P90
+	}
 	return g
 }
 

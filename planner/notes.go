@@ -69,6 +69,8 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	if runs {
 		say(warnings.Uncounted(starting, in.Pools, c.Backends)...)
 		say(warnings.Unused(starting, in.Pools)...)
+		say(warnings.Turns(starting, in.Pools)...)
+		say(warnings.Memory(starting)...)
 	}
 	say(warnings.Exchange(c.Backends, d.used)...)
 	if runs {

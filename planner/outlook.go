@@ -140,7 +140,7 @@ type attemptGroup struct {
 	backend, pool string
 	request       int
 	usd, units    string // set aside for a launch, in money and in service units
-	asked         [4]int // cores, GPUs, nodes and the jobs that share them, as it was launched
+	asked         [5]int // cores, GPUs, nodes and the jobs that share them, as it was launched
 	step          int
 	before        int    // how long it ran in launches that it goes on with, in the same steps
 	waits         bool   // in a queue: it has not started
@@ -180,7 +180,7 @@ func (l *layout) attemptGroup(i int, job *state.Job, at *state.Attempt) attemptG
 		started = o.Started
 	}
 	was, _ := place.Launched(at)
-	f := attemptGroup{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], units: at.Ceiling[place.ServiceUnits], asked: [4]int{was.CPUs, was.GPUs, was.Nodes, was.Pack}, unknown: w.pp.Kind[i] == UnknownAt}
+	f := attemptGroup{backend: at.Backend, pool: at.Pool, request: r, usd: at.Ceiling[place.USD], units: at.Ceiling[place.ServiceUnits], asked: [5]int{was.CPUs, was.GPUs, was.Nodes, was.Pack, was.Slots}, unknown: w.pp.Kind[i] == UnknownAt}
 	if l.model != nil {
 		f.apart = l.model.Apart(i)
 	}
@@ -212,7 +212,7 @@ func (l *layout) attempting(f attemptGroup, at *state.Attempt) forecast.Group {
 		d, known = charged, true
 	}
 	if recorded { // what is asked for by now holds from its next launch on
-		d.Shape.CPUs, d.Shape.GPUs, d.Shape.Nodes, d.Shape.Pack, d.Shape.Disk = was.CPUs, was.GPUs, was.Nodes, was.Pack, was.Disk
+		d.Shape.CPUs, d.Shape.GPUs, d.Shape.Nodes, d.Shape.Pack, d.Shape.Slots, d.Shape.Disk = was.CPUs, was.GPUs, was.Nodes, was.Pack, was.Slots, was.Disk
 		d.Shape.Walltime = max(d.Shape.Walltime, was.Walltime)
 	}
 	g := l.group(w, w.following(d, f.request))

@@ -24,7 +24,8 @@ type world struct {
 	mu     sync.Mutex
 	can    offer.Capabilities
 	slots  int
-	pack   int // jobs that share a node; 0 = none do
+	pack   int           // jobs that share a node; 0 = none do
+	long   time.Duration // an allocation in which jobs take turns; 0 = they take none
 	price  offer.Price
 	prices map[string]offer.Price // by backend, where it is another
 	boot   time.Duration
@@ -254,7 +255,7 @@ func (f *fake) Configure(context.Context, providers.Backend) error { return f.op
 func (f *fake) Pools(_ context.Context, b string) ([]offer.Pool, error) {
 	p := offer.Pool{Backend: b, CPUs: 64, Memory: 1 << 40, MaxJobs: f.slots, Total: f.slots, Idle: f.slots, MaxTime: f.walltime, Wait: 0, Price: f.poolPrice(b)}
 	if f.pack > 0 {
-		p.CPUs, p.WholeNode, p.Pack, p.MaxJobs = f.pack, true, true, 0
+		p.CPUs, p.WholeNode, p.Pack, p.MaxJobs, p.Allocation = f.pack, true, true, 0, f.long
 	}
 	return []offer.Pool{p}, f.op()
 }

@@ -1,18 +1,42 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/connection"
 	"github.com/muster-run/muster/providers"
 )
 
-// packs reports whether a job may share a node with others that start with it. A
-// pilot runs alone.
-func (f *attempt) packs() bool {
-	return !f.smoke && f.where.Shape.Pack > 1 && !f.p.Gate.Pilots[f.cell]
+// packs is how many jobs may be one job of the scheduler with this one; 1 = none. A pilot
+// runs alone.
+func (f *attempt) packs() int {
+	s := f.where.Shape
+	switch {
+	case f.smoke || s.Pack < 2 || f.p.Gate.Pilots[f.cell]:
+		return 1
+	case !f.grew():
+		return s.Pack
+	}
+	return min(s.Pack, f.beside()*min(s.Turns(), f.where.Limits.On(f.B.Pools[f.Pool]).Turns(*f.asked, 0)))
+}
+
+// beside is how many of them run beside one another.
+func (f *attempt) beside() int {
+	if !f.grew() {
+		return f.where.Shape.Beside()
+	}
+	return min(f.where.Shape.Beside(), f.B.Pools[f.Pool].Packs(*f.asked))
+}
+
+// grew reports whether a launch asks for more than the first one, so that fewer fit on a
+// node, and in the time of an allocation.
+func (f *attempt) grew() bool {
+	a, s := f.asked, f.where.Shape
+	return a.Memory > s.Memory || a.CPUs > s.CPUs || a.GPUs > s.GPUs || a.Walltime > s.Walltime
 }
 
 // shares reports whether a job was submitted to share a node with others.
@@ -25,7 +49,7 @@ func (s *starter) join(f *attempt) verdict {
 		s.send()
 	}
 	s.pack = append(s.pack, f)
-	if len(s.pack) < f.where.Shape.Pack {
+	if len(s.pack) < f.packs() {
 		return started
 	}
 	list := s.pack
@@ -64,9 +88,16 @@ func (s *starter) back(list []*attempt) {
 // returns those that wait.
 func (s *starter) startPack(list []*attempt) (wait []*attempt) {
 	if len(list) > 1 {
+		slots := list[0].where.Shape.Slots
+		if slots > 0 {
+			slots = list[0].beside()
+		}
 		for _, f := range list {
-			f.asked.Pack, f.pack = len(list), list[0].Token
-			f.Job.Pack, f.Job.Shape.Pack, f.Job.Retry = list[0].Token, len(list), providers.Retry{Max: 1}
+			f.asked.Slots, f.asked.Allocation, f.pack = slots, f.where.Shape.Allocation, list[0].Token
+			*f.asked = f.asked.Together(len(list))
+			f.Job.Pack, f.Job.Retry = f.pack, providers.Retry{Max: 1}
+			f.Job.Shape.Pack, f.Job.Shape.Slots, f.Job.Shape.Allocation = f.asked.Pack, f.asked.Slots, f.asked.Allocation
+			f.Under = cmp.Or(f.Under, f.inTurns())
 		}
 	}
 	covered := s.covered(list) && s.accounts.claim(list...)
@@ -80,6 +111,24 @@ func (s *starter) startPack(list []*attempt) (wait []*attempt) {
 		}
 	}
 	return wait
+}
+
+// inTurns is how many jobs of a pack run at once, where the others wait for their turns.
+func (f *attempt) inTurns() connection.Throttle {
+	if f.asked.Turns() < 2 {
+		return connection.Throttle{}
+	}
+	return connection.Throttle{Phase: f.pack, Most: f.asked.Beside()}
+}
+
+// adds is how many jobs may run at once with the one that starts: those of its pack, but
+// for those that wait for their turns.
+func (s *starter) adds() int {
+	n := len(s.pack) + 1
+	if n > 1 && s.pack[0].where.Shape.Slots > 0 {
+		n = min(n, s.pack[0].beside())
+	}
+	return n
 }
 
 // covered reports whether every account covers jobs together.
@@ -103,13 +152,13 @@ func (s *starter) covered(list []*attempt) bool {
 // apart.
 func (s *starter) mayGrow(p *phase, q *cells.Queue) bool {
 	d := p.places.Of(q.Front())
-	if d == nil || q.Len() >= d.Shape.Pack || s.leavesJobs() {
+	if d == nil || q.Len() >= d.Shape.Beside() || s.leavesJobs() {
 		return false
 	}
 	if (p.Counts[cells.Pending] == 0 || !upstreamRuns(p)) && (p.Counts[cells.Waiting] == 0 || !s.schedule.retrying(p)) {
 		return false
 	}
-	p.stalled.Note(stallPack, fmt.Sprintf("%s for others, to share a node: %d run on one", units.Count(q.Len(), "job"), d.Shape.Pack))
+	p.stalled.Note(stallPack, fmt.Sprintf("%s for others, to share a node: %d run on one", units.Count(q.Len(), "job"), d.Shape.Beside()))
 	return true
 }
 
@@ -145,7 +194,7 @@ func (ac *accounts) reshare(list []*attempt) {
 		}
 		ac.budgets.Close(&f.tab)
 		now := *f.asked
-		now.Pack = len(list)
+		now.Pack = len(list) // also of the last one, which has the node alone
 		f.asked = &now
 		ac.setAside(f, nil)
 		ac.budgets.Open(&f.tab)

@@ -185,3 +185,66 @@ func TestPackRetriesTogether(t *testing.T) {
 		t.Errorf("packs of %v", got)
 	}
 }
+
+// TestPacksTakeTurns: an allocation of three hours has three jobs of an hour in each of its
+// slots. Those that end leave the node to fewer, and what all of them set aside is never less
+// than the node may still be charged.
+func TestPacksTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := packing(t, grid, 2)
+	s.world.long = 3*time.Hour + time.Minute
+	s.must(t.Context())
+	if got := s.packs(); !slices.Equal(got, []int{6}) {
+		t.Errorf("packs of %v", got)
+	}
+	for _, j := range s.world.jobs {
+		if j.Shape.Slots != 2 || j.Shape.Allocation != s.world.long {
+			t.Errorf("%s: %+v", j.Address, j.Shape)
+		}
+	}
+	for _, j := range s.state().Jobs {
+		if a := j.Attempts[0]; a.Ceiling["node_hours"] != "0.5" || a.Rates["pack"] != "6" || a.Rates["slots"] != "2" {
+			t.Errorf("%s: set aside %v, recorded %v", j.Address, a.Ceiling, a.Rates)
+		}
+	}
+}
+
+// TestPacksTakeTurnsUnderACap: of a pack only as many count in max_parallel of the campaign
+// as run at once.
+func TestPacksTakeTurnsUnderACap(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int][]int{1: {1, 1, 1, 1, 1, 1}, 2: {6}, 3: {6}} {
+		s := packing(t, fmt.Sprintf("campaign \"t\" { max_parallel = %d }\n", most)+grid, 2)
+		s.world.long = 3 * time.Hour
+		s.must(t.Context())
+		if got := s.packs(); !slices.Equal(got, want) {
+			t.Errorf("max_parallel = %d: packs of %v, not %v", most, got, want)
+		}
+	}
+}
+
+// TestPacksOfGrownJobs: retries that ask for more memory share a node only with as many as
+// it has memory for.
+func TestPacksOfGrownJobs(t *testing.T) {
+	t.Parallel()
+	s := packing(t, grid, 4)
+	s.write(strings.Replace(timed(retrying(`"oom"`, "    scale \"oom_host\" { memory = 2 }\n")), `{ walltime = "1h" }`, "{\n      walltime = \"1h\"\n      memory   = \"200GB\"\n    }", 1))
+	s.world.result = func(_ providers.Job, launch int) jobResult {
+		if launch == 1 {
+			return jobResult{exit: 1, class: "oom_host"}
+		}
+		return jobResult{}
+	}
+	if o := s.must(t.Context()); o.Failed != 0 || o.Held != 0 {
+		t.Errorf("%+v", o)
+	}
+	sum := map[string]int64{}
+	for _, j := range s.world.jobs {
+		if sum[j.Pack] += j.Shape.Memory; j.Pack != "" && sum[j.Pack] > 1<<40 {
+			t.Errorf("the jobs of a node ask for %d GB, and it has 1 TiB", sum[j.Pack]/1e9)
+		}
+	}
+	if got := s.packs(); !slices.Equal(got, []int{2, 2, 2, 2, 4}) {
+		t.Errorf("packs of %v", got)
+	}
+}

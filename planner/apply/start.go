@@ -198,7 +198,7 @@ func (s *starter) noRoom(p *phase, b *backends.Backend, pool string, own offer.L
 			return fmt.Sprintf("%s lets you have %s to %s%s; the rest follows as room appears", b.Title(), request.Jobs(at.MaxSubmit, "submitted", "submitted"), pool, by)
 		}
 		return b.Title() + " takes no more jobs now"
-	case s.cappedAll(b, under, len(s.pack)):
+	case s.cappedAll(b, under, s.adds()):
 		return unattended.CampaignCapReached(s.Campaign.MaxParallel)
 	case s.capped(p, b):
 		return unattended.PhaseCapReached(p.MaxParallel, p.Name)
@@ -220,8 +220,8 @@ func arrayLimit(p *phase, b *backends.Backend) connection.Throttle {
 
 // cappedAll applies the cap of the campaign, to what may run at once. A host
 // queue that is handed everything keeps it, when there is no other.
-func (s *starter) cappedAll(b *backends.Backend, under connection.Throttle, built int) bool {
-	return unattended.Cap{Most: s.Campaign.MaxParallel, Jobs: s.backends.With(b, under) + built, ByQueue: s.leavesJobs() && b.Can.HostQueue, OneQueue: s.backends.InUse() <= 1}.Exceeded()
+func (s *starter) cappedAll(b *backends.Backend, under connection.Throttle, more int) bool {
+	return unattended.Cap{Most: s.Campaign.MaxParallel, Jobs: s.backends.With(b, under, more), ByQueue: s.leavesJobs() && b.Can.HostQueue, OneQueue: s.backends.InUse() <= 1}.Exceeded()
 }
 
 // capped applies the cap of a phase. A host queue keeps it, and is fed beyond
@@ -253,7 +253,7 @@ func (s *starter) launch(p *phase, cell int32, smoke bool, d *place.Decision, b 
 		return refused
 	}
 	f.Job, f.record = job, rec
-	if f.packs() {
+	if f.packs() > 1 {
 		return s.join(f)
 	}
 	s.accounts.setAside(f, nil)

@@ -59,7 +59,7 @@ func every(s offer.Shape, r lang.Retry, segments int, pool offer.Pool) []offer.S
 func alone(launches []offer.Shape) []offer.Shape {
 	for i := range launches {
 		if i > 0 {
-			launches[i].Pack = 0
+			launches[i] = launches[i].Alone()
 		}
 	}
 	return launches

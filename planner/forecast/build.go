@@ -138,9 +138,16 @@ func (b *builder) add(n *node, groups []Group) int {
 	groups = b.countWaitsOnce(groups)
 	lines := map[lineKey]int{}
 	at := make([]int, len(groups))
+	cells := make([]int, len(groups))
+	for _, g := range n.of {
+		if g != Never {
+			cells[g]++
+		}
+	}
 	for i, g := range groups {
 		if i > 0 {
 			at[i] = b.line(n, g, lines)
+			n.lines[at[i]].addTurns(g, cells[i])
 		}
 	}
 	n.of, n.groups = b.deal.divide(n.phase, n.of, groups)
@@ -161,6 +168,7 @@ type lineKey struct {
 	wait time.Duration
 	// The limits of the jobs' own; nil for slots = none but the pool's.
 	slots, submit *int64
+	turns         string // the shape of those that take turns; "" = none do
 }
 
 // countWaitsOnce takes out of the turns between jobs what is counted by itself: where
@@ -197,6 +205,9 @@ func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 	key.need = pool.counted(need(b.offers[key.pool], d))
 	if key.slots, key.submit = b.own(key.pool, d); d.Limits.MaxJobs != 0 {
 		key.need.jobs = 0
+	}
+	if g.packed() && d.Shape.Turns() > 1 {
+		key.turns = d.Shape.Key()
 	}
 	pool.atLeast(key.need)
 	at, ok := lines[key]

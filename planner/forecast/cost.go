@@ -37,10 +37,12 @@ func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
 	jobs := map[string]int{}
 	alike, packs, unpacked := alikeIn(in), packsIn(in), sums{}
+	shared := false // a node, and not only an allocation
 	eachGroup(in, func(phase string, g Group, n int) {
 		g.alike = alike[phase]
 		if g.packed() {
 			g.fill = packs[packOf(phase, g)]
+			shared = shared || g.Decision.Shape.Beside() > 1
 		}
 		own := cost(g, n)
 		unpacked.add(cost(g.unpacked(), n))
@@ -70,7 +72,7 @@ func (f *Forecast) addCosts(in Input) {
 			f.Beside = append(f.Beside, l)
 		}
 	}
-	if len(packs) > 0 {
+	if shared {
 		f.Unpacked = LineOf(unpacked.lines(true), place.NodeHours)
 		f.Show(place.NodeHours)
 	}
@@ -178,7 +180,7 @@ func (s sums) ceiling(g Group, d place.Decision, shapes []offer.Shape, jobs deci
 	launches := int64(max(g.Launches, 1))
 	if d.Shape.Pack > 1 { // later launches may be of no other job of the pack
 		s.level(atMost, g.filled(d), ceiling, jobs, mark)
-		launches, d.Shape.Pack = launches-1, 0
+		launches, d.Shape = launches-1, d.Shape.Alone()
 	}
 	s.level(atMost, g.filled(d), ceiling, jobs.Mul(decimal.NewFromInt(launches)), mark)
 }

@@ -271,6 +271,16 @@ func TestPackedCosts(t *testing.T) {
 			t.Errorf("%s: %+v", name, su)
 		}
 	}
+	turns := packed
+	turns.Pack, turns.Slots, turns.Allocation = 12, 4, 9*h
+	if f := Make(Input{Phases: []Phase{oneOf("a", 18, priced("pbs.polaris", turns, perNode, 3*h, 1))}}); show([]Line{LineOf(f.Lines, place.NodeHours)})[0] != "node_hours 7.5* 15* 15" { // three turns, and two of six
+		t.Errorf("in turns: %q", show([]Line{LineOf(f.Lines, place.NodeHours)}))
+	}
+	one := oneGPU
+	one.Pack, one.Slots, one.Allocation = 3, 1, 9*h
+	if f := Make(Input{Phases: []Phase{oneOf("a", 20, priced("pbs.polaris", one, perNode, 3*h, 1))}}); f.Unpacked.Unit != "" || show([]Line{LineOf(f.Beside, place.NodeHours)})[0] != "node_hours 30* 60* 60" {
+		t.Errorf("one after another: %q, unpacked %+v", show([]Line{LineOf(f.Beside, place.NodeHours)}), f.Unpacked)
+	}
 	if f := Make(Input{Phases: []Phase{oneOf("a", 20, priced("pbs.polaris", oneGPU, perNode, 3*h, 1))}}); f.Unpacked.Unit != "" || LineOf(f.Lines, place.NodeHours).Unit != "" {
 		t.Errorf("nothing is packed: %+v", f.Unpacked)
 	}

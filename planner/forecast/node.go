@@ -49,6 +49,7 @@ type line struct {
 	pool   *capacity
 	need   capacity
 	slots  *int64 // of jobs that have a limit of their own; nil = they have none
+	turns  *int64 // places in their allocations, in which others follow; nil = they have none
 	caps   []*int64
 	wait   time.Duration
 	idle   fifo // to be submitted
@@ -101,7 +102,22 @@ func (l *line) free() int64 {
 	if l.slots != nil {
 		n = max(min(n, *l.slots), 0)
 	}
+	if l.turns != nil {
+		n = max(min(n, *l.turns), 0)
+	}
 	return n
+}
+
+// addTurns makes places for jobs of a group that take turns in their allocations.
+func (l *line) addTurns(g Group, jobs int) {
+	s := g.Decision.Shape
+	if !g.packed() || s.Turns() < 2 || jobs == 0 {
+		return
+	}
+	if l.turns == nil {
+		l.turns = new(int64)
+	}
+	*l.turns += int64((jobs + s.Pack - 1) / s.Pack * s.Beside())
 }
 
 // take has n cells run; a negative n ends them.
@@ -109,6 +125,9 @@ func (l *line) take(n int64) {
 	l.pool.take(l.need, n)
 	if l.slots != nil {
 		*l.slots -= n
+	}
+	if l.turns != nil {
+		*l.turns -= n
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // packed reports whether a group's jobs are still to share nodes: what is with a
@@ -19,10 +20,10 @@ func (g Group) unpacked() Group {
 	if !g.packed() {
 		return g
 	}
-	g.Decision.Shape.Pack = 0
+	g.Decision.Shape = g.Decision.Shape.Alone()
 	g.Shapes = slices.Clone(g.Shapes)
 	for i := range g.Shapes {
-		g.Shapes[i].Pack = 0
+		g.Shapes[i] = g.Shapes[i].Alone()
 	}
 	return g
 }
@@ -37,17 +38,21 @@ func packOf(phase string, g Group) packKey {
 // packsIn is by how much the nodes of jobs that share them exceed what their shares
 // add up to: of 18 jobs in packs of 4, two places stay empty.
 func packsIn(in Input) map[packKey]decimal.Decimal {
-	jobs, size := map[packKey]int64{}, map[packKey]int64{}
+	jobs, of := map[packKey]int{}, map[packKey]offer.Shape{}
 	eachGroup(in, func(phase string, g Group, n int) {
 		if g.packed() {
 			k := packOf(phase, g)
-			jobs[k], size[k] = jobs[k]+int64(n), int64(g.Decision.Shape.Pack)
+			jobs[k], of[k] = jobs[k]+n, g.Decision.Shape
 		}
 	})
 	out := map[packKey]decimal.Decimal{}
 	for k, n := range jobs {
-		nodes := (n + size[k] - 1) / size[k]
-		out[k] = decimal.NewFromInt(nodes*size[k]).DivRound(decimal.NewFromInt(n), 18)
+		s := of[k]
+		turns := n / s.Pack * s.Turns()
+		if last := n % s.Pack; last > 0 {
+			turns += s.Together(last).Turns()
+		}
+		out[k] = decimal.NewFromInt(int64(turns*s.Pack)).DivRound(decimal.NewFromInt(int64(n*s.Turns())), 18)
 	}
 	return out
 }

@@ -38,6 +38,7 @@ type Group struct {
 	Candidates []string                   // backend addresses in order; empty = by the policy table
 	Prefer     string
 	Expected   time.Duration // of one job, from evidence; 0 = half its walltime
+	Takes      time.Duration // by nine of ten jobs, as measured; 0 = none was
 	Checkpoint bool          // walltime may be cut into chained segments
 	// Smoke marks smokes, which go to the cheapest pool of the environment
 	// class of their phase: backend Within, GPU family Class ("" = any).

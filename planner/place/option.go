@@ -126,20 +126,28 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 }
 
 // pack has jobs share the nodes of a pool, where there are several and as many may run
-// at once. The limits of the pool count those that share one as one.
+// at once, and take turns in its allocations. The limits of the pool count those that share
+// one as one.
 func (o *option) pack(g Group, p offer.Pool) {
 	o.shape = g.Shape
-	n := min(p.Packs(g.Shape), g.Jobs)
+	beside := min(p.Packs(g.Shape), g.Jobs)
 	if g.Phase != nil && g.Phase.MaxParallel > 0 {
-		n = min(n, g.Phase.MaxParallel)
+		beside = min(beside, g.Phase.MaxParallel)
 	}
-	if n < 2 || o.segments > 1 {
+	if o.segments > 1 {
+		return
+	}
+	here := o.limits.On(p)
+	n := min(max(beside, 1)*here.Turns(g.Shape, g.Takes), g.Jobs)
+	if n < 2 {
 		return
 	}
 	o.shape.Pack = n
-	here := o.limits.On(p)
+	if n > beside {
+		o.shape.Slots, o.shape.Allocation = beside, here.Longest()
+	}
 	if here.MaxJobs > 0 {
-		o.limits.MaxJobs = here.MaxJobs * n
+		o.limits.MaxJobs = here.MaxJobs * beside
 	}
 	if here.MaxSubmit > 0 {
 		o.limits.MaxSubmit, o.limits.SubmitBy = here.MaxSubmit*n, here.SubmitBy

@@ -109,15 +109,19 @@ type Candidate struct {
 	Boot          time.Duration
 	Hold          time.Duration
 	Segments      int
-	Pack          int `json:",omitempty"` // like jobs that would share a node; 0 = none would
-	Won           bool
+	// Pack is how many like jobs would be one job of the scheduler, Slots how many of them
+	// beside one another, and Allocation how long it may last; see offer.Shape.
+	Pack       int           `json:",omitempty"`
+	Slots      int           `json:",omitempty"`
+	Allocation time.Duration `json:",omitempty"`
+	Won        bool
 }
 
 // To is a decision as it is at one of its candidates. What the jobs are held to
 // where it is recorded is not what they are held to there.
 func (d Decision) To(c Candidate) Decision {
 	d.Backend, d.Pool, d.Price, d.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
-	d.Shape.Pack = c.Pack
+	d.Shape.Pack, d.Shape.Slots, d.Shape.Allocation = c.Pack, c.Slots, c.Allocation
 	d.Wait, d.Waited, d.Boot, d.Hold, d.Segments, d.Limits = c.Wait, c.Waited, c.Boot, c.Hold, c.Segments, offer.Limits{}
 	return d
 }

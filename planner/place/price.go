@@ -40,8 +40,9 @@ func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]dec
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
 	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, precision) }
 	// What nodes are charged is shared by the jobs that are packed into them.
+	turns := decimal.NewFromInt(int64(s.Turns()))
 	shared := func(rate decimal.Decimal) decimal.Decimal {
-		return rate.Mul(lasts).DivRound(hour.Mul(decimal.NewFromInt(int64(max(s.Pack, 1)))), precision)
+		return rate.Mul(lasts).Mul(turns).DivRound(hour.Mul(decimal.NewFromInt(int64(max(s.Pack, 1)))), precision)
 	}
 	s = p.Given(s)
 	nodes := decimal.NewFromInt(int64(max(s.Nodes, 1)))

@@ -39,6 +39,7 @@ func TestCost(t *testing.T) {
 		{"storage by the gigabyte and month", offer.Shape{CPUs: 1, Disk: 100e9}, offer.Price{Known: true, USDPerGBMonth: "0.10"}, 73 * h, map[string]string{NodeHours: "73", CPUHours: "73", USD: "1"}},
 		{"given more than was asked for", offer.Shape{CPUs: 3, GPUs: 1}, offer.Price{Known: true, SUPerCPUHour: "1", CPUs: 64, GPUs: 4}, h, map[string]string{NodeHours: "1", CPUHours: "64", GPUHours: "4", ServiceUnits: "64"}},
 		{"one of four that share a node", offer.Shape{CPUs: 8, GPUs: 1, Pack: 4}, offer.Price{Known: true, SUPerNodeHour: "2", USDPerHour: "4", SUPerGPUHour: "1", CPUs: 32, GPUs: 4}, 3 * h, map[string]string{NodeHours: "0.75", CPUHours: "24", GPUHours: "3", ServiceUnits: "4.5", USD: "3"}},
+		{"one of seven in four slots: two turns of the node", offer.Shape{CPUs: 8, Pack: 7, Slots: 4}, offer.Price{Known: true, SUPerNodeHour: "7"}, h, map[string]string{NodeHours: "0.285714285714285714", CPUHours: "8", ServiceUnits: "2"}},
 		{"one of three that share a node, to the last digit", offer.Shape{CPUs: 8, Pack: 3}, offer.Price{Known: true}, h, map[string]string{NodeHours: "0.333333333333333333", CPUHours: "8"}},
 		{"grown beyond what was given", cpu(8, 0), offer.Price{Known: true, CPUs: 4}, h, map[string]string{NodeHours: "1", CPUHours: "8"}},
 		{"a tenth of a cent", cpu(1, 0), offer.Price{Known: true, USDPerHour: "0.001"}, h, map[string]string{NodeHours: "1", CPUHours: "1", USD: "0.001"}},

@@ -43,7 +43,7 @@ func times(p *offer.Price, d *Decision) map[string]*time.Duration {
 // sizes are what of a shape is charged for. The number of cores is always in a
 // record: by it one is told that was made before shapes were recorded.
 func sizes(s *offer.Shape) map[string]*int {
-	return map[string]*int{cores: &s.CPUs, "gpus": &s.GPUs, "nodes": &s.Nodes, "pack": &s.Pack}
+	return map[string]*int{cores: &s.CPUs, "gpus": &s.GPUs, "nodes": &s.Nodes, "pack": &s.Pack, "slots": &s.Slots}
 }
 
 // given is how many of them a launch is given, where that is not what it asks for.

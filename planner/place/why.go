@@ -15,7 +15,7 @@ import (
 func list(options []option, best *option, order ranking) []Candidate {
 	var out []Candidate
 	for _, o := range options {
-		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Waited: o.waited, Price: o.price, WholeNode: o.pool.WholeNode, Boot: o.boot, Hold: o.hold, Segments: o.segments, Pack: o.shape.Pack, Cost: map[string]string{}}
+		c := Candidate{Backend: o.pool.Backend, Pool: o.pool.Name, Fits: o.bad == nil, Wait: o.wait, Waited: o.waited, Price: o.price, WholeNode: o.pool.WholeNode, Boot: o.boot, Hold: o.hold, Segments: o.segments, Pack: o.shape.Pack, Slots: o.shape.Slots, Allocation: o.shape.Allocation, Cost: map[string]string{}}
 		for unit, v := range o.cost {
 			c.Cost[unit] = v.Round(4).String()
 		}

@@ -334,8 +334,11 @@ func shape(d place.Decision) string {
 		}
 		parts = append(parts, fmt.Sprintf("%d×%s", d.Shape.GPUs, model))
 	}
-	if d.Shape.Pack > 1 {
-		parts = append(parts, fmt.Sprintf("%d share a node", d.Shape.Pack))
+	if n := d.Shape.Beside(); n > 1 {
+		parts = append(parts, fmt.Sprintf("%d share a node", n))
+	}
+	if n := d.Shape.Turns(); n > 1 {
+		parts = append(parts, fmt.Sprintf("%d in turn", n))
 	}
 	if d.Segments > 1 {
 		parts = append(parts, fmt.Sprintf("%d segments", d.Segments))

@@ -28,7 +28,8 @@ type batch struct {
 	Behind  string    `json:"behind,omitempty"` // the batch that ends before this one begins
 	Of      string    `json:"of,omitempty"`     // the batch that it is a part of; see split
 	Array   bool      `json:"array"`
-	Packed  bool      `json:"packed,omitempty"` // its jobs run beside one another in one job of the scheduler
+	Packed  bool      `json:"packed,omitempty"` // its jobs share one job of the scheduler
+	Slots   int       `json:"slots,omitempty"`  // of a pack: how many run beside one another, the others in turns; 0 = all
 	Made    time.Time `json:"made"`
 	Indexes []int     `json:"-"`
 
@@ -191,12 +192,28 @@ func (b *batch) request(like *providers.Job, campaign, spool string) scheduler.R
 	return r
 }
 
-// together is a job as large as n that run beside one another.
+// together is the scheduler's job of n jobs of a pack: as large as those that run beside
+// one another, and as long as their turns.
 func together(like *providers.Job, n int) *providers.Job {
 	all := *like
-	all.Shape.CPUs, all.Shape.GPUs, all.Shape.Memory = n*max(like.Shape.CPUs, 1), n*like.Shape.GPUs, int64(n)*like.Shape.Memory
+	shape := like.Shape.Together(n)
+	beside := shape.Beside()
+	all.Shape.CPUs, all.Shape.GPUs, all.Shape.Memory = beside*max(like.Shape.CPUs, 1), beside*like.Shape.GPUs, int64(beside)*like.Shape.Memory
+	all.Shape.Pack, all.Shape.Slots, all.Shape.Walltime = shape.Pack, shape.Slots, shape.Lasts()
 	return &all
 }
+
+// beside is how many of n jobs of a batch may run at once.
+func (b *batch) beside(n int) int {
+	if b.Packed && b.Slots > 0 {
+		return min(n, b.Slots)
+	}
+	return n
+}
+
+// turns reports whether jobs of a batch wait for others of it in one job of the
+// scheduler.
+func (b *batch) turns() bool { return b.Packed && b.beside(len(b.jobs)) < len(b.jobs) }
 
 // ahead is a batch as jobs depend on it.
 func (b *batch) ahead() arrays.Ahead {

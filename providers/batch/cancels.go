@@ -81,7 +81,7 @@ func (cs *cancels) neverRan(rows []scheduler.Row, list []*job) error {
 	var ends []offer.Observation
 	for _, j := range list {
 		r := j.row(by)
-		waits := j.batch.Packed && r != nil && r.State == scheduler.Waiting // and is refused when its pack starts
+		waits := j.batch.Packed && r != nil && (r.State == scheduler.Waiting || j.batch.turns()) // and is refused when its turn comes
 		if j.batch.id != "" && (r != nil && r.State != scheduler.Ended && !waits || cs.jobs.claimed(j)) {
 			continue
 		}

@@ -44,7 +44,7 @@ func (es *endings) of(j *job, h scheduler.History, row *scheduler.Row, t schedul
 	case r != nil && r.End.Final():
 		end = r.End
 		o.Usage, o.Got = j.share(r), es.launches.got(j, o.Attempt-j.base, r.Cores)
-		if !r.Start.IsZero() {
+		if !r.Start.IsZero() && !(j.batch.turns() && !o.Started.IsZero()) { // else it is when the pack began
 			o.Started, o.Node = r.Start, r.Nodes
 		}
 		if !r.Finish.IsZero() {
@@ -133,19 +133,35 @@ func (j *job) share(r *scheduler.Launch) *offer.Usage {
 		began = r.Start
 	}
 	finish := began.Add(r.Usage.Elapsed)
-	beside, ends := 1, []int64(nil)
+	own := j.batch.since(j, began)
+	changes := []node.Change{{At: own, By: 1}}
 	for _, o := range j.batch.jobs {
 		if o == j || o.last.Started.IsZero() { // the node was never its own
 			continue
 		}
-		beside++
+		changes = append(changes, node.Change{At: j.batch.since(o, began), By: 1})
 		if o.ended && o.last.Ended.Before(finish) {
-			ends = append(ends, max(o.last.Ended.UnixNano(), began.UnixNano()))
+			changes = append(changes, node.Change{At: max(o.last.Ended.UnixNano(), began.UnixNano()), By: -1})
 		}
 	}
-	slices.Sort(ends)
-	times := append([]int64{began.UnixNano()}, ends...)
-	return &offer.Usage{Elapsed: r.Usage.Elapsed, CPU: -1, MaxRSS: -1, NodeTime: node.ShareOf(times, beside, finish.UnixNano())}
+	u := &offer.Usage{Elapsed: r.Usage.Elapsed, CPU: -1, MaxRSS: -1, NodeTime: node.ShareOf(changes, own, finish.UnixNano())}
+	if j.batch.turns() {
+		u.Elapsed = time.Duration(finish.UnixNano() - own)
+	}
+	return u
+}
+
+// since is from when a job of a pack, the scheduler's job of which began then, has a slot:
+// from then on, unless others of the pack ended before it began.
+func (b *batch) since(j *job, began time.Time) int64 {
+	if b.turns() {
+		for _, o := range b.jobs {
+			if o != j && o.ended && !o.last.Started.IsZero() && !o.last.Ended.After(j.last.Started) {
+				return j.last.Started.UnixNano()
+			}
+		}
+	}
+	return began.UnixNano()
 }
 
 // killed is the number of SIGKILL.

@@ -36,7 +36,7 @@ func (in *intake) add(site scheduler.Site, token string, list []*providers.Job) 
 	for part, like := range gathered {
 		first := like[0]
 		k := &batch{Name: arrays.Name(first.Phase, token, part), Seq: in.jobs.nextSeq() + part, Phase: first.Phase, Pool: first.Pool, Limit: first.Cap,
-			Array: len(like) > 1 && first.Pack == "", Packed: len(like) > 1 && first.Pack != "", Made: time.Now(), jobs: map[int]*job{}}
+			Array: len(like) > 1 && first.Pack == "", Packed: len(like) > 1 && first.Pack != "", Slots: first.Shape.Slots, Made: time.Now(), jobs: map[int]*job{}}
 		k.dir = node.Batch(in.jobs.path("batches", k.Name))
 		for i := range like {
 			k.Indexes = append(k.Indexes, i)

@@ -142,6 +142,21 @@ func (js *jobs) unfinished() (open []*job) {
 	return open
 }
 
+// idle reports whether jobs of a pack ran, none does, and the turn of others has not come:
+// the scheduler's job is over, or about to be.
+func (js *jobs) idle() bool {
+	return slices.ContainsFunc(js.batches, func(k *batch) bool {
+		ran, waits := false, false
+		for _, j := range k.jobs {
+			if !j.ended && j.last.Status != offer.Queued {
+				return false
+			}
+			ran, waits = ran || j.ended && !j.last.Started.IsZero(), waits || !j.ended
+		}
+		return k.id != "" && k.turns() && ran && waits
+	})
+}
+
 // replacement is the token of the job that now replaces another; most jobs are not
 // replaced.
 func (js *jobs) replacement(token string) string {
@@ -309,7 +324,7 @@ func (js *jobs) split(k *batch, indexes []int) (*batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := &batch{Of: cmp.Or(k.Of, k.Name), Seq: k.Seq, Phase: k.Phase, Pool: k.Pool, Limit: k.Limit, Cap: min(k.Cap, len(indexes)), Behind: k.Behind, Array: k.Array, Packed: k.Packed && len(indexes) > 1,
+	part := &batch{Of: cmp.Or(k.Of, k.Name), Seq: k.Seq, Phase: k.Phase, Pool: k.Pool, Limit: k.Limit, Cap: min(k.Cap, len(indexes)), Behind: k.Behind, Array: k.Array, Packed: k.Packed && len(indexes) > 1, Slots: k.Slots,
 		Made: k.Made, Indexes: slices.Clone(indexes), jobs: map[int]*job{}}
 	part.Name = js.partName(part.Of)
 	part.dir = node.Batch(js.path("batches", part.Name))

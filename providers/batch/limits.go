@@ -34,7 +34,7 @@ func capped(list []*batch) {
 	for _, like := range by {
 		sizes := make([]int, len(like))
 		for i, k := range like {
-			sizes[i] = len(k.Indexes)
+			sizes[i] = k.beside(len(k.Indexes))
 		}
 		shares, behind := spread(like[0].Limit, like, sizes)
 		for i, k := range like {
@@ -46,8 +46,8 @@ func capped(list []*batch) {
 	}
 }
 
-// spread is arrays.Spread for batches some of which may be packs. The jobs of a pack run
-// all at once, so there are only as many lanes as the largest of them fit in the limit.
+// spread is arrays.Spread for batches some of which may be packs. Nothing limits how many
+// jobs of a pack run at once but its slots, so there are only as many lanes as the largest of them fit in the limit.
 func spread(limit int, list []*batch, sizes []int) (shares, behind []int) {
 	most := 0
 	for i, k := range list {
@@ -141,7 +141,7 @@ func (ls *limits) share(ctx context.Context, phase string, limit int) ([]*batch,
 		case ls.left(k):
 			rest = append(rest, k)
 		default:
-			list, sizes = append(list, k), append(sizes, k.live())
+			list, sizes = append(list, k), append(sizes, k.beside(k.live()))
 		}
 		other = other || k.Limit != limit
 	}

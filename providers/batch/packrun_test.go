@@ -30,6 +30,13 @@ type packed struct {
 // newPacked submits commands as one pack.
 func newPacked(t *testing.T, commands ...string) *packed {
 	t.Helper()
+	return newTurns(t, 0, 0, commands...)
+}
+
+// newTurns submits commands as one pack in which so many run beside one another, each up
+// to an hour, and the others in turns.
+func newTurns(t *testing.T, slots int, allocation time.Duration, commands ...string) *packed {
+	t.Helper()
 	install := t.TempDir()
 	syscall.ForkLock.RLock() // what is forked while it is written keeps it from running; see package program
 	_, err := programs.Install(install, "")
@@ -45,7 +52,7 @@ func newPacked(t *testing.T, commands ...string) *packed {
 	for i, c := range commands {
 		p.jobs = append(p.jobs, providers.Job{Token: p.token(i), Address: fmt.Sprintf("phase.a[%d]", i), Phase: "a", Pool: "all", Attempt: 1, Shell: c,
 			Workdir: p.backend.Workdir, Dir: p.backend.Workdir, ResultHash: fmt.Sprint(i), Outputs: []providers.Output{{Name: "out", Kind: "path", Path: fmt.Sprintf("out%d", i)}},
-			Shape: offer.Shape{CPUs: 1, GPUs: 2, Nodes: 1, Walltime: time.Hour, Pack: len(commands)}, Pack: "pack"})
+			Shape: offer.Shape{CPUs: 1, GPUs: 2, Nodes: 1, Walltime: time.Hour, Pack: len(commands), Slots: slots, Allocation: allocation}, Pack: "pack"})
 	}
 	out, err := p.provider.Submit(t.Context(), providers.SubmitRequest{Backend: p.backend.Name, Fence: 1, Batch: "0123456789", Jobs: p.jobs})
 	if err != nil {
@@ -233,5 +240,114 @@ func TestPackShares(t *testing.T) {
 	}
 	if failed.NodeTime <= 0 || slow.NodeTime < failed.NodeTime+alone*3/4 || failed.NodeTime+slow.NodeTime > time.Since(began) {
 		t.Errorf("after %s alone %s and %s of the node, in %s", alone, failed.NodeTime, slow.NodeTime, time.Since(began))
+	}
+}
+
+// TestPackTurns: jobs of a pack follow one another in its slots, on the devices of those,
+// and each is charged for its part of the node. Those that wait are queued.
+func TestPackTurns(t *testing.T) {
+	// Requirement: SUB-14
+	t.Parallel()
+	began := time.Now()
+	note := func(i int) string {
+		return fmt.Sprintf("mkdir slot$CUDA_VISIBLE_DEVICES || exit 9; until [ -e there ]; do sleep 0.01; done; echo $CUDA_VISIBLE_DEVICES > out%d; rmdir slot$CUDA_VISIBLE_DEVICES", i)
+	}
+	p := newTurns(t, 2, 4*time.Hour, note(0), note(1), note(2), "exit 3", note(4))
+	last := p.until(func(last map[string]offer.Observation) bool {
+		return running(p.token(0))(last) && running(p.token(1))(last) && strings.Contains(last[p.token(4)].Reason, "its turn comes in 1.toy")
+	})
+	for i := 2; i < 5; i++ {
+		if o := last[p.token(i)]; o.Status != offer.Queued || !o.Started.IsZero() {
+			t.Errorf("one that waits is %+v", o)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(p.backend.Workdir, "there"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	last = p.until(ended(5))
+	var shares time.Duration
+	slots := map[string]int{}
+	for i := range 5 {
+		o := last[p.token(i)]
+		if o.Handle != "1.toy" || o.Usage == nil || o.Usage.NodeTime <= 0 || o.Usage.NodeTime > o.Usage.Elapsed {
+			t.Errorf("job %d is %+v, used %+v", i, o, o.Usage)
+			continue
+		}
+		shares += o.Usage.NodeTime
+		if i == 3 {
+			if o.Status != offer.Failed || o.Exit == nil || *o.Exit != 3 {
+				t.Errorf("it failed as %+v", o)
+			}
+			continue
+		}
+		if o.Status != offer.Completed {
+			t.Errorf("job %d is %+v", i, o)
+		}
+		slots[p.read(fmt.Sprintf("out%d", i))]++
+	}
+	if len(slots) > 2 || slots["0,1"] == 0 || slots["2,3"] == 0 || shares > time.Since(began) {
+		t.Errorf("slots %v, %s of the node in %s", slots, shares, time.Since(began))
+	}
+}
+
+// TestPackTurnsLeft: a job that may not end within the allocation does not begin in it. It
+// goes into another, without a retry, and all run once.
+func TestPackTurnsLeft(t *testing.T) {
+	t.Parallel()
+	p := newTurns(t, 1, time.Hour, "echo 0 >> all; echo > out0", "echo 1 >> all; echo > out1", "echo 2 >> all; echo > out2")
+	last := p.until(ended(3))
+	handles := map[string]bool{}
+	for i := range 3 {
+		o := last[p.token(i)]
+		if o.Status != offer.Completed || o.Attempt != 1 {
+			t.Errorf("job %d is %+v", i, o)
+		}
+		handles[o.Handle] = true
+	}
+	if len(handles) != 3 {
+		t.Errorf("they ran in %v", handles)
+	}
+	text, err := os.ReadFile(filepath.Join(p.backend.Workdir, "all"))
+	if err != nil || strings.Count(string(text), "\n") != 3 {
+		t.Errorf("what ran: %q, %v", text, err)
+	}
+}
+
+// TestPackTurnHeld: while one job of a slot runs, another that waits for its turn is held,
+// and one is cancelled: neither runs. The held one is resumed, and goes into a new pack.
+func TestPackTurnHeld(t *testing.T) {
+	t.Parallel()
+	p := newTurns(t, 1, 8*time.Hour, "until [ -e there ]; do sleep 0.01; done; echo > out0", "echo >> ran1; echo > out1", "echo >> ran2; echo > out2", "echo > out3")
+	p.until(running(p.token(0)))
+	hold := true
+	if err := p.provider.Control(t.Context(), providers.ControlRequest{Backend: p.backend.Name, Fence: 1, Hold: &hold, Tokens: []string{p.token(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.provider.Cancel(t.Context(), providers.CancelRequest{Backend: p.backend.Name, Fence: 1, Tokens: []string{p.token(2)}}); err != nil {
+		t.Fatal(err)
+	}
+	p.until(func(last map[string]offer.Observation) bool {
+		return last[p.token(2)].Status == offer.Cancelled && last[p.token(1)].Cause == offer.JobHeld
+	})
+	if err := os.WriteFile(filepath.Join(p.backend.Workdir, "there"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	last := p.until(func(last map[string]offer.Observation) bool {
+		return last[p.token(3)].Status == offer.Completed && last[p.token(1)].Stage == offer.Accepted
+	})
+	if o := last[p.token(1)]; o.Status != offer.Queued {
+		t.Errorf("the held one is %+v", o)
+	}
+	for _, name := range []string{"ran1", "ran2"} {
+		if _, err := os.Stat(filepath.Join(p.backend.Workdir, name)); err == nil {
+			t.Errorf("%s: it ran", name)
+		}
+	}
+	hold = false
+	if err := p.provider.Control(t.Context(), providers.ControlRequest{Backend: p.backend.Name, Fence: 1, Hold: &hold, Tokens: []string{p.token(1)}}); err != nil {
+		t.Fatal(err)
+	}
+	if o := p.until(ended(4))[p.token(1)]; o.Status != offer.Completed || o.Handle == "1.toy" {
+		t.Errorf("resumed, it is %+v", o)
 	}
 }

@@ -115,6 +115,13 @@ func (po *poll) inQueue(j *job, r *scheduler.Row) (offer.Observation, bool) {
 		}
 		return o, o.Reason != j.last.Reason || o.Cause != j.last.Cause || o.Stage != j.last.Stage || o.HeldBy != j.last.HeldBy || moved(j.last.Expected, o.Expected)
 	case scheduler.Running, scheduler.Stopped:
+		if j.batch.turns() && j.last.Status == offer.Queued { // its own record says when it begins
+			o.Status, o.Stage, o.Reason = offer.Queued, j.batch.stage(), "its turn comes in "+o.Handle+", which runs"
+			if po.holds.has(j) {
+				o.Reason, o.Cause = "held", offer.JobHeld
+			}
+			return o, o.Reason != j.last.Reason || o.Cause != j.last.Cause
+		}
 		o.Status, o.Started, o.Node = offer.Running, r.Start, r.Nodes
 		return o, j.last.Status == offer.Queued && r.State == scheduler.Running
 	}
@@ -276,9 +283,23 @@ func (po *poll) seeHolds(ctx context.Context) error {
 // mayReturnToSpool reports whether a lost job never began and may be submitted
 // again, and counts the retry. A server that crashes forgets the last submissions,
 // and accounting may not have them: such a job has run nothing. Should the server
-// remember it, one of the two gets the claim.
+// remember it, one of the two gets the claim. A job whose turn did not come in a pack
+// that ran others was not retried.
 func (po *poll) mayReturnToSpool(j *job) bool {
-	return !po.jobs.claimed(j) && !po.jobs.unwanted(j) && po.retries.allow(j)
+	return !po.jobs.claimed(j) && !po.jobs.unwanted(j) && (po.turnsTaken(j.batch) || po.retries.allow(j))
+}
+
+// turnsTaken reports whether jobs of a batch ran in turns.
+func (po *poll) turnsTaken(k *batch) bool {
+	if !k.turns() {
+		return false
+	}
+	for _, j := range k.jobs {
+		if po.jobs.claimed(j) {
+			return true
+		}
+	}
+	return false
 }
 
 // lostBefore reports whether a dependency of a job is submitted again, or will be:
@@ -303,13 +324,16 @@ func (po *poll) returnToSpool(lost []*job) (list []offer.Observation, err error)
 	}
 	for _, k := range order {
 		slices.Sort(by[k])
-		part, err := po.jobs.split(k, by[k])
-		if err != nil {
-			return list, err
-		}
 		why := po.queue.Words().Name + " has lost it before it began; it is submitted again"
 		if k.Packed {
 			why = "the pack that it was in ended before it began; it is submitted again"
+			if po.turnsTaken(k) {
+				why = "its turn did not come in " + k.id + "; it is submitted again"
+			}
+		}
+		part, err := po.jobs.split(k, by[k])
+		if err != nil {
+			return list, err
 		}
 		list = append(list, po.onSpool(part, why)...)
 	}

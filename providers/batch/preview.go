@@ -42,7 +42,7 @@ func Preview(t scheduler.Type, r providers.ScriptRequest) (providers.Script, err
 	spool := filepath.Join(r.Like.Workdir, ".muster", t.Name(), "CAMPAIGN")
 	list := make([]*batch, len(out.Sizes))
 	for part, n := range out.Sizes {
-		k := &batch{Name: arrays.Name(r.Like.Phase, "TOKEN", part), Phase: r.Like.Phase, Pool: r.Like.Pool, Limit: r.Like.Cap, Array: n > 1 && !out.Packed, Packed: n > 1 && out.Packed}
+		k := &batch{Name: arrays.Name(r.Like.Phase, "TOKEN", part), Phase: r.Like.Phase, Pool: r.Like.Pool, Limit: r.Like.Cap, Array: n > 1 && !out.Packed, Packed: n > 1 && out.Packed, Slots: r.Like.Shape.Slots}
 		k.dir = node.Batch(filepath.Join(spool, "batches", k.Name))
 		for i := range n {
 			k.Indexes = append(k.Indexes, i)

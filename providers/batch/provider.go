@@ -58,6 +58,7 @@ type backend struct {
 	site     scheduler.Site
 	campaign *campaign
 	waits    map[string]time.Duration // longest, by pool, that the block sets
+	longest  time.Duration            // allocation in which jobs take turns; 0 = none do
 }
 
 // New makes a provider.
@@ -99,6 +100,9 @@ func (s *Provider) Configure(_ context.Context, b providers.Backend) error {
 		return err
 	}
 	if k.waits, err = block.Waits(); err != nil {
+		return err
+	}
+	if k.longest, err = block.Longest(); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -160,6 +164,9 @@ func (b *backend) pools(ctx context.Context) ([]offer.Pool, error) {
 	pools, err := b.site.Pools(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for i := range pools {
+		pools[i].Allocation = b.longest
 	}
 	for name, wait := range b.waits {
 		i := slices.IndexFunc(pools, func(p offer.Pool) bool { return p.Name == name })

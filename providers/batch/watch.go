@@ -207,9 +207,9 @@ func (w *watch) turn(ctx context.Context) (<-chan struct{}, error) {
 const roomLooks = 2
 
 // bringForward brings the next look forward when a job has ended and others wait
-// for its place.
+// for its place, or for their turns in a pack that is over.
 func (w *watch) bringForward() {
-	if w.c.reports.ends == w.ends || !w.c.waiting() {
+	if w.c.reports.ends == w.ends || !w.c.waiting() && !w.c.jobs.idle() {
 		return
 	}
 	if soon := w.last.Add(roomLooks * w.floor()); soon.Before(w.next) {
@@ -232,6 +232,9 @@ func (w *watch) floor() time.Duration {
 // to a job.
 func (w *watch) interval() time.Duration {
 	floor := w.floor()
+	if w.c.jobs.idle() {
+		return floor
+	}
 	left := time.Duration(0)
 	for _, j := range w.c.jobs.unfinished() {
 		if !j.absentSince.IsZero() {

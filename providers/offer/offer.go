@@ -54,8 +54,13 @@ type Shape struct {
 	MinNodes int `json:",omitempty"`
 	// Pack is how many like jobs, this one among them, share the nodes of one job of
 	// a scheduler, and their charge; 0 or 1 = none do.
-	Pack     int           `json:",omitempty"`
-	Walltime time.Duration // hard limit of one attempt; 0 = not stated
+	Pack int `json:",omitempty"`
+	// Slots is how many of them run beside one another, the others in turns; 0 = all.
+	Slots int `json:",omitempty"`
+	// Allocation is the longest walltime of a job of a scheduler in which jobs take
+	// turns; 0 = they take none.
+	Allocation time.Duration `json:",omitempty"`
+	Walltime   time.Duration // hard limit of one attempt; 0 = not stated
 	// Options are the provider's own job options, as canonical JSON; "" if none.
 	Options string
 	// Smoke marks the shape of a smoke, which may run on testing pools.
@@ -137,6 +142,9 @@ type Pool struct {
 	WholeNode bool // the site charges whole nodes
 	// Pack says that jobs that need a part of a node share one.
 	Pack bool
+	// Allocation is the longest walltime of a job of the scheduler in which like jobs
+	// run one after another; 0 = each job waits in the queue by itself.
+	Allocation time.Duration
 
 	Verified string   // month the facts were verified: "2026-05"; "" for live answers
 	Source   string   // "profile cu-alpine", "live"

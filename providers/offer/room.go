@@ -1,7 +1,5 @@
 package offer
 
-import "math"
-
 // OneMachine reports whether a pool's cores and memory are all there is, and
 // not those of one node of many.
 func (p Pool) OneMachine() bool { return p.Kind == MachinePool || p.Kind == HostPool }
@@ -16,24 +14,6 @@ type Room struct {
 	Memory         int64 // bytes
 }
 
-// Packs is how many jobs of a shape share one node of a pool; 1 = none do. A smoke,
-// and a job that has or needs more than half of a node, has it alone.
-func (p Pool) Packs(s Shape) int {
-	if !p.Pack || s.Smoke || s.Nodes > 1 || p.CPUs <= 0 && p.GPUs <= 0 {
-		return 1
-	}
-	n := math.MaxInt
-	limit := func(has, takes int64) {
-		if has > 0 && takes > 0 {
-			n = min(n, int(has/takes))
-		}
-	}
-	limit(int64(p.CPUs), int64(max(s.CPUs, 1)))
-	limit(int64(p.GPUs), int64(s.GPUs))
-	limit(p.Memory, s.Memory)
-	return max(n, 1)
-}
-
 // Takes is what a job of a shape takes of a pool. On nodes it is as much as
 // makes them full when no other like it fits: of nodes with three devices a job
 // of two takes three. Where a site gives whole nodes, it takes those.
@@ -41,8 +21,8 @@ func (p Pool) Takes(s Shape) Room {
 	r := Room{s.GPUs, max(s.CPUs, 1), s.Memory}
 	nodes := max(s.Nodes, 1)
 	switch {
-	case s.Pack > 1: // its share of a node
-		return Room{max(r.Devices, p.GPUs/s.Pack), max(r.Cores, p.CPUs/s.Pack), r.Memory}
+	case s.Beside() > 1: // its share of a node
+		return Room{max(r.Devices, p.GPUs/s.Beside()), max(r.Cores, p.CPUs/s.Beside()), r.Memory}
 	case p.WholeNode:
 		r.Devices, r.Cores = max(r.Devices, nodes*p.GPUs), max(r.Cores, nodes*p.CPUs)
 	}
@@ -73,7 +53,7 @@ func (s Shape) Given() Shape {
 
 // Given is a shape as a place with this price gives and charges it.
 func (p Price) Given(s Shape) Shape {
-	if s = s.Given(); s.Pack > 1 {
+	if s = s.Given(); s.Beside() > 1 {
 		return s // what one job of the scheduler is given is for all of them
 	}
 	s.CPUs, s.GPUs = max(s.CPUs, p.CPUs), max(s.GPUs, p.GPUs)

@@ -135,7 +135,7 @@ func (v Preview) job(pp *planner.PhasePlan, s start, b *lang.Backend) (*provider
 	shape := p.Requests(s.variant)[p.RequestOf(s.cell, s.variant)].Shape
 	if !s.variant.Smoke() {
 		shape = ceiling.Segment(shape, s.at.Segments)
-		shape.Pack = s.at.Shape.Pack
+		shape.Pack, shape.Slots, shape.Allocation = s.at.Shape.Pack, s.at.Shape.Slots, s.at.Shape.Allocation
 	}
 	spec := jobspec.NewSpec(v.Campaign, p, site.Env(b), unread)
 	at := v.siteOfStart(pp, s)

@@ -124,8 +124,8 @@ func (cs *core) give(f *Attempt, n int) {
 
 // With is how many jobs may run at once, everywhere, with one more of a queue
 // under a throttle.
-func (cs *core) With(b *Backend, under connection.Throttle) int {
-	return cs.load + b.share.More(under)
+func (cs *core) With(b *Backend, under connection.Throttle, n int) int {
+	return cs.load + b.share.More(under, n)
 }
 
 // inFlight reports whether an attempt is neither over nor replaced.

@@ -89,7 +89,7 @@ func (cs *core) Takes(b *Backend, pool string, own offer.Limits, under connectio
 	if !b.Answers() || cs.Time.Now().Before(b.quiet) {
 		return false
 	}
-	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, b.load+b.share.More(under))
+	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, b.load+b.share.More(under, 1))
 }
 
 // Sending reports whether a call is under way, or something waits to be sent;

@@ -28,10 +28,10 @@ func (l *Load) Give(t Throttle, n int) (change int) {
 	return min(before+n, t.Most) - min(before, t.Most)
 }
 
-// More is by how much one more job would raise what may run at once.
-func (l *Load) More(t Throttle) int {
-	if t.Most > 0 && l.under[t] >= t.Most {
-		return 0
+// More is by how much n more jobs would raise what may run at once.
+func (l *Load) More(t Throttle, n int) int {
+	if t.Most <= 0 {
+		return n
 	}
-	return 1
+	return min(n, max(t.Most-l.under[t], 0))
 }

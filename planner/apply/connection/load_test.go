@@ -27,7 +27,7 @@ func TestLoad(t *testing.T) {
 		{Throttle{"a", 3}, -1, 0, 1},
 	} {
 		total += l.Give(step.under, step.n)
-		if more := l.More(step.under); total != step.want || more != step.more {
+		if more := l.More(step.under, 1); total != step.want || more != step.more {
 			t.Errorf("%+v: %d may run, %d with one more", step, total, total+more)
 		}
 	}

@@ -79,7 +79,7 @@ func mostOf(recorded, now state.Amounts) state.Amounts {
 
 // alike reports whether two shapes are charged alike.
 func alike(a, b offer.Shape) bool {
-	return a.Walltime == b.Walltime && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Nodes == b.Nodes && max(a.Pack, 1) == max(b.Pack, 1)
+	return a.Walltime == b.Walltime && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Nodes == b.Nodes && max(a.Pack, 1) == max(b.Pack, 1) && a.Beside() == b.Beside()
 }
 
 // Dearer reports whether a launch of this shape may cost more by what is asked

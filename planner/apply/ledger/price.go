@@ -50,8 +50,7 @@ func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, k
 // share has what nodes are charged be that of the time for which they count as a
 // launch's own.
 func (t Tariff) share(spent *Amounts, s offer.Shape, nodes time.Duration) {
-	s.Pack = 0
-	whole, _ := t.Took(s, nodes, 0)
+	whole, _ := t.Took(s.Alone(), nodes, 0)
 	for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
 		u := slices.Index(units[:], unit)
 		spent[u] = whole[u]
@@ -66,7 +65,7 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known pla
 		s = t.Price.Given(s)
 		a[cpuHours] = hours(int64(max(s.CPUs, 1)), elapsed)
 		a[gpuHours] = hours(int64(s.GPUs), elapsed)
-		a[nodeHours] = hours(int64(max(s.Nodes, 1)), elapsed) / int64(max(s.Pack, 1))
+		a[nodeHours] = hours(int64(max(s.Nodes, 1)), elapsed) * int64(s.Turns()) / int64(max(s.Pack, 1))
 		return a, place.Known{USD: t.Price.Known || t.Price.BillsWhileQueued, ServiceUnits: !t.Price.UnknownSU}
 	}
 	cost, known := place.Charged(s, t.Price, elapsed, t.Around, t.Hold)

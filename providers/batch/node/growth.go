@@ -62,7 +62,7 @@ func (s Spool) Shape(j *providers.Job, restart int) offer.Shape {
 type Grant struct {
 	Restart int
 	Cores   int // 0 = not known
-	Pack    int // jobs that shared its nodes; 0 = none did
+	Pack    int // jobs of the pack that it was in; 0 = none was
 }
 
 // Got is the shape of one start of a job; nil = what the job asks for. A scheduler
@@ -72,7 +72,7 @@ func (s Spool) Got(j *providers.Job, g Grant) *offer.Shape {
 	if g.Cores > 0 {
 		got.CPUs = g.Cores
 	}
-	got.Pack = g.Pack
+	got = got.Together(g.Pack)
 	if got.Memory == j.Shape.Memory && got.Walltime == j.Shape.Walltime && got.CPUs == max(j.Shape.CPUs, 1) && max(got.Pack, 1) == max(j.Shape.Pack, 1) {
 		return nil
 	}

@@ -27,9 +27,10 @@ const (
 func Main(args []string, schedulers ...scheduler.Node) int {
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
 	batch := flags.String("batch", "", "the batch's directory")
-	pack := flags.String("pack", "", "elements to run beside one another, \"0,1,2\"")
+	pack := flags.String("pack", "", "elements to run as a pack, \"0,1,2\"")
 	cell := flags.Int("cell", -1, "the element of a pack that this process runs")
 	of := flags.Int("of", 1, "how many elements the pack has")
+	since := flags.Int64("since", 0, "when the element had its slot, nanoseconds since 1970")
 	gpus := flags.String("gpus", "", "devices of the element")
 	check := flags.String("check", "", "folder in which the nodes of a job meet")
 	nodes := flags.Int("nodes", 1, "how many meet")
@@ -48,7 +49,7 @@ func Main(args []string, schedulers ...scheduler.Node) int {
 		code, err = runPack(Batch(*batch), p, *pack, os.Args[1:len(os.Args)-len(args)])
 	case *cell >= 0:
 		p = p.share(*of, nil)
-		p.times = times{os.NewFile(timesFile, "times"), *of}
+		p.times = times{file: os.NewFile(timesFile, "times"), began: *since}
 		if *gpus != "" {
 			p.gpus = strings.Split(*gpus, ",")
 		}

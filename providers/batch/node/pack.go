@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,23 +30,31 @@ import (
 // scheduler knows of none of them.
 const cancelLook = 5 * time.Second
 
-// A pack is jobs that run beside one another in one job of the scheduler, each on
-// its own devices and cores. Each is a start of its own, in a process of its own:
-// what one of them does is nothing to the others.
+// A pack is jobs that share one job of the scheduler. Some run beside one another, each in
+// a slot with its own devices and cores, and the others follow in turns. Each is a start of
+// its own, in a process of its own: what one of them does is nothing to the others.
 type pack struct {
 	batch      Batch
 	spool      Spool
 	allocation allocation
 	cells      []*cell
-	program    []string // the command line of this process, without the options of the pack
+	shape      offer.Shape // of each
+	program    []string    // the command line of this process, without the options of the pack
 	ended      chan *cell
 	times      times
+	cores      [][]int
+	end        time.Time // of the allocation
+	open       int       // slots that are not closed
+	closing    bool      // no other job begins
 }
 
 // A cell is one job of a pack.
 type cell struct {
 	index   int
 	job     *providers.Job
+	slot    int
+	since   time.Time // when its slot was its own
+	begun   bool
 	process *exec.Cmd // nil = it did not start
 	err     error     // how its process ended
 	over    bool
@@ -62,45 +71,44 @@ func newPack(batch Batch, p allocation, indexes []int, program []string) (*pack,
 		}
 		k.cells = append(k.cells, &cell{index: i, job: j})
 	}
+	k.shape = k.cells[0].job.Shape.Together(len(k.cells))
+	k.open = k.shape.Beside()
 	return k, nil
 }
+
+// exitLeft is the status of a pack in which the turn of some jobs did not come.
+// sysexits.h, EX_TEMPFAIL.
+const exitLeft = 75
 
 // run runs the jobs to their ends. Its result is the exit status for the scheduler: 0
 // only if all of them completed.
 func (k *pack) run() (code int, err error) {
+	k.end = time.Now().Add(k.shape.Lasts())
 	first := &start{spool: k.spool, batch: k.batch, job: k.cells[0].job, allocation: k.allocation, begin: k.allocation.begin(k.cells[0].job)}
 	if why, class := first.noRoom(); why != "" {
 		return first.postpone(why, class)
 	}
-	if k.times, err = newTimes(len(k.cells)); err != nil {
+	if k.times, err = newTimes(k.open); err != nil {
 		return exitBroken, fmt.Errorf("pack: %w", err)
 	}
 	runtime.LockOSThread() // whose end is that of the processes that it starts
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn...)
-	cores, left := kernel.Cores(), 0
-	for n, c := range k.cells {
-		err := kernel.OnCores(part(cores, n, len(k.cells)), func() error { return k.start(n, c) })
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "muster: %s could not be started: %v\n", c.job.Address, err)
-			code = exitBroken
-			k.times.over()
-			continue
-		}
-		left++
+	k.cores = kernel.Cores()
+	began := time.Now()
+	for slot := range k.open {
+		code = cmp.Or(code, k.next(slot, began, time.Time{}))
 	}
 	look := time.NewTicker(cancelLook)
 	defer look.Stop()
-	for left > 0 {
+	for len(k.running()) > 0 {
 		select {
 		case c := <-k.ended:
-			left--
 			c.over = true
-			k.times.over()
-			if n := k.end(c); code == 0 {
-				code = n
-			}
+			code = cmp.Or(code, k.ending(c))
+			code = cmp.Or(code, k.next(c.slot, time.Now(), k.end))
 		case sg := <-signals:
+			k.closing = k.closing || slices.Contains(endings, sg)
 			for _, c := range k.running() {
 				c.process.Process.Signal(sg)
 			}
@@ -108,10 +116,78 @@ func (k *pack) run() (code int, err error) {
 			k.endCancelled()
 		}
 	}
+	if code == 0 && slices.ContainsFunc(k.cells, func(c *cell) bool { return !c.begun }) {
+		return k.leave(), nil
+	}
 	if code == 0 {
 		dropOutput()
 	}
 	return code, nil
+}
+
+// endings are the signals with which a scheduler ends a job.
+var endings = []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP}
+
+// leave is the exit status of a pack that leaves jobs to a later one. What comes after all
+// of it must not run.
+func (k *pack) leave() int {
+	if slices.Contains(k.batch.Bounds().Requeue, exitLeft) {
+		return 1
+	}
+	return exitLeft
+}
+
+// next starts another job in a slot from some time on, or closes the slot; a zero end is
+// that of a pack whose jobs begin with it.
+func (k *pack) next(slot int, since, end time.Time) (code int) {
+	for {
+		c := k.waiting(since, end)
+		if c == nil {
+			break
+		}
+		c.begun, c.slot, c.since = true, slot, since
+		err := kernel.OnCores(part(k.cores, slot, k.shape.Beside()), func() error { return k.start(c) })
+		if err == nil {
+			return code
+		}
+		fmt.Fprintf(os.Stderr, "muster: %s could not be started: %v\n", c.job.Address, err)
+		code = exitBroken
+	}
+	k.open--
+	k.times.note(k.open)
+	return code
+}
+
+// waiting is the job whose turn it is; nil = none may begin.
+func (k *pack) waiting(now, end time.Time) *cell {
+	if k.closing || !mayBegin(k.shape.Walltime, now, end) {
+		return nil
+	}
+	for _, c := range k.cells {
+		if !c.begun && !k.held(c) {
+			if why, _ := (&start{job: c.job}).noRoom(); why != "" && !end.IsZero() {
+				return nil
+			}
+			return c
+		}
+	}
+	return nil
+}
+
+// mayBegin reports whether a job that may take its whole walltime ends before its
+// allocation does; a zero end is not near.
+func mayBegin(walltime time.Duration, now, end time.Time) bool {
+	return end.IsZero() || !now.Add(walltime).After(end)
+}
+
+// held reports whether a person holds a job, or all that waits.
+func (k *pack) held(c *cell) bool {
+	for _, note := range []string{k.spool.path("holds", c.job.Token), k.spool.path("hold")} {
+		if _, err := os.Stat(note); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // running are the jobs whose processes have not ended.
@@ -119,10 +195,10 @@ func (k *pack) running() []*cell {
 	return slices.DeleteFunc(slices.Clone(k.cells), func(c *cell) bool { return c.process == nil || c.over })
 }
 
-// start starts the process of the n-th job. It ends with this one.
-func (k *pack) start(n int, c *cell) error {
-	args := append(slices.Clone(k.program), "-batch", string(k.batch), "-cell", strconv.Itoa(c.index), "-of", strconv.Itoa(len(k.cells)))
-	if list := k.devices(n, c.job.Shape.GPUs); len(list) > 0 {
+// start starts the process of a job. It ends with this one.
+func (k *pack) start(c *cell) error {
+	args := append(slices.Clone(k.program), "-batch", string(k.batch), "-cell", strconv.Itoa(c.index), "-of", strconv.Itoa(len(k.cells)), "-since", strconv.FormatInt(c.since.UnixNano(), 10))
+	if list := k.devices(c.slot, c.job.Shape.GPUs); len(list) > 0 {
 		args = append(args, "-gpus", strings.Join(list, ","))
 	}
 	self, err := os.Executable()
@@ -142,7 +218,7 @@ func (k *pack) start(n int, c *cell) error {
 	return nil
 }
 
-// devices are the GPUs of the n-th job: of those that the scheduler gave the pack, or,
+// devices are the GPUs of the n-th slot: of those that the scheduler gave the pack, or,
 // where it names none, of the node.
 func (k *pack) devices(n, each int) (list []string) {
 	for i := n * each; i < (n+1)*each; i++ {
@@ -172,9 +248,9 @@ func (k *pack) endCancelled() {
 	}
 }
 
-// end is the exit status of a job whose process has ended. If that was killed, its end is
+// ending is the exit status of a job whose process has ended. If that was killed, its end is
 // recorded here, and what it left behind is ended, too.
-func (k *pack) end(c *cell) int {
+func (k *pack) ending(c *cell) int {
 	if c.err == nil {
 		return 0
 	}
@@ -199,60 +275,80 @@ func (k *pack) killed(c *cell, by syscall.Signal) {
 	e := End{Begin: begin, Final: true, Signature: failure.Killed}
 	e.Seen = s.seen(offer.Failed)
 	e.Seen.Class, e.Seen.Reason = failure.Killed, fmt.Sprintf("the program that ran it on %s was ended by %s; the others of its pack went on", begin.Node, unix.SignalName(by))
-	e.Seen.Usage = &offer.Usage{Elapsed: time.Since(begin.At), CPU: -1, MaxRSS: -1, NodeTime: k.times.share(time.Now())}
+	e.Seen.Usage = &offer.Usage{Elapsed: time.Since(begin.At), CPU: -1, MaxRSS: -1, NodeTime: k.times.since(c.since).share(time.Now())}
 	if err := s.record(e); err != nil {
 		fmt.Fprintf(os.Stderr, "muster: %v\n", err)
 	}
 }
 
-// times are when a pack began and when each of its jobs ended, in a file without a
-// name that its processes share.
+// times are when jobs of a pack began and ended, in a file without a name that its
+// processes share, and from when on one of them had its slot.
 type times struct {
-	file *os.File // nil = there is no pack
-	jobs int
+	file  *os.File // nil = there is no pack
+	began int64
 }
 
 // timesFile is the descriptor of that file in the process of a job. os/exec, ExtraFiles.
 const timesFile = 3
 
-func newTimes(jobs int) (times, error) {
+// newTimes notes the beginning of a pack with so many slots.
+func newTimes(slots int) (times, error) {
 	f, err := os.CreateTemp("", "muster-pack-")
 	if err != nil {
 		return times{}, err
 	}
-	t := times{f, jobs}
-	return t, errors.Join(os.Remove(f.Name()), t.over())
+	t := times{file: f}
+	return t, errors.Join(os.Remove(f.Name()), t.note(slots))
 }
 
-// over notes the time; first the beginning of the pack.
-func (t times) over() error { return binary.Write(t.file, binary.LittleEndian, time.Now().UnixNano()) }
+// since are the times for a job that had its slot from then on.
+func (t times) since(at time.Time) times {
+	t.began = at.UnixNano()
+	return t
+}
+
+// note notes how many slots are in use from now on.
+func (t times) note(slots int) error {
+	return binary.Write(t.file, binary.LittleEndian, [2]int64{time.Now().UnixNano(), int64(slots)})
+}
 
 // share is for how long the node counts as one job's that ends now.
 func (t times) share(now time.Time) time.Duration {
 	if t.file == nil {
 		return 0
 	}
-	var list []int64
-	for at := int64(0); ; at += 8 {
-		var b [8]byte
+	var list []Change
+	for at, before := int64(0), int64(0); ; at += 16 {
+		var b [16]byte
 		if _, err := t.file.ReadAt(b[:], at); err != nil {
 			break
 		}
-		list = append(list, int64(binary.LittleEndian.Uint64(b[:])))
+		n := int64(binary.LittleEndian.Uint64(b[8:]))
+		list = append(list, Change{At: int64(binary.LittleEndian.Uint64(b[:8])), By: int(n - before)})
+		before = n
 	}
-	return ShareOf(list, t.jobs, now.UnixNano())
+	return ShareOf(list, t.began, now.UnixNano())
 }
 
-// ShareOf is the part of a pack's time until now that counts as one job's: at any time
-// the node is that of all jobs that run, in equal parts, so that the shares of all add
-// up to how long the pack lasts. times are when it began, and when jobs ended.
-func ShareOf(times []int64, jobs int, now int64) (own time.Duration) {
-	for i, since := range times {
-		until := now
-		if i+1 < len(times) {
-			until = min(until, times[i+1])
+// A Change is that of the number of jobs that run on a node.
+type Change struct {
+	At int64 // nanoseconds since 1970
+	By int
+}
+
+// ShareOf is the part of a pack's time that counts as that of one job, which ran from one
+// time to another: at any time the node is that of all jobs that run, in equal parts, so
+// that the shares of all add up to how long the pack lasts.
+func ShareOf(changes []Change, since, until int64) (own time.Duration) {
+	changes = slices.SortedStableFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.At, b.At) })
+	running := int64(0)
+	for i, c := range changes {
+		running += int64(c.By)
+		to := until
+		if i+1 < len(changes) {
+			to = min(to, changes[i+1].At)
 		}
-		own += time.Duration(max(until-since, 0) / int64(max(jobs-i, 1)))
+		own += time.Duration(max(to-max(c.At, since), 0) / max(running, 1))
 	}
 	return own
 }

@@ -141,7 +141,7 @@ func (c *command) used() *offer.Usage {
 	u.GPUSeconds = float64(len(c.begin.GPUs)) * u.Elapsed.Seconds()
 	u.GPUMaxMem = c.gpus.memory()
 	if b := c.batch.Bounds().Billing; b > 0 { // as accounting would have it, which may be closed, late or none
-		u.Billed = fmt.Sprintf("%.0f billing-seconds", float64(b)*u.Elapsed.Seconds()/float64(max(c.allocation.sharers, 1)))
+		u.Billed = fmt.Sprintf("%.0f billing-seconds", float64(b)*u.Elapsed.Seconds()/float64(c.job.Shape.Together(c.allocation.sharers).Beside()))
 	}
 	return u
 }

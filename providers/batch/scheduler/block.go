@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/user"
 	"time"
@@ -17,6 +18,7 @@ import (
 type Block struct {
 	Account    string      `json:"account"`
 	Pack       string      `json:"pack"`
+	Allocation json.Number `json:"allocation"` // seconds
 	InstallDir string      `json:"install_dir"`
 	Scratch    string      `json:"scratch"`
 	Balance    json.Number `json:"balance"`
@@ -34,6 +36,7 @@ func Attrs(scheduler, submit, pool string) []offer.Attr {
 	return []offer.Attr{
 		{Name: "commands", Type: offer.StringMap, Doc: fmt.Sprintf("The site's own programs in place of %s's, by command, each an absolute path on the login node: `{ %s = \"/opt/site/bin/%[2]s\" }`. A program must take the arguments of the command, and print what it prints.", scheduler, submit)},
 		{Name: "pack", Type: offer.String, OneOf: []string{"auto", "never"}, Doc: "Whether jobs that need a part of a node share one: \"auto\" where the site charges whole nodes, \"never\" nowhere. Each job keeps its own log, retries and verification. By default the profile's, which is \"never\" where it says nothing."},
+		{Name: "allocation", Type: offer.Duration, Doc: "Longest walltime of a job of the scheduler in which like jobs of a phase run one after another, so that many short jobs wait in the queue once: \"4h\". With `pack`, several do so beside one another on a node. A job begins only if it may end in time; the others go into the next allocation. By default each job, or pack, waits in the queue by itself."},
 		{Name: "max_wait", Type: offer.StringMap, Doc: fmt.Sprintf("Longest wait of a %s, by its name: `{ gpu = \"4h\" }`. While jobs are expected to wait longer there, a plan places them elsewhere among their candidates, if they fit elsewhere.", pool)},
 		{Name: "submissions_per_minute", Type: offer.Number, Default: "120", Doc: "Most " + submit + " commands in a minute, at least 1; an array counts once. What would start jobs over and over is slowed down by it."},
 		{Name: "shared_fs", Type: offer.String, Doc: "Name of the filesystem that holds the workdir: backends that state the same name and workdir see each other's files, and nothing is copied between them."},
@@ -70,6 +73,19 @@ func (b Block) Waits() (map[string]time.Duration, error) {
 		out[pool] = d
 	}
 	return out, nil
+}
+
+// Longest is the longest walltime of an allocation in which jobs take turns; 0 = none
+// do.
+func (b Block) Longest() (time.Duration, error) {
+	if b.Allocation == "" {
+		return 0, nil
+	}
+	seconds, err := b.Allocation.Float64()
+	if err != nil || !(seconds > 0) || seconds > float64(math.MaxInt64)/1e9 {
+		return 0, providers.Errorf(providers.Invalid, "allocation is no duration above zero, such as \"4h\"")
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
 }
 
 // Funds is the account that the block names; command is that of the site's profile

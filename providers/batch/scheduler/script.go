@@ -25,7 +25,7 @@ func (r Request) About(name string) string {
 	what, where := "1 job", "Its command is in the file jobs beside this one"
 	switch {
 	case len(r.Pack) > 0:
-		what, where = strconv.Itoa(r.Count)+" jobs", "They run beside one another, each with its part of the node.\n# Their commands are in the file jobs beside this one, one a line"
+		what, where = strconv.Itoa(r.Count)+" jobs", r.shared()+"\n# Their commands are in the file jobs beside this one, one a line"
 	case r.Count > 1:
 		what, where = strconv.Itoa(r.Count)+" jobs", "Their commands are in the file jobs beside this one, one a line"
 	}
@@ -34,6 +34,18 @@ func (r Request) About(name string) string {
 	}
 	return fmt.Sprintf("# %s of phase.%s. %s.\n", what, r.Job.Phase, where) +
 		"# The program below claims " + r.each() + ", so that it never runs twice, runs its command\n# with its output in .muster/logs, and checks what it left before " + name + " is told.\n"
+}
+
+// shared is how the jobs of a pack run.
+func (r Request) shared() string {
+	switch s := r.Job.Shape; {
+	case s.Turns() < 2:
+		return "They run beside one another, each with its part of the node."
+	case s.Beside() < 2:
+		return "They run one after another."
+	default:
+		return fmt.Sprintf("%d run beside one another, each with its part of the node, and the others in turns.", s.Beside())
+	}
 }
 
 func (r Request) each() string {

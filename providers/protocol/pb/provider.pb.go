@@ -1365,6 +1365,7 @@ type Pool struct {
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
 	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
 	Pack          bool                   `protobuf:"varint,33,opt,name=pack,proto3" json:"pack,omitempty"`                        // jobs that need a part of a node share one
+	Allocation    int64                  `protobuf:"varint,37,opt,name=allocation,proto3" json:"allocation,omitempty"`            // longest job of the scheduler in which like jobs take turns; 0: none do
 	Spot          bool                   `protobuf:"varint,36,opt,name=spot,proto3" json:"spot,omitempty"`                        // a machine may be taken away while a job runs on it
 	MaxWait       int64                  `protobuf:"varint,34,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`   // longest wait with which it is preferred; 0: any
 	unknownFields protoimpl.UnknownFields
@@ -1667,6 +1668,13 @@ func (x *Pool) GetPack() bool {
 	return false
 }
 
+func (x *Pool) GetAllocation() int64 {
+	if x != nil {
+		return x.Allocation
+	}
+	return 0
+}
+
 func (x *Pool) GetSpot() bool {
 	if x != nil {
 		return x.Spot
@@ -1783,6 +1791,8 @@ type Shape struct {
 	Smoke         bool                   `protobuf:"varint,10,opt,name=smoke,proto3" json:"smoke,omitempty"`
 	MinNodes      int64                  `protobuf:"varint,12,opt,name=min_nodes,json=minNodes,proto3" json:"min_nodes,omitempty"` // with which it may start; 0: all
 	Pack          int64                  `protobuf:"varint,11,opt,name=pack,proto3" json:"pack,omitempty"`                         // like jobs that share its nodes; 0 or 1: none do
+	Slots         int64                  `protobuf:"varint,13,opt,name=slots,proto3" json:"slots,omitempty"`                       // of those run beside one another, the others in turns; 0: all
+	Allocation    int64                  `protobuf:"varint,14,opt,name=allocation,proto3" json:"allocation,omitempty"`             // longest job of a scheduler in which jobs take turns; 0: they take none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1897,6 +1907,20 @@ func (x *Shape) GetMinNodes() int64 {
 func (x *Shape) GetPack() int64 {
 	if x != nil {
 		return x.Pack
+	}
+	return 0
+}
+
+func (x *Shape) GetSlots() int64 {
+	if x != nil {
+		return x.Slots
+	}
+	return 0
+}
+
+func (x *Shape) GetAllocation() int64 {
+	if x != nil {
+		return x.Allocation
 	}
 	return 0
 }
@@ -6985,7 +7009,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xd4\b\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xf4\b\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -7030,14 +7054,17 @@ const file_provider_proto_rawDesc = "" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
 	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
 	"\x04kind\x18  \x01(\tR\x04kind\x12\x12\n" +
-	"\x04pack\x18! \x01(\bR\x04pack\x12\x12\n" +
+	"\x04pack\x18! \x01(\bR\x04pack\x12\x1e\n" +
+	"\n" +
+	"allocation\x18% \x01(\x03R\n" +
+	"allocation\x12\x12\n" +
 	"\x04spot\x18$ \x01(\bR\x04spot\x12\x19\n" +
 	"\bmax_wait\x18\" \x01(\x03R\amaxWait\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
 	"PoolsReply\x12.\n" +
-	"\x05pools\x18\x01 \x03(\v2\x18.muster.provider.v1.PoolR\x05pools\"\xac\x02\n" +
+	"\x05pools\x18\x01 \x03(\v2\x18.muster.provider.v1.PoolR\x05pools\"\xe2\x02\n" +
 	"\x05Shape\x12\x12\n" +
 	"\x04cpus\x18\x01 \x01(\x03R\x04cpus\x12\x16\n" +
 	"\x06memory\x18\x02 \x01(\x03R\x06memory\x12\x12\n" +
@@ -7053,7 +7080,11 @@ const file_provider_proto_rawDesc = "" +
 	"\x05smoke\x18\n" +
 	" \x01(\bR\x05smoke\x12\x1b\n" +
 	"\tmin_nodes\x18\f \x01(\x03R\bminNodes\x12\x12\n" +
-	"\x04pack\x18\v \x01(\x03R\x04pack\"\x9a\x03\n" +
+	"\x04pack\x18\v \x01(\x03R\x04pack\x12\x14\n" +
+	"\x05slots\x18\r \x01(\x03R\x05slots\x12\x1e\n" +
+	"\n" +
+	"allocation\x18\x0e \x01(\x03R\n" +
+	"allocation\"\x9a\x03\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
