@@ -87,6 +87,11 @@ func (s mom) launch(j *job, t *task) error {
 		return err
 	}
 	out, errs := s.spool(j, t)
+	for _, path := range []string{out, errs} {
+		if path != "" {
+			writable(path) // also of a job that is killed before its first command it is there
+		}
+	}
 	cmd := exec.Command("/bin/sh", append([]string{"-c", runner, "pbs"}, args...)...)
 	cmd.Env = append(s.environ(j, t, nodefile), "PBSSIM_OUT="+out, "PBSSIM_ERR="+errs, "PBSSIM_RC="+rc)
 	cmd.Dir = j.jobdir()
@@ -215,7 +220,8 @@ func (s mom) adopt() {
 
 // watch notices the end of a task, its walltime and its memory. A run is known
 // by its number. A session counts as too large when two looks in a row find it so: for
-// an instant a process that starts another shows its memory twice.
+// an instant a process that starts another shows its memory twice. Of one that is too large
+// and too late a real server says that it is too large.
 func (s mom) watch(j *job, t *task) {
 	run, began := t.A["run_count"], time.Unix(int64(t.A.num("stime")), 0)
 	rc := filepath.Join(s.folder(j, t), "rc."+run)
@@ -234,15 +240,16 @@ func (s mom) watch(j *job, t *task) {
 		}
 		limit, limited = seconds(j.A["Resource_List.walltime"])
 		now := s.now()
-		if limited && !s.lenient && t.Cause == "" && now.Sub(began) > time.Duration(limit)*time.Second {
-			s.end(j, t, "walltime")
-		}
-		if capped && !s.lenient && t.Cause == "" && now.Sub(seen) > 200*time.Millisecond {
+		late := limited && now.Sub(began) > time.Duration(limit)*time.Second
+		if capped && !s.lenient && t.Cause == "" && (late || now.Sub(seen) > 200*time.Millisecond) {
 			before := large
 			seen, large = now, resident(t.Pid) > memory
 			if large && before {
 				s.end(j, t, "mem")
 			}
+		}
+		if late && !large && !s.lenient && t.Cause == "" {
+			s.end(j, t, "walltime")
 		}
 		s.later(pace(now.Sub(began)), look)
 	}

@@ -256,3 +256,41 @@ func TestOddCommandLines(t *testing.T) {
 		t.Errorf("a job whose queue was deleted: %s", out)
 	}
 }
+
+// TestTooLargeAndTooLate: of a job that exceeds its memory and its walltime at one look a real
+// server says that it exceeded its memory.
+func TestTooLargeAndTooLate(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	lenient := func(on bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lenient = on
+	}
+	lenient(true)
+	s.script("mem.sh", "head -c 60m /dev/zero | tail -c 60m | sleep 600")
+	large, late := s.ok("qsub -l select=1:ncpus=1:mem=10mb -l walltime=1 -j oe -k doe -o $PWD/large mem.sh"), s.ok("qsub -l walltime=1 -j oe -k doe -o $PWD/late -- /bin/sleep 600")
+	pid := func(id string) int {
+		n, ok := parseID(id)
+		if !ok {
+			t.Fatalf("%q is no id", id)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.bySeq[n.seq].Tasks[0].Pid
+	}
+	s.wait(large, "R")
+	s.wait(late, "R")
+	began := time.Now()
+	for end := began.Add(time.Minute); resident(pid(large)) < 40<<10 || time.Since(began) < 2*time.Second; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it has %d kB", resident(pid(large)))
+		}
+	}
+	lenient(false)
+	for id, want := range map[string]float64{large: -27, late: -29} {
+		if j := s.wait(id, "F"); j["Exit_status"] != want {
+			t.Errorf("%s is %v", id, j)
+		}
+	}
+}
