@@ -31,16 +31,16 @@ var billed = map[string]struct {
 	within   string // USD by which the ledger may differ
 }{
 	"vastai": {func(w *sim.World) sim.Cloud { return simvast.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
-		return vastai.New(vastai.Config{URL: url, Key: "key", Now: now, Sleep: sleep})
+		return vastai.New(rental.Access{Service: "Vast.ai", URL: url, Key: "key", Now: now, Sleep: sleep})
 	}, rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 20e9, MostUSDPerHour: decimal.RequireFromString("0.7"), Reliability: 0.9, Image: "i"}, true, "0.001"},
 	"runpod": {func(w *sim.World) sim.Cloud { return simrunpod.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
-		return runpod.New(runpod.Config{URL: url, Key: "key", Now: now, Sleep: sleep})
+		return runpod.New(runpod.Config{Access: rental.Access{Service: "RunPod", URL: url, Key: "key", Now: now, Sleep: sleep}})
 	}, rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 20e9, MostUSDPerHour: decimal.RequireFromString("1"), Image: "i"}, true, "0.001"},
 	"lambda": {func(w *sim.World) sim.Cloud { return simlambda.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
-		return lambda.New(lambda.Config{URL: url + "/api/v1", Key: "key", Now: now, Sleep: sleep})
+		return lambda.New(rental.Access{Service: "Lambda", URL: url + "/api/v1", Key: "key", Now: now, Sleep: sleep})
 	}, rental.Want{GPUs: 1, Models: []string{"A10"}, Disk: 50e9, MostUSDPerHour: decimal.RequireFromString("1.5")}, false, "0.001"},
 	"paperspace": {func(w *sim.World) sim.Cloud { return simpaperspace.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
-		return paperspace.New(paperspace.Config{URL: url + "/v1", Key: "key", Now: now, Sleep: sleep})
+		return paperspace.New(paperspace.Config{Access: rental.Access{Service: "Paperspace", URL: url + "/v1", Key: "key", Now: now, Sleep: sleep}})
 	}, rental.Want{GPUs: 1, Models: []string{"A4000"}, Disk: 60e9, MostUSDPerHour: decimal.RequireFromString("1")}, true, "0.02"}, // it tells no price of disks and addresses: the published ones are the most
 }
 

@@ -86,7 +86,7 @@ func TestSystemRentedMachine(t *testing.T) {
 		v.Clock.Do(func() { now = v.Clock.Now() })
 		return now
 	}
-	cloud := vastai.New(vastai.Config{URL: web.URL, Key: "key", Now: now, Sleep: func(ctx context.Context, d time.Duration) error { time.Sleep(d / speed); return ctx.Err() }})
+	cloud := vastai.New(rental.Access{Service: "Vast.ai", URL: web.URL, Key: "key", Now: now, Sleep: func(ctx context.Context, d time.Duration) error { time.Sleep(d / speed); return ctx.Err() }})
 	if err := cloud.AddKey(t.Context(), strings.TrimSpace(string(public))); err != nil {
 		t.Fatal(err)
 	}

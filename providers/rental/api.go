@@ -38,8 +38,8 @@ const callTime = time.Minute
 // Access is how a client reaches the API of its cloud.
 type Access struct {
 	Service string // the cloud: "Vast.ai"
-	URL   string // of the live service, or of a simulator
-	Key   string
+	URL     string // of the live service, or of a simulator
+	Key     string
 	// Now and Sleep keep calls apart, since clouds refuse those that come too often.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
