@@ -24,22 +24,23 @@ import (
 
 // billed are the clouds, each with its client at a simulator.
 var billed = map[string]struct {
+	platform rental.Platform
 	simulate func(*sim.World) sim.Cloud
 	client   func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud
 	want     rental.Want
 	stops    bool
 	within   string // USD by which the ledger may differ
 }{
-	"vastai": {func(w *sim.World) sim.Cloud { return simvast.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
+	"vastai": {vastai.Platform{}, func(w *sim.World) sim.Cloud { return simvast.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
 		return vastai.New(rental.Access{Service: "Vast.ai", URL: url, Key: "key", Now: now, Sleep: sleep})
 	}, rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 20e9, MostUSDPerHour: decimal.RequireFromString("0.7"), Reliability: 0.9, Image: "i"}, true, "0.001"},
-	"runpod": {func(w *sim.World) sim.Cloud { return simrunpod.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
+	"runpod": {runpod.Platform{}, func(w *sim.World) sim.Cloud { return simrunpod.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
 		return runpod.New(runpod.Config{Access: rental.Access{Service: "RunPod", URL: url, Key: "key", Now: now, Sleep: sleep}})
 	}, rental.Want{GPUs: 1, Models: []string{"RTX 4090"}, Disk: 20e9, MostUSDPerHour: decimal.RequireFromString("1"), Image: "i"}, true, "0.001"},
-	"lambda": {func(w *sim.World) sim.Cloud { return simlambda.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
+	"lambda": {lambda.Platform{}, func(w *sim.World) sim.Cloud { return simlambda.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
 		return lambda.New(rental.Access{Service: "Lambda", URL: url + "/api/v1", Key: "key", Now: now, Sleep: sleep})
 	}, rental.Want{GPUs: 1, Models: []string{"A10"}, Disk: 50e9, MostUSDPerHour: decimal.RequireFromString("1.5")}, false, "0.001"},
-	"paperspace": {func(w *sim.World) sim.Cloud { return simpaperspace.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
+	"paperspace": {paperspace.Platform{}, func(w *sim.World) sim.Cloud { return simpaperspace.New(w) }, func(url string, now func() time.Time, sleep func(context.Context, time.Duration) error) rental.Cloud {
 		return paperspace.New(paperspace.Config{Access: rental.Access{Service: "Paperspace", URL: url + "/v1", Key: "key", Now: now, Sleep: sleep}})
 	}, rental.Want{GPUs: 1, Models: []string{"A4000"}, Disk: 60e9, MostUSDPerHour: decimal.RequireFromString("1")}, true, "0.02"}, // it tells no price of disks and addresses: the published ones are the most
 }
@@ -74,7 +75,7 @@ func bills(t *testing.T, name string, off time.Duration) {
 		return now.Add(off)
 	}
 	client := c.client(web.URL, now, func(_ context.Context, d time.Duration) error { world.Clock.Advance(d); return nil })
-	k, err := rental.Open(rental.Config{Cloud: client, Dir: t.TempDir(), Lineage: "abc", Now: now,
+	k, err := rental.Open(rental.Config{Cloud: client, Terms: c.platform.Facts().Terms, Dir: t.TempDir(), Lineage: "abc", Now: now,
 		Key: func() (string, error) {
 			return "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJeBdpr7+BPfwQ4lTPgp+HJbb60v13NhUVdI/HePoSS7 test", nil
 		},

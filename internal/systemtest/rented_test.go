@@ -99,7 +99,7 @@ func TestSystemRentedMachine(t *testing.T) {
 		}
 		return string(out), 0, err
 	}, rental.Need{Folder: "/root/work"}, time.Now)
-	keeper, err := rental.Open(rental.Config{Cloud: cloud, Dir: filepath.Join(filepath.Dir(w.dir), "rentals"), Lineage: "abc", Check: check, Now: now})
+	keeper, err := rental.Open(rental.Config{Cloud: cloud, Terms: vastai.Platform{}.Facts().Terms, Dir: filepath.Join(filepath.Dir(w.dir), "rentals"), Lineage: "abc", Check: check, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
