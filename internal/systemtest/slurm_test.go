@@ -44,6 +44,7 @@ func TestSystemSlurm(t *testing.T) {
 func TestSystemSlurmShapes(t *testing.T) {
 	runOnSlurm(t, []slurmPart{
 		{"packed", slurmPacked},
+		{"packed in turns", slurmTurns},
 		{"room for a few", slurmRoom},
 		{"runaway chain", slurmRunaway},
 		{"ceiling of equal errors", slurmCeiling},

@@ -29,8 +29,12 @@ func turns(jobs int, d place.Decision, p offer.Pool) string {
 	if s.Turns() < 2 {
 		return fmt.Sprintf("allocation = %q of backend.%s changes nothing: %s.", units.FormatDuration(p.Allocation), d.Backend, noTurns(jobs, d, p))
 	}
-	text := fmt.Sprintf("%s on %s wait in the queue as %s of at most %s each, in which up to %d run one after another",
-		units.Count(jobs, "job"), d.Where(), units.Count((jobs+s.Pack-1)/s.Pack, "allocation"), units.FormatDuration(s.Lasts()), s.Turns())
+	n, each := (jobs+s.Pack-1)/s.Pack, " each"
+	if n == 1 {
+		each = ""
+	}
+	text := fmt.Sprintf("%s on %s wait in the queue as %s of at most %s%s, in which up to %d run one after another",
+		units.Count(jobs, "job"), d.Where(), units.Count(n, "allocation"), units.FormatDuration(s.Lasts()), each, s.Turns())
 	if s.Beside() > 1 {
 		text += fmt.Sprintf(" in each of %d slots", s.Beside())
 	}

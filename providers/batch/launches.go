@@ -147,7 +147,22 @@ func (ls *launches) began(j *job, b node.Begin) (list []offer.Observation) {
 		return nil
 	}
 	ls.awaitEnds(j, b.Restart, b.At)
+	if j.batch.turns() {
+		for _, i := range j.batch.Indexes {
+			if o := j.batch.jobs[i]; o != nil && o != j && !o.ended && o.last.Status == offer.Queued && o.last.Stage != o.batch.stage() {
+				list = append(list, o.waitsForTurn(b.ID))
+			}
+		}
+	}
 	return append(list, offer.Observation{Token: j.token, Handle: b.ID, Status: offer.Running, Attempt: attempt, Started: b.At, Node: b.Node, GPUs: b.GPUs, Pool: b.Pool})
+}
+
+// waitsForTurn is a job whose turn in its pack, which runs, has not come.
+func (j *job) waitsForTurn(handle string) offer.Observation {
+	o := j.last
+	o.Status, o.Handle, o.Stage, o.HeldBy, o.Expected = offer.Queued, handle, j.batch.stage(), "", time.Time{}
+	o.Reason, o.Cause = "its turn comes in "+handle+", which runs", ""
+	return o
 }
 
 // stops reports phases whose breaker a wrapper opened.

@@ -269,7 +269,7 @@ func TestPackTurns(t *testing.T) {
 	slots := map[string]int{}
 	for i := range 5 {
 		o := last[p.token(i)]
-		if o.Handle != "1.toy" || o.Usage == nil || o.Usage.NodeTime <= 0 || o.Usage.NodeTime > o.Usage.Elapsed {
+		if o.Handle != "1.toy" || o.Usage == nil || o.Usage.NodeTime <= 0 {
 			t.Errorf("job %d is %+v, used %+v", i, o, o.Usage)
 			continue
 		}

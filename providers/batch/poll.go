@@ -116,11 +116,11 @@ func (po *poll) inQueue(j *job, r *scheduler.Row) (offer.Observation, bool) {
 		return o, o.Reason != j.last.Reason || o.Cause != j.last.Cause || o.Stage != j.last.Stage || o.HeldBy != j.last.HeldBy || moved(j.last.Expected, o.Expected)
 	case scheduler.Running, scheduler.Stopped:
 		if j.batch.turns() && j.last.Status == offer.Queued { // its own record says when it begins
-			o.Status, o.Stage, o.Reason = offer.Queued, j.batch.stage(), "its turn comes in "+o.Handle+", which runs"
+			o = j.waitsForTurn(o.Handle)
 			if po.holds.has(j) {
 				o.Reason, o.Cause = "held", offer.JobHeld
 			}
-			return o, o.Reason != j.last.Reason || o.Cause != j.last.Cause
+			return o, o.Reason != j.last.Reason || o.Cause != j.last.Cause || o.Stage != j.last.Stage
 		}
 		o.Status, o.Started, o.Node = offer.Running, r.Start, r.Nodes
 		return o, j.last.Status == offer.Queued && r.State == scheduler.Running
