@@ -112,7 +112,7 @@ func (a *app) apply(ctx context.Context, f applyFlags, args []string) error {
 // once is one try of apply. It is errTrusted where items were trusted on the
 // way, so that the campaign has to be looked at again.
 func (ap *applying) once(ctx context.Context) error {
-	defer paceCollector()() // also while the state is folded at the end
+	defer paceCollector(engineGarbage)() // also while the state is folded at the end
 	c, err := ap.loadFor()
 	if err != nil {
 		return err

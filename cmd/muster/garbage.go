@@ -8,18 +8,21 @@ import (
 )
 
 const (
-	// garbageRoom is how much garbage a run of the engine may leave beside its live heap.
-	// Go's default is as much as is live: a large run would take twice its memory.
-	garbageRoom = 48 << 20 // bytes
+	// engineGarbage and rehearsalGarbage are how much garbage an apply and a rehearsal may
+	// leave beside their live heap, in bytes. Go's default is as much as is live: a large
+	// run would take twice its memory. An apply runs for days on a login node, a rehearsal
+	// for a minute.
+	engineGarbage    = 48 << 20
+	rehearsalGarbage = 96 << 20
 	// leastPercent bounds the time spent on collections where the live heap is large.
 	leastPercent = 15
 	// paced is how often the share is adapted to the live heap.
 	paced = 100 * time.Millisecond
 )
 
-// paceCollector keeps garbage within garbageRoom, or leastPercent of the live heap where
-// that is more, until it is stopped. A person who sets GOGC decides instead.
-func paceCollector() (stop func()) {
+// paceCollector keeps garbage within so many bytes, or leastPercent of the live heap
+// where that is more, until it is stopped. A person who sets GOGC decides instead.
+func paceCollector(garbage uint64) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
@@ -36,7 +39,7 @@ func paceCollector() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			if next := percentFor(liveHeap()); next != now {
+			if next := percentFor(liveHeap(), garbage); next != now {
 				debug.SetGCPercent(next)
 				now = next
 			}
@@ -45,12 +48,12 @@ func paceCollector() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// percentFor is the share of a live heap, in percent, that garbage may take.
-func percentFor(live uint64) int {
+// percentFor is the share of a live heap, in percent, that so much garbage may take.
+func percentFor(live, garbage uint64) int {
 	if live == 0 { // nothing was collected yet
 		return 100
 	}
-	return int(min(max(garbageRoom*100/live, leastPercent), 100))
+	return int(min(max(garbage*100/live, leastPercent), 100))
 }
 
 // liveHeap is what the last collection found in use, in bytes.

@@ -95,7 +95,7 @@ func (a *app) rehearse(ctx context.Context, p planFlags, r rehearsal) error {
 		return a.nothingToRehearse(w.plan, stopped)
 	}
 	in := rehearse.Input{Campaign: w.campaign, State: w.state, Plan: w.plan, Pools: w.input.Pools, Can: w.input.Can, Seed: r.seed, Fails: r.shares.Launches, Unexpected: r.shares.Smokes, Bandwidth: r.bandwidth, ResumeAfter: r.resumeAfter, Again: w.input}
-	defer paceCollector()()
+	defer paceCollector(rehearsalGarbage)()
 	var done atomic.Int64
 	stop := func() {}
 	if a.err.TTY {
