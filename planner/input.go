@@ -15,6 +15,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/planner/precedent"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -30,6 +31,8 @@ type Input struct {
 	Can     map[string]offer.Capabilities
 	Now     time.Time
 	Options Options
+	// Precedents are what other campaigns of the workspace showed.
+	Precedents []precedent.Line
 }
 
 // Options force or narrow a plan.

@@ -41,7 +41,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 			say(noteTurn(d.queues, w, &w.pp.Placements[i])...)
 		}
 	}
-	say(ps.noted(fs.st)...)
+	say(append(ps.noted(fs.st), notePrecedents(fs, ps)...)...)
 	say(preempted(fs, ps)...)
 	runs := ps.anythingRuns()
 	for _, s := range d.spills {

@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/precedent"
 	"github.com/muster-run/muster/state"
 )
 
@@ -62,7 +63,7 @@ func secondLook(fs *facts, ps phases, money forecast.Forecast) (out SecondLook, 
 		s.say(Green, "", fmt.Sprintf("%s of %s of the catalogue match no job that starts", units.FormatCount(int64(n)), units.Count(len(c.Known), "pattern")))
 	}
 	if asked {
-		if out.Why = s.policy(fs.st, policy, money); len(out.Why) > 0 {
+		if out.Why = s.policy(fs, policy, money); len(out.Why) > 0 {
 			out.Approvals = policy.Approvals
 			s.asks = append(s.asks, fmt.Sprintf("%s must approve it (%s): save it with -out, and let each of the others run `muster approve FILE` before you apply it",
 				units.Count(policy.Approvals, "person"), strings.Join(out.Why, "; ")))
@@ -146,7 +147,7 @@ func (s *looking) matches(k *lang.Known, w *draft) (n, first int) {
 }
 
 // policy is which conditions of a second look hold.
-func (s *looking) policy(st *state.State, p lang.SecondLook, money forecast.Forecast) (why []string) {
+func (s *looking) policy(fs *facts, p lang.SecondLook, money forecast.Forecast) (why []string) {
 	if p.Always {
 		return []string{fmt.Sprintf("policy require_approvals is %d", p.Approvals)}
 	}
@@ -179,13 +180,19 @@ func (s *looking) policy(st *state.State, p lang.SecondLook, money forecast.Fore
 		}
 	}
 	if p.FirstOfKind {
-		first := s.firstOfKind(st)
-		for _, name := range first {
-			s.say(Yellow, "phase."+name, "first of its kind: no job of it was ever completed")
+		var first []string
+		kinds := s.firstOfKind(fs)
+		for _, k := range kinds {
+			if of := "phase." + k.w.p.Name; k.like != nil {
+				s.say(Green, of, "first of its kind here, like "+k.like.Text())
+			} else {
+				first = append(first, k.w.p.Name)
+				s.say(Yellow, of, "first of its kind: no job of it was ever completed")
+			}
 		}
 		if len(first) > 0 {
 			why = append(why, "no job of "+phaseNames(first)+" was ever completed")
-		} else {
+		} else if len(kinds) == 0 {
 			s.say(Green, "", "each phase that starts jobs completed some before")
 		}
 	}
@@ -215,19 +222,68 @@ func (s *looking) longest() (of string, longest time.Duration) {
 	return of, longest
 }
 
+// first is a phase that starts jobs and completed none so far.
+type first struct {
+	w    *draft
+	like *precedent.Line // of the same code, in another campaign; nil = none
+}
+
 // firstOfKind are the phases that start jobs and completed none so far. Results
 // that jobs did not make here count, too: a person looked at them.
-func (s *looking) firstOfKind(st *state.State) (names []string) {
+func (ps phases) firstOfKind(fs *facts) (out []first) {
 	completed := map[string]bool{}
-	for _, job := range st.Jobs {
+	for _, job := range fs.st.Jobs {
 		if !job.Smoke && slices.ContainsFunc(job.Attempts, func(a state.Attempt) bool { return !a.Ended.IsZero() && a.Class == "" }) {
 			completed[job.Phase] = true
 		}
 	}
-	for _, w := range s.drafts {
-		if started(w.pp) > 0 && !completed[w.p.Name] {
-			names = append(names, w.p.Name)
+	for _, w := range ps.drafts {
+		if started(w.pp) == 0 || completed[w.p.Name] {
+			continue
+		}
+		k := first{w: w}
+		if like := ps.precedent(fs, w); like != nil && like.Source == w.pp.Source.Digest {
+			k.like = like
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// precedent is what another campaign showed of the work of a phase, nil if nothing.
+func (ps phases) precedent(fs *facts, w *draft) *precedent.Line {
+	if len(fs.in.Precedents) == 0 {
+		return nil
+	}
+	work := precedent.Work{Campaign: fs.in.Campaign.Name, Phase: w.p.Name, Kind: lang.KindOf(w.p), Source: w.pp.Source.Digest}
+	for i, k := range w.pp.Kind {
+		if k.Starts() {
+			d := w.pp.Decision(i)
+			work.Backend, work.GPUs = d.Backend, d.Shape.GPUs
+			break
 		}
 	}
-	return names
+	return precedent.Of(fs.in.Precedents, work)
+}
+
+// notePrecedents says which phases without a completed job other campaigns have done,
+// unless the second look does.
+func notePrecedents(fs *facts, ps phases) (notes []string) {
+	if len(fs.in.Precedents) == 0 {
+		return nil
+	}
+	policy := fs.in.Campaign.Policy.SecondLook
+	looked := policy.Approvals > 1 && policy.FirstOfKind && !policy.Always
+	for _, k := range ps.firstOfKind(fs) {
+		like := ps.precedent(fs, k.w)
+		if like == nil || looked && k.like != nil {
+			continue
+		}
+		text := fmt.Sprintf("phase.%s is the first of its kind here, like %s.", k.w.p.Name, like.Text())
+		if k.like == nil {
+			text += " Its code was another."
+		}
+		notes = append(notes, text)
+	}
+	return notes
 }

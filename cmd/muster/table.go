@@ -17,7 +17,7 @@ func (a *app) commands() []*command.Command {
 		[]*command.Command{
 			initCommand(a), validateCommand(a), planCommand(a), rehearseCommand(a), approveCommand(a), applyCommand(a), destroyCommand(a),
 			statusCommand(a), waitCommand(a), logsCommand(a), explainCommand(a), holdCommand(a), resumeCommand(a), cancelCommand(a), overrideCommand(a), noteCommand(a),
-			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a), cleanCommand(a),
+			outputsCommand(a), pullCommand(a), reportCommand(a), costCommand(a), adviseCommand(a), precedentCommand(a), cleanCommand(a),
 			backendsCommand(a), showCommand(a),
 		},
 		[]*command.Command{recoverCommand(a)},
@@ -34,6 +34,6 @@ func (a *app) commands() []*command.Command {
 var groups = []command.Group{
 	{Title: "The main loop", Names: []string{"init", "validate", "plan", "rehearse", "approve", "apply", "destroy"}},
 	{Title: "While it runs", Names: []string{"status", "wait", "logs", "explain", "hold", "resume", "cancel", "override", "note"}},
-	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise", "clean"}},
+	{Title: "Results", Names: []string{"outputs", "pull", "report", "cost", "advise", "precedent", "clean"}},
 	{Title: "Setup and tools", Names: []string{"backends", "show", "state", "recover", "graph", "console", "fmt", "convert", "force-unlock", "providers", "version", "completion"}},
 }

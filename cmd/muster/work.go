@@ -130,6 +130,11 @@ func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) 
 	w.input.Observed, w.input.Pools, w.input.Quotes, w.input.Can = seen.Observed, seen.Pools, seen.Quotes, seen.Can
 	w.versions = seen.Versions
 	diags := append(strayed(ctx, c, st), seen.Diags...)
+	if !p.destroy && !p.refreshOnly {
+		var ignored diag.List
+		w.input.Precedents, ignored = precedentsOf(c.Dir).read(w.input.Now)
+		diags.Append(ignored...)
+	}
 	plan, more, err := makePlan(ctx, w.input)
 	if err != nil {
 		w.close()

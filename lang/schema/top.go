@@ -158,7 +158,7 @@ var policy = &Block{
 		Attrs: []Attr{
 			{Name: "walltime_above", Type: "duration", Doc: "A job that starts may run longer than this."},
 			{Name: "money_above", Type: "number", Doc: "The plan may cost more US dollars than this at most."},
-			{Name: "first_of_kind", Type: "bool", Default: "false", Doc: "A phase starts jobs, and none of its jobs has ever completed."},
+			{Name: "first_of_kind", Type: "bool", Default: "false", Doc: "A phase starts jobs, and none of its jobs has ever completed; nor has work like it in another campaign of the workspace, by `muster precedent`."},
 		},
 	}, {
 		Name: "rule", Doc: "A row of the placement table; the first whose condition holds decides, before the default table.",

@@ -39,7 +39,7 @@ type Guard struct {
 // New is a guard for a campaign in a folder, with the variables of this user.
 // Whatever is wrong with the store, the guard works: then nothing is trusted.
 func New(dir string, getenv func(string) string) *Guard {
-	roots := append([]string{dir, checkout(dir, getenv("HOME"))}, disk.Roots([]string{disk.RootsEnv + "=" + getenv(disk.RootsEnv)})...)
+	roots := append([]string{dir, Checkout(dir, getenv("HOME"))}, disk.Roots([]string{disk.RootsEnv + "=" + getenv(disk.RootsEnv)})...)
 	g := &Guard{roots: roots, all: getenv(Env) == "1", granted: map[string]bool{}, seen: map[string]bool{}}
 	if g.store, g.broken = openStore(getenv); g.broken != nil {
 		return g
@@ -57,9 +57,9 @@ func (g *Guard) reload() {
 // Problem is why nothing can be read from the store or remembered; nil if it can.
 func (g *Guard) Problem() error { return g.broken }
 
-// checkout is the work tree of git around a folder, or the folder. A home that is
+// Checkout is the work tree of git around a folder, or the folder. A home that is
 // kept in git is no checkout of what is below it.
-func checkout(dir, home string) string {
+func Checkout(dir, home string) string {
 	for at := dir; ; {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !within(at, filepath.Clean(home)) {
 			return at

@@ -202,13 +202,13 @@ func TestCheckout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := checkout(dir, home); got != dir {
+	if got := Checkout(dir, home); got != dir {
 		t.Errorf("a home in git: %s", got)
 	}
 	if err := os.Mkdir(filepath.Join(home, "work", ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := checkout(dir, home); got != filepath.Dir(dir) {
+	if got := Checkout(dir, home); got != filepath.Dir(dir) {
 		t.Errorf("a work tree: %s", got)
 	}
 }
