@@ -52,13 +52,16 @@ type Report struct {
 func Of(in Input) Report {
 	a := adviser{Input: in, editor: editor{in.Campaign.Files}}
 	for _, g := range gather(in, nil) {
-		a.out.Launches += len(g.launches)
-		if len(g.launches) == 0 {
-			continue
+		n := len(g.launches)
+		a.out.Launches += n
+		if n > 0 {
+			a.out.Phases = append(a.out.Phases, g.history())
 		}
-		a.out.Phases = append(a.out.Phases, g.history())
-		if n := len(g.launches); n < enough {
-			a.note("phase.%s: %s ended, and %d are needed to judge by", g.phase.Name, count(n, "launch", "launches"), enough)
+		if n < enough {
+			if n > 0 {
+				a.note("phase.%s: %s ended, and %d are needed to judge by", g.phase.Name, count(n, "launch", "launches"), enough)
+			}
+			a.out.Proposals = append(a.out.Proposals, a.smoked(g)...)
 			continue
 		}
 		for _, rule := range rules {

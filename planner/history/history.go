@@ -144,6 +144,15 @@ func (ev *Measurements) Runtime(walltime time.Duration) forecast.Runtime {
 	return forecast.Declared(walltime)
 }
 
+// FromSmoke is how long a run takes by the phase's smokes, and how long the longest of
+// them took; false where enough jobs say it, or no smoke does.
+func (ev *Measurements) FromSmoke() (run, smoke time.Duration, ok bool) {
+	if ev.smoke <= 0 || ev.ratio <= 0 {
+		return 0, 0, false
+	}
+	return time.Duration(float64(ev.smoke) * ev.ratio), ev.smoke, true
+}
+
 // OnPool is the runtime of a decision's jobs where it puts them: of all launches
 // of one together, where these go on from a checkpoint.
 func (ev *Measurements) OnPool(d place.Decision) forecast.Runtime {
