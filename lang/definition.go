@@ -41,6 +41,8 @@ type storedPolicy struct {
 	Outputs    []string    `json:"outputs,omitempty"`
 	Inputs     [][]string  `json:"inputs,omitempty"`
 	Cap        int         `json:"max_parallel,omitempty"` // 0 = none
+	// Metrics are fingerprints of how each is read; see Metric.Print.
+	Metrics map[string]string `json:"metrics,omitempty"`
 }
 
 // storedRetry is a retry policy in the form in which the state keeps it.
@@ -60,7 +62,7 @@ func (p *Phase) define() Definition {
 	if p.job.form[SmokeRun] != p.job.form[Run] {
 		d.Smoke = p.stored(SmokeRun)
 	}
-	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: storedRetry{p.Retry.On, p.Retry.Max, p.Retry.Delay, p.Retry.Scale, p.Retry.Place}, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel}
+	policy := storedPolicy{Candidates: p.Candidates, Overflow: p.Overflow, Prefer: p.Prefer, Retry: storedRetry{p.Retry.On, p.Retry.Max, p.Retry.Delay, p.Retry.Scale, p.Retry.Place}, Breaker: p.Breaker, Lifecycle: p.Lifecycle, Cap: p.MaxParallel, Metrics: prints(p.Metrics)}
 	for _, o := range p.Outputs {
 		policy.Outputs = append(policy.Outputs, o.Name)
 	}

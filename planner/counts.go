@@ -10,12 +10,13 @@ type Counts struct {
 	Restore                                 int // results that were replaced, put back
 	AdoptFiles                              int // jobs whose files are there, and that muster did not run
 	Delete                                  int // recorded outputs
+	Reread                                  int // completed jobs with metrics that are read again
 	Selected, Total                         int
 }
 
 // Changes reports whether the plan does anything.
 func (c Counts) Changes() bool {
-	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete+c.Restore+c.AdoptFiles > 0
+	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete+c.Restore+c.AdoptFiles+c.Reread > 0
 }
 
 // Watches reports whether all that the plan does is to follow what was started

@@ -36,6 +36,7 @@ func Make(in Input) (*Plan, diag.List) {
 		told, same := want(j.differ)
 		p.Touched = same
 		tell(p, told)
+		p.Counts.Reread = reread(fs.st, p.Phases)
 		ar = arrange(fs, ps, j.hashes.now, j.smokes, j.queues)
 		p.Transfers = ar.transfers
 		p.Keep(ar.live(p, j.hashes.now))

@@ -30,6 +30,7 @@ type PhasePlan struct {
 	Smoke  *Gate
 	Pilot  []int // cells still to be run alone first
 	Hold   string
+	Reread *Rereading // nil: no metric is read again
 	Source result.Source
 	// Images are the digests of the jobs' images, by combination of lang.Phase.Images
 	// of runs; nil where none is known.

@@ -27,6 +27,8 @@ func EventAddress(e Event) string {
 		return e.Address
 	case Reused:
 		return e.Job.Address
+	case MetricsRead:
+		return e.Address
 	case OutputsSeen:
 		return e.Address
 	case Validated:

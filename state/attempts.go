@@ -204,7 +204,7 @@ func (j *Job) fold(i int, e Observed) {
 	j.Reason, j.Cause, j.Retry, j.Short = e.Reason, e.Cause, plain(e.Retry), e.Short
 	switch e.Status {
 	case Completed:
-		j.Class, j.Kept, a.Left, j.Unread = "", nil, nil, nil
+		j.Class, j.Kept, a.Left, j.Unread, j.Read = "", nil, nil, nil, nil
 	case Failed, Waiting, Cancelled:
 		if a.Class != "" {
 			j.Class = a.Class
@@ -213,14 +213,34 @@ func (j *Job) fold(i int, e Observed) {
 	if len(e.Outputs) > 0 {
 		j.seeOutputs(e.Outputs)
 	}
-	for name, v := range e.Metrics {
+	j.seeMetrics(e.Metrics, e.Unread)
+	j.InputBytes = j.InputBytes.With(e.Inputs)
+}
+
+func (j *Job) seeMetrics(values, unread map[string]string) {
+	for name, v := range values {
 		put(&j.Metrics, name, v)
 	}
-	for name, why := range e.Unread {
+	for name, why := range unread {
 		put(&j.Unread, name, why)
 		delete(j.Metrics, name)
 	}
-	j.InputBytes = j.InputBytes.With(e.Inputs)
+}
+
+// readAgain keeps metrics of a completed job that were read again.
+func (s *State) readAgain(e MetricsRead) {
+	j := s.Jobs[e.Address]
+	if j == nil || j.Status != Completed {
+		return
+	}
+	for name := range e.Read {
+		delete(j.Unread, name)
+	}
+	j.seeMetrics(e.Metrics, e.Unread)
+	if len(j.Unread) == 0 {
+		j.Unread = nil
+	}
+	j.Read, j.Updated = j.Read.With(e.Read), plain(e.At)
 }
 
 // follows reports whether a report of the job's last attempt moves the job to

@@ -137,6 +137,15 @@ type (
 		By      string            `json:"by"`
 		At      time.Time         `json:"at"`
 	}
+	// MetricsRead records metrics of a completed job that were read again from its outputs,
+	// with the fingerprints of their definitions.
+	MetricsRead struct {
+		Address string            `json:"address"`
+		Metrics map[string]string `json:"metrics,omitempty"`
+		Unread  map[string]string `json:"unread,omitempty"`
+		Read    map[string]string `json:"read"`
+		At      time.Time         `json:"at"`
+	}
 	// OutputsSeen records what a refresh or a copy found of a job's files.
 	OutputsSeen struct {
 		Address string    `json:"address"`
@@ -194,6 +203,7 @@ func (MovedJob) event()      {}
 func (Forgot) event()        {}
 func (Accepted) event()      {}
 func (Reused) event()        {}
+func (MetricsRead) event()   {}
 func (OutputsSeen) event()   {}
 func (Validated) event()     {}
 func (Overrode) event()      {}
@@ -225,6 +235,7 @@ func (MovedJob) Kind() string      { return "moved" }
 func (Forgot) Kind() string        { return "forgot" }
 func (Accepted) Kind() string      { return "accepted" }
 func (Reused) Kind() string        { return "reused" }
+func (MetricsRead) Kind() string   { return "metrics_read" }
 func (OutputsSeen) Kind() string   { return "outputs_seen" }
 func (Validated) Kind() string     { return "validated" }
 func (Overrode) Kind() string      { return "overrode" }

@@ -27,7 +27,7 @@ func (s *State) Apply(e Event) {
 	case Intended, Submitted, NotSubmitted, Observed:
 		s.rows = nil
 		s.applyAttempt(e)
-	case HeldJob, Freed, MovedJob, Forgot, Accepted, OutputsSeen, Reused:
+	case HeldJob, Freed, MovedJob, Forgot, Accepted, OutputsSeen, Reused, MetricsRead:
 		s.rows = nil
 		s.applyJob(e)
 	default:
@@ -64,6 +64,8 @@ func (s *State) applyJob(e Event) {
 		}
 	case Reused:
 		s.reuse(e)
+	case MetricsRead:
+		s.readAgain(e)
 	case OutputsSeen:
 		if j := s.Jobs[e.Address]; j != nil {
 			j.seeOutputs(e.Outputs)

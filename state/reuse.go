@@ -79,6 +79,7 @@ func (s *State) reuse(e Reused) {
 			s.Replaced[e.From] = rest
 		}
 		j.Attempts, j.Metrics, j.Unread = list(from.Job.Attempts), some(from.Job.Metrics), some(from.Job.Unread)
+		j.Read = list(from.Job.Read)
 		j.InputBytes = list(from.Job.InputBytes) // it was made from these
 		or(&j.Definition, from.Job.Definition)
 		if e.From != key {

@@ -122,12 +122,15 @@ type Job struct {
 	Outputs    []Output  `json:"outputs,omitempty"`
 	// Kept are the outputs of the result that a run replaces, until that run
 	// completes: they are the job's own, whether they were moved aside or not.
-	Kept     []Output          `json:"kept,omitempty"`
-	Metrics  map[string]string `json:"metrics,omitempty"`  // name → JSON text
-	Unread   map[string]string `json:"unread,omitempty"`   // metrics without a value: name → why
-	Accepted string            `json:"accepted,omitempty"` // result hash accepted with -accept
-	Moved    string            `json:"moved,omitempty"`    // address it had before
-	Updated  time.Time         `json:"updated,omitzero"`
+	Kept    []Output          `json:"kept,omitempty"`
+	Metrics map[string]string `json:"metrics,omitempty"` // name → JSON text
+	Unread  map[string]string `json:"unread,omitempty"`  // metrics without a value: name → why
+	// Read are the fingerprints of the definitions by which metrics were read again; the others
+	// were read by Definition.
+	Read     Texts     `json:"read,omitempty"`
+	Accepted string    `json:"accepted,omitempty"` // result hash accepted with -accept
+	Moved    string    `json:"moved,omitempty"`    // address it had before
+	Updated  time.Time `json:"updated,omitzero"`
 }
 
 // SmokeAddress is the key in State.Jobs of the smoke of an address.

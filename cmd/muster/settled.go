@@ -77,7 +77,7 @@ func (e early) read(ctx context.Context, s store.Store) (*state.State, error) {
 func (pl planning) settled(ctx context.Context, c *lang.Campaign, g *glance.Glance) *work {
 	p := pl.p
 	now := pl.now()
-	if g.Fill() != nil || rehearse.WorldOf(c, g.State, now) != nil {
+	if rereads(c, g.Metrics) || g.Fill() != nil || rehearse.WorldOf(c, g.State, now) != nil {
 		return nil
 	}
 	g.Number()
@@ -96,6 +96,14 @@ func (pl planning) settled(ctx context.Context, c *lang.Campaign, g *glance.Glan
 		return nil // a held job may adopt files, and its backend looks for them
 	}
 	return w
+}
+
+// rereads reports whether a plan has metrics read again.
+func rereads(c *lang.Campaign, ms glance.Metrics) bool {
+	rs := planner.NewReadings(ms.Definitions)
+	return slices.ContainsFunc(c.Phases, func(p *lang.Phase) bool {
+		return slices.ContainsFunc(ms.Samples, func(j state.Job) bool { return j.Phase == p.Name && len(rs.Outdated(p, &j)) > 0 })
+	})
 }
 
 // settled reports whether a plan leaves every job as its record says: done, or

@@ -58,6 +58,16 @@ func (r requiredBackends) Needed() []string {
 			}
 		}
 	}
+	for _, pp := range r.Plan.Phases {
+		if pp.Reread == nil {
+			continue
+		}
+		for _, name := range pp.Reread.Backends {
+			if r.declared(name) || r.State.Backends[name].Type != "" {
+				need[name] = true
+			}
+		}
+	}
 	for _, d := range r.Plan.Deletions {
 		need[d.Backend] = true
 	}

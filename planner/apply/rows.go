@@ -31,6 +31,7 @@ func (rw *rows) apply() {
 	for _, t := range rw.Plan.Touched {
 		rw.Emit(state.OutputsSeen{Address: t.Address, Outputs: t.Outputs, At: rw.Clock()})
 	}
+	outdated := rw.reuse.outdated()
 	for _, p := range rw.phases {
 		for cell, k := range p.plan.Kind {
 			rw.onceForeign(p, cell)
@@ -53,6 +54,7 @@ func (rw *rows) apply() {
 	}
 	rw.reuse.restoreResults()
 	rw.reuse.adoptFiles()
+	rw.reuse.readAgain(outdated)
 	for i := range rw.Plan.Loose {
 		rw.applyLoose(&rw.Plan.Loose[i])
 	}

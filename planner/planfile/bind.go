@@ -42,7 +42,7 @@ func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
 func (c *columns) bind(head Phase, phase *lang.Phase) *planner.PhasePlan {
 	pp := &planner.PhasePlan{
 		Phase: phase, Kind: c.kind, Result: c.result, Place: c.place, Details: make(map[int]planner.Detail, len(c.details)),
-		Placements: head.Placements, After: head.After, Smoke: head.Smoke, Pilot: head.Pilot, Hold: head.Hold, Source: head.Source, Images: head.Images, SmokeImages: head.SmokeImages, ImageStamps: head.ImageStamps, Raw: head.Raw,
+		Placements: head.Placements, After: head.After, Smoke: head.Smoke, Pilot: head.Pilot, Hold: head.Hold, Reread: head.Reread, Source: head.Source, Images: head.Images, SmokeImages: head.SmokeImages, ImageStamps: head.ImageStamps, Raw: head.Raw,
 	}
 	for i, d := range c.details {
 		pp.Details[i] = d.plan()

@@ -89,6 +89,7 @@ type Counts struct {
 	Release    int `json:"release"`
 	Record     int `json:"record"`
 	Delete     int `json:"delete,omitempty"` // recorded outputs
+	Reread     int `json:"reread,omitempty"` // completed jobs with metrics that are read again
 	Selected   int `json:"selected"`
 	Total      int `json:"total"`
 }
@@ -104,14 +105,16 @@ type Backend struct {
 
 // PhaseSummary is a phase without its jobs.
 type PhaseSummary struct {
-	Name         string  `json:"name"`
-	Jobs         int     `json:"jobs"`
-	SourceDigest string  `json:"source_digest,omitempty"`
-	SourceCommit string  `json:"source_commit,omitempty"`
-	SourceDirty  bool    `json:"source_dirty,omitempty"`
-	Hold         string  `json:"hold,omitempty"`
-	Smoke        *smoke  `json:"smoke,omitempty"`
-	Places       []Place `json:"places,omitempty"`
+	Name         string `json:"name"`
+	Jobs         int    `json:"jobs"`
+	SourceDigest string `json:"source_digest,omitempty"`
+	SourceCommit string `json:"source_commit,omitempty"`
+	SourceDirty  bool   `json:"source_dirty,omitempty"`
+	Hold         string `json:"hold,omitempty"`
+	// Reread is what is read again from the outputs of completed jobs.
+	Reread *planner.Rereading `json:"reread,omitempty"`
+	Smoke  *smoke             `json:"smoke,omitempty"`
+	Places []Place            `json:"places,omitempty"`
 }
 
 // smoke is what a gate does, in counts of cells.

@@ -77,6 +77,7 @@ type Phase struct {
 	Smoke       *planner.Gate        `json:"smoke,omitempty"`
 	Pilot       []int                `json:"pilot,omitempty"`
 	Hold        string               `json:"hold,omitempty"`
+	Reread      *planner.Rereading   `json:"reread,omitempty"`
 	Source      planner.SourceDigest `json:"source"`
 	Images      []string             `json:"images,omitempty"`
 	SmokeImages []string             `json:"smoke_images,omitempty"`

@@ -14,12 +14,12 @@ func countsOf(c planner.Counts) Counts {
 	return Counts{
 		Run: c.Run, Rerun: c.Rerun, Cancel: c.Cancel, Unchanged: c.Unchanged, Smoke: c.Smoke, Retry: c.Retry, Resubmit: c.Resubmit, Continue: c.Continue,
 		Adopt: c.Adopt, Move: c.Move, Accept: c.Accept, Held: c.Held, Blocked: c.Blocked, Unknown: c.Unknown, Missing: c.Missing, InputBytes: c.Bytes, OutputBytes: c.Altered, Restore: c.Restore, AdoptFiles: c.AdoptFiles,
-		Forget: c.Forget, Release: c.Release, Record: c.Record, Delete: c.Delete, Selected: c.Selected, Total: c.Total,
+		Forget: c.Forget, Release: c.Release, Record: c.Record, Delete: c.Delete, Reread: c.Reread, Selected: c.Selected, Total: c.Total,
 	}
 }
 
 func phaseSummary(pp Phase) PhaseSummary {
-	out := PhaseSummary{Name: pp.Name, Jobs: pp.Cells, SourceDigest: pp.Source.Digest, SourceCommit: pp.Source.Commit, SourceDirty: pp.Source.Dirty, Hold: pp.Hold}
+	out := PhaseSummary{Name: pp.Name, Jobs: pp.Cells, SourceDigest: pp.Source.Digest, SourceCommit: pp.Source.Commit, SourceDirty: pp.Source.Dirty, Hold: pp.Hold, Reread: pp.Reread}
 	for _, d := range pp.Placements {
 		if d.Backend != "" {
 			out.Places = append(out.Places, placeOf(d))

@@ -62,7 +62,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 		h.Variables, h.Sensitive = variables(c)
 	}
 	for _, pp := range p.Phases {
-		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, After: pp.After, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Source: pp.Source, Images: pp.Images, SmokeImages: pp.SmokeImages, ImageStamps: pp.ImageStamps, Raw: pp.Raw})
+		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, After: pp.After, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Reread: pp.Reread, Source: pp.Source, Images: pp.Images, SmokeImages: pp.SmokeImages, ImageStamps: pp.ImageStamps, Raw: pp.Raw})
 	}
 	for _, r := range p.Loose {
 		h.Loose = append(h.Loose, Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, PerHour: r.PerHour, Away: r.Away, Detail: detail(r.Detail), Before: before(r.Detail.State)})

@@ -57,6 +57,9 @@ func kinds(pp *planner.PhasePlan) string {
 			parts = append(parts, Word(kind)+" "+commas(n[k]))
 		}
 	}
+	if pp.Reread != nil {
+		parts = append(parts, "metrics read again "+commas(pp.Reread.Jobs))
+	}
 	if pp.Hold != "" {
 		parts = append(parts, "! held: "+term.CleanLine(pp.Hold))
 	}

@@ -144,7 +144,7 @@ func summary(p *planner.Plan) string {
 	}{
 		{c.Continue, "running on"}, {c.Resubmit, "to resubmit"}, {c.Adopt + c.AdoptFiles, "to adopt"}, {c.Move, "moved"}, {c.Accept, "accepted"}, {c.Restore, "to restore"}, {c.Record, "to record"},
 		{c.Held, "held"}, {c.Blocked, "blocked"}, {c.Unknown, "unknown"}, {c.Missing, "missing"}, {c.Altered, "with changed outputs"}, {c.Bytes, "with changed input bytes"}, {c.Forget, "to forget"}, {c.Release, "to release"},
-		{c.Delete, "outputs to delete"},
+		{c.Delete, "outputs to delete"}, {c.Reread, "with metrics to read again"},
 	} {
 		if more.n > 0 {
 			s += fmt.Sprintf(", %s %s", commas(more.n), more.text)

@@ -70,6 +70,7 @@ func markdownDoes(p *planner.Plan) (does []string) {
 		{c.Accept, "keeps the results of %s although the jobs changed"},
 		{c.Record, "checks the outcome of %s and records it"},
 		{c.Forget, "forgets %s that the campaign no longer has; their files stay"},
+		{c.Reread, "reads metrics again from the outputs of %s: nothing is run"},
 		{c.Unchanged, "leaves %s as they are, done and verified"},
 	} {
 		if d.n > 0 {

@@ -55,7 +55,7 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 	}
 	if len(groups) == 1 && groups[0].kind == planner.None && pp.Hold == "" {
 		head.shape = "unchanged"
-		return []line{head}
+		return append([]line{head}, rereadLines(pp)...)
 	}
 	head.shape = where(pp)
 	if pp.Hold != "" {
@@ -63,7 +63,7 @@ func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 	}
 	differs := apart(pp)
 	lines := append([]line{head}, gateLines(pp, differs)...)
-	lines = append(lines, afterLines(pp)...)
+	lines = append(lines, append(rereadLines(pp), afterLines(pp)...)...)
 	for i, g := range groups {
 		if i == linesPerPhase && !h.Verbose && len(groups) > linesPerPhase+1 {
 			lines = append(lines, line{label: "…", shape: fmt.Sprintf("%d more kinds of change; -verbose shows every job", len(groups)-i)})
@@ -184,6 +184,15 @@ func gateLines(pp *planner.PhasePlan, differs []string) []line {
 		lines = append(lines, line{label: "  + pilot", amount: amount(len(pp.Pilot), d), shape: shape(d), note: note})
 	}
 	return lines
+}
+
+// rereadLines say which metrics of completed jobs are read again.
+func rereadLines(pp *planner.PhasePlan) []line {
+	if pp.Reread == nil {
+		return nil
+	}
+	names := term.CleanLine(strings.Join(pp.Reread.Metrics, ", "))
+	return []line{{label: "    metrics", shape: fmt.Sprintf("read %s again from the outputs of %s; nothing runs", names, jobs(pp.Reread.Jobs, "", ""))}}
 }
 
 // afterLines say where jobs go after failures.

@@ -98,6 +98,7 @@ var kinds = map[string]reader{
 	"forgot":         plain[state.Forgot],
 	"accepted":       plain[state.Accepted],
 	"reused":         plain[state.Reused],
+	"metrics_read":   plain[state.MetricsRead],
 	"outputs_seen":   plain[state.OutputsSeen],
 	"validated":      plain[state.Validated],
 	"overrode":       plain[state.Overrode],

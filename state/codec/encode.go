@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 27 && fields[state.Attempt]() == 32 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 32 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -53,6 +53,7 @@ func (w *text) job(j *state.Job) {
 	each(w, `,"kept":`, j.Kept, (*text).output)
 	w.dict(`,"metrics":`, j.Metrics)
 	w.dict(`,"unread":`, j.Unread)
+	w.named(`,"read":`, j.Read)
 	w.field(`,"accepted":`, j.Accepted)
 	w.field(`,"moved":`, j.Moved)
 	w.at(`,"updated":`, j.Updated)

@@ -66,6 +66,8 @@ func (p *scan) progress(j *state.Job, k string) {
 		j.Metrics = p.dict()
 	case "unread":
 		j.Unread = p.dict()
+	case "read":
+		j.Read = p.namedTexts()
 	case "accepted":
 		j.Accepted = p.str()
 	case "moved":

@@ -24,6 +24,8 @@ var errDamaged = errors.New("the glance is damaged")
 type Glance struct {
 	Of    Snapshot     // that it was made of
 	State *state.State // as the head has it: no jobs, and the ledger summed
+	// Metrics say which metrics were read by which definition.
+	Metrics Metrics
 
 	stopped []string // records
 	words   []string
@@ -47,6 +49,9 @@ func Read(data []byte) (*Glance, error) {
 	g := &Glance{Of: Snapshot{Size: int64(r.number()), Sum: uint32(r.number()), Seal: r.text()}, State: &state.State{}}
 	if err := json.Unmarshal([]byte(r.text()), g.State); err != nil {
 		return nil, fmt.Errorf("the glance has no head: %w", err)
+	}
+	if err := json.Unmarshal([]byte(r.text()), &g.Metrics); err != nil {
+		return nil, fmt.Errorf("the glance has no definitions of metrics: %w", err)
 	}
 	g.stopped = r.texts()
 	g.words = r.texts()

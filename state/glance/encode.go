@@ -16,13 +16,14 @@ import (
 //
 //	the snapshot: size, checksum, seal
 //	the head: the state less its jobs and definitions as JSON, its ledger summed
+//	the definitions of metrics, as JSON
 //	the jobs that stopped: how many, and each as in the snapshot
 //	the words: how many, and each
 //	whether outputs have digests; how many parts
 //	the parts, of all other jobs: how many, and outputs of them all, and a row a job, by key
 //
 // Each part begins with its length. Texts that many rows share are words, and a row has their numbers.
-const mark = "muster glance 4\n"
+const mark = "muster glance 5\n"
 
 const bodyAt = len(mark) + 4 // after mark and checksum
 
@@ -42,6 +43,14 @@ func Encode(s *state.State, of Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the head of a glance: %w", err)
 	}
+	metrics, ok := metricsOf(s)
+	if !ok {
+		return nil, nil
+	}
+	read, err := json.Marshal(&metrics)
+	if err != nil {
+		return nil, fmt.Errorf("encode the metrics of a glance: %w", err)
+	}
 	apart, rest, err := split(s)
 	if err != nil {
 		return nil, err
@@ -54,6 +63,7 @@ func Encode(s *state.State, of Snapshot) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(of.Sum))
 	b = appendText(b, of.Seal)
 	b = appendText(b, string(text))
+	b = appendText(b, string(read))
 	b = append(b, apart...)
 	b = binary.AppendUvarint(b, uint64(len(w.words)))
 	b = append(append(b, w.list...), w.b...)

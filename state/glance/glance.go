@@ -6,8 +6,12 @@
 package glance
 
 import (
+	"bytes"
+	"encoding/json"
 	"hash/crc32"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -29,6 +33,67 @@ var Table = crc32.MakeTable(crc32.Castagnoli)
 // mostStopped is how many jobs may have stopped without being done. Each has
 // its whole record in a glance, which is a parsed kilobyte or more.
 const mostStopped = 1000
+
+// mostSamples is how many samples a glance may have.
+const mostSamples = 1000
+
+// Metrics say by which definitions the metrics of completed jobs were read.
+type Metrics struct {
+	// Samples have one record for each phase, definition and set of metrics with a value.
+	Samples     []state.Job
+	Definitions map[string]json.RawMessage // those of samples that name metrics
+}
+
+// metricsOf gives false for a state with too many kinds of records.
+func metricsOf(s *state.State) (ms Metrics, ok bool) {
+	seen := map[string]*state.Job{}
+	var key []byte
+	for _, j := range s.Jobs {
+		if j.Smoke || j.Status != state.Completed {
+			continue
+		}
+		key = appendText(appendText(key[:0], j.Phase), j.Definition)
+		for name, print := range j.Read.All() {
+			key = appendText(appendText(key, name), print)
+		}
+		key = append(key, 0)
+		if len(j.Metrics) > 0 {
+			for _, name := range slices.Sorted(maps.Keys(j.Metrics)) {
+				key = appendText(key, name)
+			}
+		}
+		if seen[string(key)] == nil {
+			seen[string(key)] = j
+		}
+		if len(seen) > mostSamples {
+			return ms, false
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		ms.add(seen[key], s.Definitions)
+	}
+	return ms, true
+}
+
+func (ms *Metrics) add(j *state.Job, definitions map[string]json.RawMessage) {
+	sample := state.Job{Phase: j.Phase, Status: j.Status, Definition: j.Definition, Read: j.Read}
+	for name := range j.Metrics {
+		if sample.Metrics == nil {
+			sample.Metrics = map[string]string{}
+		}
+		sample.Metrics[name] = "0"
+	}
+	for _, o := range j.Outputs {
+		sample.Outputs = append(sample.Outputs, state.Output{Name: o.Name, Digest: "-"})
+	}
+	ms.Samples = append(ms.Samples, sample)
+	if def := definitions[j.Definition]; bytes.Contains(def, []byte(`"metrics":`)) {
+		if ms.Definitions == nil {
+			ms.Definitions = map[string]json.RawMessage{}
+		}
+		ms.Definitions[j.Definition] = def
+	}
+}
 
 // settled reports whether all there is to know of a state is that its jobs
 // ended well, and where their files lie on this machine, and how a few others

@@ -117,6 +117,22 @@ func Declared(p *lang.Phase, cell int) []providers.Output {
 	return out
 }
 
+// ToRead is a recorded output as it is opened to read a metric again: none of its checks run.
+func ToRead(p *lang.Phase, o state.Output, m lang.Metric) providers.Output {
+	var d *lang.Output
+	for _, declared := range p.Outputs {
+		if declared.Name == o.Name {
+			d = declared
+		}
+	}
+	out := Output(d, o.Name, o.Path)
+	out.Verify, out.MinSize = nil, 0
+	read := metric(m)
+	read.Required = false
+	out.Metrics = []providers.Metric{read}
+	return out
+}
+
 // metric is a metric as a backend gets it.
 func metric(m lang.Metric) providers.Metric {
 	return providers.Metric{Name: m.Name, Output: m.Output, JSON: m.JSON, Column: m.Column, Regex: m.Regex, Required: m.Required}

@@ -61,6 +61,8 @@ func event(t *rapid.T, at time.Time) state.Event {
 		return state.Forgot{Address: a, Hard: n == 0, At: at}
 	case 14:
 		return state.OutputsSeen{Address: a, Outputs: []state.Output{{Name: "out", Path: w, Missing: true}}, At: at}
+	case 18:
+		return state.MetricsRead{Address: a, Metrics: map[string]string{"loss": w}, Read: map[string]string{"loss": w}, At: at}
 	case 17:
 		return state.Reused{Job: state.Job{Address: a, Result: w}, From: address.Draw(t, "from"), Token: k, Outputs: []state.Output{{Name: "out", Path: w, Digest: w}}, By: "ada", At: at}
 	case 15:
