@@ -92,7 +92,7 @@ var table = []tableRow{
 		x.phase().Retry = lang.Retry{Policy: retry.Policy{On: []string{"node_failure"}, Max: 2}}
 	}, want: Retry, field: "class"},
 	{name: "held by muster hold, not started: held, by whom", edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Who: "ada", Reason: "look first"}} }, want: HeldKind, text: "ada"},
-	{name: "held by muster hold, queued: held", status: state.Queued, edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Address: `phase.a["seed=1"]`, Who: "ada"}} }, want: HeldKind, text: "resume phase.a"},
+	{name: "held by muster hold, queued: held", status: state.Queued, edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Address: `phase.a["seed=1"]`, Who: "ada"}} }, want: HeldKind, text: "resume 'phase.a[\"seed=1\"]'"},
 	{name: "held by muster hold, running: goes on", status: state.Running, edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Who: "ada"}} }, want: Continue},
 	{name: "held by muster hold, another job: run", edit: func(x *scene) { x.in.State.Holds = []state.Hold{{Address: `phase.a["seed=2"]`, Who: "ada"}} }, want: Run},
 	{name: "breaker open: held", edit: func(x *scene) {

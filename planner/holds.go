@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/state"
 )
@@ -49,12 +51,43 @@ func (h *hold) text() string {
 	if h.Reason != "" {
 		b.WriteString(": " + h.Reason)
 	}
-	b.WriteString("; until `muster resume")
-	if !h.all {
-		b.WriteString(" " + h.Address)
-	}
-	b.WriteString("`")
+	b.WriteString("; until " + h.resume())
 	return b.String()
+}
+
+// resume is the command that lifts the hold, as a word of a sentence.
+func (h *hold) resume() string {
+	if h.all {
+		return "`muster resume`"
+	}
+	return resumeOf(h.Address)
+}
+
+func resumeOf(address string) string { return "`muster resume " + shell.Quote(address) + "`" }
+
+// Stops are what keeps jobs from starting until a person resumes them: holds, and breakers.
+type Stops struct {
+	holds    []hold
+	breakers map[string]state.Breaker
+}
+
+// StopsOf takes them from a state.
+func StopsOf(st *state.State) Stops {
+	holds, _ := holdsOf(st)
+	return Stops{holds, st.Breakers}
+}
+
+// Resume is the command that a job waits for, "" where nothing stops it.
+func (s Stops) Resume(p *lang.Phase, cell int) string {
+	if _, open := s.breakers[p.Name]; open {
+		return resumeOf("phase." + p.Name)
+	}
+	for i := range s.holds {
+		if h := &s.holds[i]; h.covers(addr.Job{Phase: p.Name, Key: p.Key(cell)}, p.Label(cell)) {
+			return h.resume()
+		}
+	}
+	return ""
 }
 
 // breakerText says since when and why the breaker of a phase is open.
@@ -63,5 +96,5 @@ func breakerText(phase string, b state.Breaker) string {
 	if why == "" {
 		why = b.Cause
 	}
-	return fmt.Sprintf("breaker open since %s: %s; `muster resume phase.%s` closes it", units.FormatTime(b.At.UTC()), why, phase)
+	return fmt.Sprintf("breaker open since %s: %s; %s closes it", units.FormatTime(b.At.UTC()), why, resumeOf("phase."+phase))
 }

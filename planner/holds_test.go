@@ -21,7 +21,7 @@ func TestHolds(t *testing.T) {
 		{state.Hold{Who: "ada"}, "a[n=1] a[n=2] b", "held by ada; until `muster resume`", false},
 		{state.Hold{Reason: "lunch"}, "a[n=1] a[n=2] b", "held by someone: lunch; until `muster resume`", false},
 		{state.Hold{Address: "phase.a", Who: "ada", Reason: "lunch"}, "a[n=1] a[n=2]", "held by ada: lunch; until `muster resume phase.a`", false},
-		{state.Hold{Address: `phase.a["n=2"]`, Who: "ada"}, "a[n=2]", "held by ada; until `muster resume phase.a[\"n=2\"]`", false},
+		{state.Hold{Address: `phase.a["n=2"]`, Who: "ada"}, "a[n=2]", "held by ada; until `muster resume 'phase.a[\"n=2\"]'`", false},
 		{state.Hold{Address: "the-figure", Who: "ada"}, "b", "held by ada; until `muster resume the-figure`", false},
 		{state.Hold{Address: `phase.a["`, Who: "ada"}, "a[n=1] a[n=2] b", "held by ada; until `muster resume`", true},
 	} {

@@ -227,12 +227,8 @@ func (j *Job) seeMetrics(values, unread map[string]string) {
 	}
 }
 
-// readAgain keeps metrics of a completed job that were read again.
-func (s *State) readAgain(e MetricsRead) {
-	j := s.Jobs[e.Address]
-	if j == nil || j.Status != Completed {
-		return
-	}
+// readAgain keeps metrics that were read again.
+func (j *Job) readAgain(e MetricsRead) {
 	for name := range e.Read {
 		delete(j.Unread, name)
 	}

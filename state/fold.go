@@ -65,7 +65,9 @@ func (s *State) applyJob(e Event) {
 	case Reused:
 		s.reuse(e)
 	case MetricsRead:
-		s.readAgain(e)
+		if j := s.Jobs[e.Address]; j != nil && j.Status == Completed {
+			j.readAgain(e)
+		}
 	case OutputsSeen:
 		if j := s.Jobs[e.Address]; j != nil {
 			j.seeOutputs(e.Outputs)

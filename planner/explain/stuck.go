@@ -1,19 +1,22 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // Stuck tells by address, from the state alone, which jobs wait for something
 // that will not come by itself, and what that is: a job that failed, is held
-// or was cancelled, or the smoke of their phase. as may replace a record, such as
-// by what its backend says now.
+// or was cancelled, or the smoke of their phase. A job in a queue may also wait for the
+// `muster resume` of a hold or a breaker, of its own or of a job before it. as may replace
+// a record, such as by what its backend says now.
 func Stuck(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) map[string]string {
-	s := stuckJobs{st: st, as: as, why: map[string]string{}, roots: map[string][]string{}}
+	s := stuckJobs{st: st, as: as, stops: planner.StopsOf(st), why: map[string]string{}, roots: map[string][]string{}, queued: map[string][]string{}}
 	for _, p := range c.Phases {
 		s.phase(p)
 	}
@@ -23,12 +26,16 @@ func Stuck(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) ma
 type stuckJobs struct {
 	st    *state.State
 	as    func(*state.Job) *state.Job
+	stops planner.Stops
 	why   map[string]string
-	roots map[string][]string // by phase and cell, what it will not come past; nil when there is none
+	// queued has, as roots, the commands that jobs in queues wait for. A job without a
+	// record has not come that far: it does not wait for one.
+	queued map[string][]string
+	roots  map[string][]string // by phase and cell, what it will not come past; nil when there is none
 }
 
 func (s *stuckJobs) phase(p *lang.Phase) {
-	roots := make([]string, p.Len())
+	roots, queued := make([]string, p.Len()), make([]string, p.Len())
 	whole := s.whole(p)
 	for i := range roots {
 		address := p.Address(i)
@@ -39,17 +46,25 @@ func (s *stuckJobs) phase(p *lang.Phase) {
 		switch {
 		case Unstarted(j):
 			if roots[i] = whole; whole == "" {
-				roots[i] = s.input(p, i)
+				roots[i] = s.input(p, i, s.roots)
 			}
 			if roots[i] != "" {
 				s.why[address] = roots[i]
 			}
 		case j.Status == state.Failed || j.Status == state.Held || j.Status == state.Cancelled:
 			roots[i] = address
+		case InQueue(j.Status):
+			if queued[i] = cmp.Or(s.stops.Resume(p, i), s.input(p, i, s.queued)); queued[i] != "" {
+				s.why[address] = queued[i]
+			}
 		}
 	}
-	if slices.ContainsFunc(roots, func(r string) bool { return r != "" }) {
+	some := func(r string) bool { return r != "" }
+	if slices.ContainsFunc(roots, some) {
 		s.roots[p.Name] = roots
+	}
+	if slices.ContainsFunc(queued, some) {
+		s.queued[p.Name] = queued
 	}
 }
 
@@ -70,9 +85,9 @@ func (s *stuckJobs) whole(p *lang.Phase) string {
 }
 
 // input is what one of a cell's inputs waits for.
-func (s *stuckJobs) input(p *lang.Phase, cell int) string {
+func (s *stuckJobs) input(p *lang.Phase, cell int, of map[string][]string) string {
 	for _, in := range p.Inputs {
-		roots := s.roots[in.From.Name]
+		roots := of[in.From.Name]
 		if roots == nil {
 			continue
 		}
@@ -83,6 +98,11 @@ func (s *stuckJobs) input(p *lang.Phase, cell int) string {
 		}
 	}
 	return ""
+}
+
+// InQueue reports whether a job is in a queue, which may keep it from starting.
+func InQueue(s state.Status) bool {
+	return s == state.Submitting || s == state.Queued || s == state.Waiting
 }
 
 // Unstarted reports whether a record says no more of a job than none would: it

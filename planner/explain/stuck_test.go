@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -123,5 +124,34 @@ func TestStuckKnowsTheSmoke(t *testing.T) {
 	st.Overrides = []state.Override{{Address: "phase.a", At: checkedAt.Add(1)}}
 	if got := Stuck(c, st, recorded); len(got) != 0 {
 		t.Errorf("after an override: %v", got)
+	}
+}
+
+// TestStuckNamesTheResume: jobs in a queue that a hold or a breaker keeps from starting, and
+// those queued behind them, wait for the command that lets them go on; running jobs and jobs
+// that are not queued yet do not.
+func TestStuckNamesTheResume(t *testing.T) {
+	c := load(t, phase("a", "", "")+phase("b", "", from("a"))+last+phase("d", "", ""))
+	st := &state.State{Jobs: map[string]*state.Job{}}
+	for address, status := range map[string]state.Status{`phase.a["seed=1"]`: state.Running, `phase.a["seed=2"]`: state.Queued,
+		`phase.b["seed=1"]`: state.Queued, `phase.b["seed=2"]`: state.Submitting, `phase.d["seed=1"]`: state.Waiting} {
+		st.Jobs[address] = &state.Job{Address: address, Phase: address[6:7], Status: status}
+	}
+	for _, v := range []struct {
+		name string
+		stop func()
+		want map[string]string
+	}{
+		{"nothing", func() {}, map[string]string{}},
+		{"a breaker", func() { st.Breakers = map[string]state.Breaker{"a": {Reason: "x"}} }, map[string]string{`phase.a["seed=2"]`: "`muster resume phase.a`", `phase.b["seed=2"]`: "`muster resume phase.a`"}},
+		{"a hold of one job", func() { st.Holds = []state.Hold{{Address: `phase.d["seed=1"]`}} }, map[string]string{`phase.d["seed=1"]`: "`muster resume 'phase.d[\"seed=1\"]'`"}},
+		{"a hold of everything", func() { st.Holds = []state.Hold{{}} }, map[string]string{`phase.a["seed=2"]`: "`muster resume`", `phase.b["seed=1"]`: "`muster resume`",
+			`phase.b["seed=2"]`: "`muster resume`", `phase.d["seed=1"]`: "`muster resume`"}},
+	} {
+		st.Breakers, st.Holds = nil, nil
+		v.stop()
+		if got := Stuck(c, st, recorded); !maps.Equal(got, v.want) {
+			t.Errorf("%s: got %v, want %v", v.name, got, v.want)
+		}
 	}
 }

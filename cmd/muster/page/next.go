@@ -2,8 +2,11 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/state"
 )
@@ -16,11 +19,19 @@ type Totals struct {
 	Failed     int   `json:"failed"`      // failed or held
 	Active     int   `json:"active"`      // may be running or may start by themselves
 	Waiting    int   `json:"waiting"`     // never launched, or cancelled
+	// Resumes are jobs in queues, by the command that they wait for.
+	Resumes map[string]int `json:"resumes,omitempty"`
 }
 
-// take counts a job of the report; nil = it has no record.
-func (t *Totals) take(j *state.Job) {
+// take counts a job of the report; nil = it has no record. Stuck is what it waits for that will
+// not come by itself.
+func (t *Totals) take(j *state.Job, stuck string) {
 	switch {
+	case j != nil && stuck != "" && explain.InQueue(j.Status):
+		if t.Resumes == nil {
+			t.Resumes = map[string]int{}
+		}
+		t.Resumes[stuck]++
 	case j == nil || j.Status == state.Cancelled || j.Status == state.Forgotten:
 		t.Waiting++
 		return
@@ -48,13 +59,16 @@ func (t Totals) next(jobs int) (steps []string) {
 	if t.Failed > 0 {
 		steps = append(steps, fmt.Sprintf("%s failed or %s held: `muster status` says why; when the cause is fixed, `muster resume` and `muster apply`", units.Count(t.Failed, "job"), isAre(t.Failed)))
 	}
+	for _, command := range slices.Sorted(maps.Keys(t.Resumes)) {
+		steps = append(steps, resumeStep(command, t.Resumes[command]))
+	}
 	if t.Active > 0 {
 		steps = append(steps, fmt.Sprintf("%s %s running or may start: `muster wait`", units.Count(t.Active, "job"), isAre(t.Active)))
 	}
 	if t.Waiting > 0 {
 		steps = append(steps, fmt.Sprintf("%s %s not run: `muster apply`", units.Count(t.Waiting, "job"), map[bool]string{true: "has", false: "have"}[t.Waiting == 1]))
 	}
-	if t.Failed+t.Active+t.Waiting == 0 && jobs > 0 {
+	if t.Failed+t.Active+t.Waiting+len(t.Resumes) == 0 && jobs > 0 {
 		steps = append(steps, "All jobs are done: `muster pull` copies the results here, and `muster advise` says which requests were too large")
 	}
 	return steps

@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/advice"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/explain"
 	"github.com/muster-run/muster/planner/fit"
 	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/state"
@@ -110,6 +111,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 		}
 	}
 	var fits fit.Budget
+	stuck := explain.Stuck(c, st, func(j *state.Job) *state.Job { return j })
 	for _, p := range c.Phases {
 		ph := phaseReport{Phase: p.Name, Jobs: p.Len()}
 		var ran []float64
@@ -121,7 +123,7 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 		for i := range p.Len() {
 			j := records[i]
 			if s.Has(p.Address(i)) {
-				r.Totals.take(j)
+				r.Totals.take(j, stuck[p.Address(i)])
 			}
 			if j == nil || !s.Has(j.Address) {
 				continue

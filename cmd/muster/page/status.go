@@ -43,6 +43,7 @@ type Status struct {
 	SharedBudgets []budgetSpent `json:"shared_budgets,omitempty"`
 
 	selected string
+	resumes  map[string]int // jobs in queues by the command that they wait for; they are not active
 	backends []*lang.Backend
 }
 
@@ -75,6 +76,7 @@ type JobStatus struct {
 	// phase took: Expected, in seconds.
 	Mark     history.Mark `json:"mark,omitempty"`
 	Expected float64      `json:"expected_seconds,omitempty"`
+	resume   string       // the command that it waits for; "" = none
 	took     time.Duration
 	alike    int // further jobs that this line of the table includes
 }
@@ -244,7 +246,13 @@ func (s JobStatus) markText() string {
 
 func (m *statusMaker) list(s JobStatus) {
 	m.report.Jobs = append(m.report.Jobs, s)
-	if active(s.Status) {
+	switch {
+	case s.resume != "":
+		if m.report.resumes == nil {
+			m.report.resumes = map[string]int{}
+		}
+		m.report.resumes[s.resume]++
+	case active(s.Status):
 		m.report.Active++
 	}
 }
@@ -296,7 +304,8 @@ func (m *statusMaker) missing(p *lang.Phase) int {
 func active(status string) bool { return state.Status(status).Active() || status == unknown }
 
 func (m *statusMaker) job(address string, j *state.Job) JobStatus {
-	if root := m.stuck[address]; root != "" {
+	root := m.stuck[address]
+	if root != "" && explain.Unstarted(j) {
 		return JobStatus{Address: address, Status: blocked, Reason: "waits for " + root}
 	}
 	if explain.Unstarted(j) {
@@ -324,6 +333,9 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	}
 	if m.seen.correct(&s, j, m.st); j.Short != "" && (s.Status == string(state.Queued) || s.Status == string(state.Waiting)) {
 		s.Reason = "held: " + j.Short
+	}
+	if root != "" && explain.InQueue(state.Status(s.Status)) {
+		s.Reason, s.resume = term.Join("; ", s.Reason, "waits for "+root), root
 	}
 	return s
 }

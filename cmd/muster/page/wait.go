@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/units"
@@ -33,6 +35,8 @@ type Waited struct {
 	Jobs          int            `json:"jobs"` // selected
 	Counts        map[string]int `json:"counts"`
 	Seconds       float64        `json:"seconds"` // waited
+	// Resumes are jobs in queues by the command that they wait for.
+	Resumes map[string]int `json:"resumes,omitempty"`
 
 	active int
 }
@@ -40,7 +44,7 @@ type Waited struct {
 // WaitedFor is what the status of the selected jobs is to a wait for a goal; driven says
 // that another muster holds the state and may start more.
 func WaitedFor(s Status, goal string, driven bool) Waited {
-	w := Waited{FormatVersion: FormatVersion, Campaign: s.Campaign, For: goal, Counts: map[string]int{}, active: s.Active}
+	w := Waited{FormatVersion: FormatVersion, Campaign: s.Campaign, For: goal, Counts: map[string]int{}, active: s.Active, Resumes: s.resumes}
 	for _, p := range s.Phases {
 		w.Jobs += p.Jobs
 		for status, n := range p.Counts {
@@ -91,11 +95,27 @@ func (w *Waited) Text() string {
 	case Done:
 		return fmt.Sprintf("Done: %s.", w.Line())
 	case Failing:
-		return fmt.Sprintf("Failed: %s. See them: muster status", w.Line())
+		return fmt.Sprintf("Failed: %s.%s See them: muster status", w.Line(), resumeText(w.Resumes))
 	case TimedOut:
 		return fmt.Sprintf("Time is over: %s. Nothing was stopped.", w.Line())
 	case Left:
+		if len(w.Resumes) > 0 {
+			return fmt.Sprintf("Idle: %s.%s", w.Line(), resumeText(w.Resumes))
+		}
 		return fmt.Sprintf("Idle: %s. Nothing runs; muster apply starts %s.", w.Line(), units.Count(left, "job"))
 	}
 	return w.Line()
+}
+
+// resumeText is " 4 jobs wait in a queue for `muster resume phase.a`, then `muster apply`.", a
+// sentence for each command.
+func resumeText(resumes map[string]int) (text string) {
+	for _, command := range slices.Sorted(maps.Keys(resumes)) {
+		text += " " + resumeStep(command, resumes[command]) + "."
+	}
+	return text
+}
+
+func resumeStep(command string, n int) string {
+	return fmt.Sprintf("%s in a queue for %s, then `muster apply`", map[bool]string{true: "1 job waits", false: units.Count(n, "job") + " wait"}[n == 1], command)
 }
