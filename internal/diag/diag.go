@@ -122,7 +122,7 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// FromHCL converts HCL's diagnostics.
+// FromHCL converts HCL's diagnostics, those of function calls to muster's words.
 func FromHCL(ds hcl.Diagnostics) List {
 	var l List
 	for _, d := range ds {
@@ -130,7 +130,11 @@ func FromHCL(ds hcl.Diagnostics) List {
 		if d.Severity == hcl.DiagWarning {
 			sev = Warning
 		}
-		l.Append(Diagnostic{Severity: sev, Summary: strings.TrimSuffix(d.Summary, "."), Detail: d.Detail, Subject: d.Subject, Context: d.Context})
+		summary, detail, ok := ofCall(d)
+		if !ok {
+			summary, detail = strings.TrimSuffix(d.Summary, "."), d.Detail
+		}
+		l.Append(Diagnostic{Severity: sev, Summary: summary, Detail: detail, Subject: d.Subject, Context: d.Context})
 	}
 	return l
 }

@@ -4,8 +4,8 @@ variable "n" {
   default = null
 }
 locals {
-  a = log(-1, 10)   # ERROR: Call to function "log" failed: there is no such number for these arguments.
-  b = pow(-1, 0.5)  # ERROR: Call to function "pow" failed: there is no such number for these arguments.
+  a = log(-1, 10)   # ERROR: There is no such number for these arguments.
+  b = pow(-1, 0.5)  # ERROR: There is no such number for these arguments.
   c = 5 % (3 - 3)   # ERROR: can't divide by zero
   d = 7 % 4
   e = can(5 % 0) ? "no" : "yes"

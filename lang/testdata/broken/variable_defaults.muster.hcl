@@ -11,7 +11,7 @@ variable "w" {
 }
 variable "f" {
   type = string
-  default = file("nope") # ERROR: Invalid value for "path" parameter: there is no file nope.
+  default = file("nope") # ERROR: Argument path: there is no file nope.
 }
 locals {
   s = "x${var.s}"

@@ -1,18 +1,18 @@
 phase "p1" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${upper("a", "b")}" } # ERROR: Function "upper" expects only 1 argument(s). In the cell N=1,seed=3.
+  job { command = "x ${cell.N} ${cell.seed} ${upper("a", "b")}" } # ERROR: Write upper(str). In the cell N=1,seed=3.
 }
 phase "p2" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${linspace(1)}" } # ERROR: Function "linspace" expects 3 argument(s). Missing value for "end".
+  job { command = "x ${cell.N} ${cell.seed} ${linspace(1)}" } # ERROR: end is missing. Write linspace(start, end, n).
 }
 phase "p3" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${file("nope")}" } # ERROR: Invalid value for "path" parameter: there is no file nope. In the
+  job { command = "x ${cell.N} ${cell.seed} ${file("nope")}" } # ERROR: Argument path: there is no file nope. In the
 }
 phase "p4" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${seeds(-1, 2)}" } # ERROR: Invalid value for "n" parameter: n must be a whole number from 0 to
+  job { command = "x ${cell.N} ${cell.seed} ${seeds(-1, 2)}" } # ERROR: Argument n: n must be a whole number from 0 to
 }
 phase "p5" {
   grid { axes = { N = [1, 2], seed = [3] } }
@@ -20,7 +20,7 @@ phase "p5" {
 }
 phase "p6" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${tonumber("x")}" } # ERROR: Invalid value for "v" parameter: cannot convert "x" to number; given
+  job { command = "x ${cell.N} ${cell.seed} ${tonumber("x")}" } # ERROR: Argument v: cannot convert "x" to number; given
 }
 phase "p7" {
   grid { axes = { N = [1, 2], seed = [3] } }
@@ -40,11 +40,11 @@ phase "p10" {
 }
 phase "p11" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${templatefile("x", {})}" } # ERROR: Invalid value for "path" parameter: there is no file x. In the cell
+  job { command = "x ${cell.N} ${cell.seed} ${templatefile("x", {})}" } # ERROR: Argument path: there is no file x. In the cell
 }
 phase "p12" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${regex("(", "x")}" } # ERROR: Invalid value for "pattern" parameter: invalid regexp pattern:
+  job { command = "x ${cell.N} ${cell.seed} ${regex("(", "x")}" } # ERROR: Argument pattern: invalid regexp pattern:
 }
 phase "p13" {
   grid { axes = { N = [1, 2], seed = [3] } }
@@ -68,19 +68,19 @@ phase "p22" {
 }
 phase "p23" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${range(0, 1e12)}" } # ERROR: Call to function "range" failed: the list would have over 1000000
+  job { command = "x ${cell.N} ${cell.seed} ${range(0, 1e12)}" } # ERROR: The list would have over 1000000
 }
 phase "p24" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${logspace(0,1)}" } # ERROR: Function "logspace" expects 3 argument(s). Missing value for "n". In
+  job { command = "x ${cell.N} ${cell.seed} ${logspace(0,1)}" } # ERROR: n is missing. Write logspace(start, end, n). In
 }
 phase "p25" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${seeds(3)}" } # ERROR: Function "seeds" expects 2 argument(s). Missing value for "base". In
+  job { command = "x ${cell.N} ${cell.seed} ${seeds(3)}" } # ERROR: base is missing. Write seeds(n, base). In
 }
 phase "p26" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${format("%d", "x")}" } # ERROR: Call to function "format" failed: unsupported value for "%d" at 0: a
+  job { command = "x ${cell.N} ${cell.seed} ${format("%d", "x")}" } # ERROR: Unsupported value for "%d" at 0: a
 }
 phase "p27" {
   grid { axes = { N = [1, 2], seed = [3] } }
@@ -100,7 +100,7 @@ phase "p32" {
 }
 phase "p33" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${one([1,2])}" } # ERROR: Invalid value for "list" parameter: must have one element or none. In
+  job { command = "x ${cell.N} ${cell.seed} ${one([1,2])}" } # ERROR: Argument list: must have one element or none. Write one(list). In
 }
 phase "p34" {
   grid { axes = { N = [1, 2], seed = [3] } }
