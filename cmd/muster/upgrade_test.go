@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,63 +11,109 @@ import (
 	"testing"
 )
 
-// upgradeFixture is where testdata/upgrade-3f7ce3a.tgz was made: its state, its
-// journal and its spool hold absolute paths and checksums over them.
+// upgradeFixture is where an archive of testdata was made by the version of commit 3f7ce3a: its
+// state, its journal and its spool hold absolute paths and checksums over them.
 const upgradeFixture = "/tmp/muster-fixture-3f7ce3a"
 
-// TestUpgrade finishes a campaign that the version of commit 3f7ce3a began. Its
-// apply, its queue and three running jobs were killed; a job had failed, others
-// were queued or pending. The archive holds the campaign's folder and the spool as
-// they were left.
-func TestUpgrade(t *testing.T) {
-	lock, err := os.OpenFile(upgradeFixture+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+// An upgraded is a campaign that an old version left half done, with its spool.
+type upgraded struct {
+	t         *testing.T
+	root, dir string
+}
+
+// unpack puts the campaign of an archive where it was made.
+func unpack(t *testing.T, archive, root string) upgraded {
+	t.Helper()
+	lock, err := os.OpenFile(root+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Skipf("the fixture works in one folder only, which belongs to somebody else: %v", err)
 	}
-	defer lock.Close()
+	t.Cleanup(func() { lock.Close() })
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(upgradeFixture); err != nil {
+	if err := os.RemoveAll(root); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(upgradeFixture) })
-	if err := os.Mkdir(upgradeFixture, 0o700); err != nil {
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if err := os.Mkdir(root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("tar", "xzf", "testdata/upgrade-3f7ce3a.tgz", "-C", upgradeFixture).CombinedOutput(); err != nil {
+	if out, err := exec.Command("tar", "xzf", archive, "-C", root).CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v\n%s", err, out)
 	}
-	dir := filepath.Join(upgradeFixture, "campaign")
-	muster := func(code int, want string, args ...string) {
-		t.Helper()
-		cmd := exec.Command("muster", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "MUSTER_SPOOL="+upgradeFixture+"/spool", "HOME="+upgradeFixture, "CI=true", "NO_COLOR=1", "MUSTER_QUEUE_IDLE=200ms")
-		out, err := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
-			t.Fatalf("muster %s: %v, want exit %d and %q in:\n%s", strings.Join(args, " "), err, code, want, out)
-		}
+	return upgraded{t, root, filepath.Join(root, "campaign")}
+}
+
+// muster runs today's version, which must end with a code and print a text.
+func (u upgraded) muster(code int, want string, args ...string) {
+	u.t.Helper()
+	cmd := exec.Command("muster", args...)
+	cmd.Dir = u.dir
+	cmd.Env = append(os.Environ(), "MUSTER_SPOOL="+u.root+"/spool", "HOME="+u.root, "CI=true", "NO_COLOR=1", "MUSTER_QUEUE_IDLE=200ms")
+	out, err := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
+		u.t.Fatalf("muster %s: %v, want exit %d and %q in:\n%s", strings.Join(args, " "), err, code, want, out)
 	}
-	// On another machine nobody can know whether the holder is gone.
+}
+
+// unlock gives the lock back: on another machine nobody can know whether the holder is gone.
+func (u upgraded) unlock() {
+	u.t.Helper()
 	var lease struct{ ID string }
-	text, err := os.ReadFile(filepath.Join(dir, "muster.state.lock"))
+	text, err := os.ReadFile(filepath.Join(u.dir, "muster.state.lock"))
 	if err == nil {
 		err = json.Unmarshal(text, &lease)
 	}
 	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.muster(0, "", "force-unlock", "-force", lease.ID)
+}
+
+// TestUpgrade finishes a campaign whose apply, queue and three running jobs were killed; a job
+// had failed, others were queued or pending.
+func TestUpgrade(t *testing.T) {
+	u := unpack(t, "testdata/upgrade-3f7ce3a.tgz", upgradeFixture)
+	for _, i := range []string{"4", "5", "6"} {
+		os.Remove(filepath.Join(u.dir, "wait-"+i))
+	}
+	u.muster(0, "3 of 8 done", "status")
+	u.unlock()
+	u.muster(0, "0 to re-run", "plan")
+	u.muster(3, "14 of 16 jobs done and verified, 1 failed, 1 blocked", "apply", "-auto-approve")
+	replaceIn(t, filepath.Join(u.dir, "campaign.muster.hcl"), "exit 9", "true")
+	u.muster(0, "Done: 16 of 16 jobs done and verified", "apply", "-auto-approve", "-allow-rerun")
+	u.muster(0, "Nothing to do", "plan", "-detailed-exitcode")
+}
+
+// TestUpgradeOfWaits finishes a campaign of which three jobs had failed and waited for the delay
+// of their retry, one was held by a person, and one ran, when apply, queue and jobs were killed.
+func TestUpgradeOfWaits(t *testing.T) {
+	u := unpack(t, "testdata/upgrade-3f7ce3a-waits.tgz", upgradeFixture+"-waits")
+	for _, i := range []string{"0", "1", "2"} {
+		os.Remove(filepath.Join(u.dir, "wait-"+i))
+	}
+	u.muster(0, "phase.flaky 0 of 3 done 3 waiting", "status")
+	u.unlock()
+	u.muster(0, "0 to re-run", "plan")
+	u.muster(3, "7 of 9 jobs done and verified, 1 held, 1 blocked", "apply", "-auto-approve")
+	u.muster(0, "", "resume")
+	u.muster(0, "Done: 9 of 9 jobs done and verified", "apply", "-auto-approve")
+	u.muster(0, "Nothing to do", "plan", "-detailed-exitcode")
+	record, err := os.ReadFile(filepath.Join(u.dir, "record"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, i := range []string{"4", "5", "6"} {
-		os.Remove(filepath.Join(dir, "wait-"+i))
+	ran := map[string]int{}
+	for _, line := range strings.Fields(string(record)) {
+		ran[line]++
 	}
-	muster(0, "3 of 8 done", "status")
-	muster(0, "", "force-unlock", "-force", lease.ID)
-	muster(0, "0 to re-run", "plan")
-	muster(3, "14 of 16 jobs done and verified, 1 failed, 1 blocked", "apply", "-auto-approve")
-	replaceIn(t, filepath.Join(dir, "campaign.muster.hcl"), "exit 9", "true")
-	muster(0, "Done: 16 of 16 jobs done and verified", "apply", "-auto-approve", "-allow-rerun")
-	muster(0, "Nothing to do", "plan", "-detailed-exitcode")
+	// The killed job ran again; each other once, but for the failed launches of before.
+	want := map[string]int{"flaky-0": 2, "flaky-1": 2, "flaky-2": 2, "kept-0": 2, "kept-1": 1, "kept-2": 1, "after-0": 1, "after-1": 1, "after-2": 1}
+	if !maps.Equal(ran, want) {
+		t.Errorf("these ran: %v, want %v", ran, want)
+	}
 }
 
 func replaceIn(t *testing.T, path, old, text string) {
