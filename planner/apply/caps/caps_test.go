@@ -28,6 +28,12 @@ func share(key, held string) []ledger.Share {
 const claimer = "MUSTER_TEST_CLAIMER"
 
 func TestMain(m *testing.M) {
+	if os.Getenv("MUSTER_TEST_COMPACT") != "" {
+		compactFrom = 1
+	}
+	if dir := os.Getenv(holder); dir != "" {
+		hold(dir)
+	}
 	if dir := os.Getenv(claimer); dir != "" {
 		c, n := caps(dir, os.Getenv("MUSTER_TEST_WHO"), "100"), 0
 		for c.Claim(share(fmt.Sprint("k", n), "1")) == "" {
@@ -37,6 +43,22 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// holder, in a process of its own, claims and says how often, until it is killed.
+const holder = "MUSTER_TEST_HOLDER"
+
+func hold(dir string) {
+	c := caps(dir, os.Getenv("MUSTER_TEST_WHO"), "1000000")
+	for n := 1; ; n++ {
+		for range 8 { // old lines to compact
+			if why := c.Claim(share(fmt.Sprint("k", n), "1")); why != "" {
+				fmt.Fprintln(os.Stderr, why)
+				os.Exit(1)
+			}
+		}
+		fmt.Println(n)
+	}
 }
 
 // TestProcessesTogetherPassNoLimit: eight that claim as fast as they can get what the
