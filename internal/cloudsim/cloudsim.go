@@ -127,7 +127,7 @@ const (
 	BadKey    Refusal = "unknown or expired key"
 	Unscoped  Refusal = "the key may not do this"
 	TooOften  Refusal = "too often"
-	NoRoute   Refusal = "no such route"
+	noRoute   Refusal = "no such route"
 	ServerBug Refusal = "internal error" // of a fault that answers 500 after the work was done
 )
 

@@ -33,7 +33,7 @@ func NewServer(w *World, c Cloud) *Server {
 	s.control()
 	s.mux.Handle("/", s.outside)
 	w.API = s.outside // without /_sim/
-	s.outside.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { write(w, c.Refuse(Route{}, NoRoute)) })
+	s.outside.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { write(w, c.Refuse(Route{}, noRoute)) })
 	return s
 }
 

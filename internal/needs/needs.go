@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// Here reports whether everything that a test may want is to be there.
-func Here() bool { return os.Getenv("MUSTER_SYSTEM_TESTS") == "1" }
+// here reports whether everything that a test may want is to be there.
+func here() bool { return os.Getenv("MUSTER_SYSTEM_TESTS") == "1" }
 
 // System skips a test that only `make test-system` runs; why says what it does
 // that other runs are spared. It fails a test that `make test-system` would not
@@ -26,7 +26,7 @@ func System(t testing.TB, why string) {
 	if !strings.HasPrefix(t.Name(), "TestSystem") && !strings.HasPrefix(t.Name(), "TestNightly") {
 		t.Fatal("only make test-system runs this test: its name must begin with TestSystem")
 	}
-	if !Here() {
+	if !here() {
 		t.Skip(why + ": make test-system runs it")
 	}
 }
@@ -58,7 +58,7 @@ func Program(t testing.TB, names ...string) string {
 // Absent says what a test wants and this machine does not give.
 func Absent(t testing.TB, what ...any) {
 	t.Helper()
-	if Here() {
+	if here() {
 		t.Fatal(fmt.Sprint(what...) + " (MUSTER_SYSTEM_TESTS=1: everything is to be there)")
 	}
 	t.Skip(what...)

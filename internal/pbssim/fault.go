@@ -82,7 +82,7 @@ func (p faultFile) add(text string) error {
 	if err := d.Decode(&f); err != nil {
 		return err
 	}
-	if !slices.Contains(kinds, f.Do) || f.On != "*" && !slices.Contains(Programs, f.On) {
+	if !slices.Contains(kinds, f.Do) || f.On != "*" && !slices.Contains(programs, f.On) {
 		return fmt.Errorf("no fault %q on %q: there are %s", f.Do, f.On, strings.Join(kinds, ", "))
 	}
 	list, err := p.load()

@@ -40,11 +40,11 @@ import (
 	"github.com/muster-run/muster/internal/program"
 )
 
-// Lab is the default configuration, in the language of qmgr: the queues of the
+// lab is the default configuration, in the language of qmgr: the queues of the
 // recordings, and one node with 64 cores and 4 GPUs.
 //
 //go:embed lab.qmgr
-var Lab string
+var lab string
 
 // A Config is what a server has from the start. The zero Config is the Lab.
 type Config struct {
@@ -53,8 +53,8 @@ type Config struct {
 	Copy time.Duration // how long the copy of output that cannot be delivered is tried; 0 = not again
 }
 
-// Programs are the commands that there are.
-var Programs = []string{"qsub", "qstat", "qdel", "qalter", "qhold", "qrls", "qrerun", "qsig", "qselect", "pbsnodes", "qmgr"}
+// programs are the commands that there are.
+var programs = []string{"qsub", "qstat", "qdel", "qalter", "qhold", "qrls", "qrerun", "qsig", "qselect", "pbsnodes", "qmgr"}
 
 // A Server is a PBS server, its scheduler and the MOMs of its nodes. Its jobs are
 // processes that outlive it.
@@ -110,7 +110,7 @@ func Start(t testing.TB, c Config) *Server {
 // counts for more than the configuration.
 func Open(dir string, c Config) (*Server, error) {
 	if c.Qmgr == "" {
-		c.Qmgr = Lab
+		c.Qmgr = lab
 	}
 	if c.Kill == 0 {
 		c.Kill = time.Second
@@ -146,7 +146,7 @@ func (s *Server) install() error {
 	if err != nil {
 		return err
 	}
-	for _, name := range append([]string{"pbssim"}, Programs...) {
+	for _, name := range append([]string{"pbssim"}, programs...) {
 		text := fmt.Sprintf("#!/bin/sh\nPBSSIM_DIR='%s' PBSSIM_PROGRAM=%s exec '%s' \"$@\"\n", s.Dir, name, self)
 		if err := program.File(filepath.Join(s.Bin, name), []byte(text)); err != nil {
 			return err

@@ -19,7 +19,7 @@ const (
 // read, without parsing it. The bounds are far beyond what people write.
 func CheckText(src []byte) error {
 	if !utf8.Valid(src) {
-		at := InvalidAt(src)
+		at := invalidAt(src)
 		return fmt.Errorf("line %d: the byte %#02x is not valid UTF-8", line(src, at), src[at])
 	}
 	if n := bytes.Count(src, []byte("%{")); n > maxDirectives {
@@ -64,8 +64,8 @@ func CheckText(src []byte) error {
 
 func line(src []byte, at int) int { return bytes.Count(src[:at], []byte("\n")) + 1 }
 
-// InvalidAt is the offset of the first byte that is not UTF-8.
-func InvalidAt(src []byte) int {
+// invalidAt is the offset of the first byte that is not UTF-8.
+func invalidAt(src []byte) int {
 	for i := 0; i < len(src); {
 		r, n := utf8.DecodeRune(src[i:])
 		if r == utf8.RuneError && n <= 1 {

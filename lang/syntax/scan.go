@@ -31,7 +31,7 @@ func Scan(name string, src []byte) ([]byte, diag.List) {
 	case bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff")):
 		ds.Errorat(start, "The file is not UTF-8", "%s looks like UTF-16. Save it as UTF-8.", name)
 	case !utf8.Valid(src):
-		at := InvalidAt(src)
+		at := invalidAt(src)
 		ds.Errorat(position(name, src, at), "The file is not UTF-8", "The byte %#02x is not valid UTF-8. Save the file as UTF-8.", src[at])
 	case bytes.IndexByte(src, 0) >= 0:
 		ds.Errorat(position(name, src, bytes.IndexByte(src, 0)), "The file holds a NUL byte", "A campaign file is text. Remove the byte.")

@@ -71,7 +71,7 @@ func (c Case) Check(b lang.Budget) Check {
 	lines := c.Forecast.ByScope[b.Name]
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 		spent, unknown, unpriced := Spent(c.Ledger, b, unit)
-		spent = spent.Add(Elsewhere(b, c.Owner, unit))
+		spent = spent.Add(elsewhere(b, c.Owner, unit))
 		out.Spent[unit] = spent.String()
 		if unknown > 0 {
 			out.Warn = append(out.Warn, fmt.Sprintf("%s in the ledger without known %s, counted at the ceiling", attempts(unknown), amount.Unit(unit)))
@@ -149,8 +149,8 @@ func ofSpent(unit string, spent decimal.Decimal) string {
 	return fmt.Sprintf(" with %s spent already", amount.Words(unit, spent.String()))
 }
 
-// Elsewhere is what other campaigns spent and may still spend of a shared budget.
-func Elsewhere(b lang.Budget, me lang.Owner, unit string) decimal.Decimal {
+// elsewhere is what other campaigns spent and may still spend of a shared budget.
+func elsewhere(b lang.Budget, me lang.Owner, unit string) decimal.Decimal {
 	var sum amount.Tally
 	for _, other := range b.Others(me) {
 		if text := other[unit]; text != "" {

@@ -18,7 +18,7 @@ import (
 func Uncovered(st *state.State, dir string, b lang.Budget, each state.Amounts) (out []string) {
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 		spent, _, _ := Spent(st.Ledger, b, unit)
-		spent = spent.Add(Elsewhere(b, lang.Owner{Lineage: st.Lineage, Dir: dir}, unit))
+		spent = spent.Add(elsewhere(b, lang.Owner{Lineage: st.Lineage, Dir: dir}, unit))
 		flying := inFlight(st, b, unit)
 		limit, one := amount.Of(b.Limits[unit]), amount.Of(each[unit])
 		if one.IsZero() || !amount.Exceeds(spent.Add(flying).Add(one), limit) {

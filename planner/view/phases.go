@@ -197,15 +197,15 @@ func rereadLines(pp *planner.PhasePlan) []line {
 
 // afterLines say where jobs go after failures.
 func afterLines(pp *planner.PhasePlan) (lines []line) {
-	for _, text := range Fallbacks(pp) {
+	for _, text := range fallbacks(pp) {
 		lines = append(lines, line{label: "    retries", shape: text})
 	}
 	return lines
 }
 
-// Fallbacks say where the jobs of a phase are launched again after failures that move
+// fallbacks say where the jobs of a phase are launched again after failures that move
 // them, and what one launch there costs at most, each once.
-func Fallbacks(pp *planner.PhasePlan) (out []string) {
+func fallbacks(pp *planner.PhasePlan) (out []string) {
 	for _, a := range slices.Concat(pp.After...) {
 		text := fmt.Sprintf("after %s on %s", a.Class, a.To.Where())
 		if a.To.Backend == "" {

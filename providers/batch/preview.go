@@ -15,7 +15,7 @@ import (
 
 // Script shows how like jobs would be submitted.
 func (s *Provider) Script(r providers.ScriptRequest) (providers.Script, error) {
-	return Preview(s.options.Type, r)
+	return preview(s.options.Type, r)
 }
 
 // Terms are what jobs request of the queue beside their shape.
@@ -23,9 +23,9 @@ func (s *Provider) Terms(config, options json.RawMessage) offer.Terms {
 	return s.options.Type.Terms(config, options)
 }
 
-// Preview shows how like jobs would be submitted. The script is built as at
+// preview shows how like jobs would be submitted. The script is built as at
 // submission, from the plan's facts about the pool.
-func Preview(t scheduler.Type, r providers.ScriptRequest) (providers.Script, error) {
+func preview(t scheduler.Type, r providers.ScriptRequest) (providers.Script, error) {
 	site, err := t.Open(scheduler.Opening{Backend: r.Backend})
 	if err != nil {
 		return providers.Script{}, err

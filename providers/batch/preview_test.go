@@ -66,7 +66,7 @@ func TestShownIsSubmitted(t *testing.T) {
 			t.Fatalf("%s: %d scripts", name, len(k.f.scripts))
 		}
 		pool := pools[slices.IndexFunc(pools, func(p offer.Pool) bool { return p.Name == c.pool })]
-		script, err := Preview(slurm.Type{}, providers.ScriptRequest{Backend: k.b, Pool: pool, Like: &jobs[0], Count: len(jobs)})
+		script, err := preview(slurm.Type{}, providers.ScriptRequest{Backend: k.b, Pool: pool, Like: &jobs[0], Count: len(jobs)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestCutIntoArrays(t *testing.T) {
 		{1, false, []int{1}},
 		{3, true, []int{1}}, // smokes, one after another
 	} {
-		got, err := Preview(slurm.Type{}, providers.ScriptRequest{Backend: providers.Backend{Name: "slurm.x", Type: "slurm"}, Pool: pool, Like: &providers.Job{Phase: "p"}, Count: c.jobs, Apart: c.apart})
+		got, err := preview(slurm.Type{}, providers.ScriptRequest{Backend: providers.Backend{Name: "slurm.x", Type: "slurm"}, Pool: pool, Like: &providers.Job{Phase: "p"}, Count: c.jobs, Apart: c.apart})
 		if err != nil || !slices.Equal(got.Sizes, c.sizes) {
 			t.Errorf("%d jobs, apart %v: %d, %v", c.jobs, c.apart, got.Sizes, err)
 		}

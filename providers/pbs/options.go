@@ -12,9 +12,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Schema says what `backend "pbs"` and `options "pbs"` may hold, but for how the
+// schema says what `backend "pbs"` and `options "pbs"` may hold, but for how the
 // login node is reached.
-func Schema() offer.Schema {
+func schema() offer.Schema {
 	return offer.Schema{
 		Type:    "pbs",
 		Version: "1",

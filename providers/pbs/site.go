@@ -54,8 +54,8 @@ type Settings struct {
 // Name is the type of its backends.
 func (Type) Name() string { return "pbs" }
 
-// Schema says what the backend block and a job's options may hold.
-func (Type) Schema() offer.Schema { return Schema() }
+// schema says what the backend block and a job's options may hold.
+func (Type) Schema() offer.Schema { return schema() }
 
 // Node is PBS on compute nodes.
 func (Type) Node() scheduler.Node { return cluster.Node{} }

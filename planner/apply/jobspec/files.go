@@ -33,7 +33,7 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 		job.Scratch = &offer.Scratch{In: s.In, Out: s.Out}
 	}
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
-		job.Checkpoint = Checkpoint(c, r.Checkpoint, job.Shape.Nodes)
+		job.Checkpoint = checkpoint(c, r.Checkpoint, job.Shape.Nodes)
 	}
 }
 
@@ -87,8 +87,8 @@ func Output(d *lang.Output, name, path string) providers.Output {
 	return o
 }
 
-// Checkpoint is the checkpoint of a job on a number of nodes as a backend gets it.
-func Checkpoint(c *lang.Checkpoint, path string, nodes int) providers.Checkpoint {
+// checkpoint is the checkpoint of a job on a number of nodes as a backend gets it.
+func checkpoint(c *lang.Checkpoint, path string, nodes int) providers.Checkpoint {
 	return providers.Checkpoint{Path: path, Glob: c.Kind == lang.Glob, Interval: c.Every(nodes), Steps: c.Steps(nodes), Signal: c.Signal, Grace: c.Grace,
 		MinSize: c.MinSize, Verify: checks(c.Verify), VerifyTimeout: c.Timeout, Keep: c.Keep}
 }

@@ -16,32 +16,32 @@ import (
 )
 
 // A Lack is why a file of a folder is not in its source.
-type Lack int
+type lack int
 
 // Why it is not.
 const (
-	None        Lack = iota // it is
-	NotIncluded             // no include has it
-	Excluded                // an exclude has it
+	included    lack = iota // it is
+	notIncluded             // no include has it
+	excluded                // an exclude has it
 	Output                  // a phase declares it as an output
 )
 
-// LackOf says why a file below the folder of a source is not in it; rel is its
+// lackOf says why a file below the folder of a source is not in it; rel is its
 // path from there, with slashes.
-func LackOf(c *lang.Campaign, s *lang.Source, rel string) Lack {
+func lackOf(c *lang.Campaign, s *lang.Source, rel string) lack {
 	switch {
 	case outputsOf(c, s.Dir)(rel):
 		return Output
 	case s.Excludes(rel):
-		return Excluded
+		return excluded
 	case !s.Has(rel) || !Of(c, s).takes(rel):
-		return NotIncluded
+		return notIncluded
 	}
-	return None
+	return included
 }
 
-// Holds reports whether a source has any file in a folder below its own.
-func Holds(c *lang.Campaign, s *lang.Source, folder string) bool {
+// holds reports whether a source has any file in a folder below its own.
+func holds(c *lang.Campaign, s *lang.Source, folder string) bool {
 	found := errors.New("found")
 	err := Of(c, s).walk(context.Background(), folder, func(string, fs.DirEntry) error { return found })
 	return errors.Is(err, found)

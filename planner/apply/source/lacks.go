@@ -181,15 +181,15 @@ func (l lacking) file(name string) string {
 		if !filepath.IsLocal(within) {
 			return fmt.Sprintf("%s is in the campaign's folder, but not in its source, which begins below, in %s. Move it there, or set dir of the source to the folder that has both", rel, shown(l.c.Dir, from))
 		}
-		if at.IsDir() && Holds(l.c, l.p.Source, pattern) {
+		if at.IsDir() && holds(l.c, l.p.Source, pattern) {
 			return ""
 		}
-		switch LackOf(l.c, l.p.Source, pattern) {
+		switch lackOf(l.c, l.p.Source, pattern) {
 		case Output:
 			return fmt.Sprintf("%s is an output of the campaign, which is never in a source. The job reads it where an input block says, by ${input.NAME}, or below $MUSTER_WORKDIR", rel)
-		case Excluded:
+		case excluded:
 			return fmt.Sprintf("%s is in %s, but not in its source: exclude leaves it out", rel, whose)
-		case NotIncluded:
+		case notIncluded:
 			return fmt.Sprintf("%s is in %s, but not in its source: add it to include", rel, whose)
 		}
 		return ""

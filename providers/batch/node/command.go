@@ -316,7 +316,7 @@ func (c *command) watched(w *attempt.Watcher, now time.Time) bool {
 		return false
 	}
 	// If this note cannot be written now, the next look writes it.
-	name := StallName(c.begin.Token, c.begin.Restart, c.stalls+1)
+	name := stallName(c.begin.Token, c.begin.Restart, c.stalls+1)
 	if os.MkdirAll(c.spool.path("stalls"), 0o700) == nil && atomicfile.WriteCache(c.spool.path("stalls", name), []byte(stalled)) == nil {
 		c.stalls++
 	}

@@ -97,9 +97,9 @@ func ParseRecordName(name string) (token string, restart int, ok bool) {
 	return token, restart, err == nil && token != ""
 }
 
-// StallName names the k-th note, from 1, of a start whose command has stalled,
+// stallName names the k-th note, from 1, of a start whose command has stalled,
 // where k is odd, or goes on, where k is even.
-func StallName(token string, restart, k int) string {
+func stallName(token string, restart, k int) string {
 	return RecordName(token, restart) + "." + strconv.Itoa(k)
 }
 

@@ -47,7 +47,6 @@ const (
 	BootFailed  Outcome = "BOOT_FAIL"
 	Preempted   Outcome = "PREEMPTED"
 	Deadline    Outcome = "DEADLINE"
-	Revoked     Outcome = "REVOKED"
 	Requeued    Outcome = "REQUEUED"
 )
 

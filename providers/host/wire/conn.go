@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// DefaultSilence is how long a queue may say nothing before it counts as hung.
-const DefaultSilence = 15 * time.Second
+// defaultSilence is how long a queue may say nothing before it counts as hung.
+const defaultSilence = 15 * time.Second
 
 // pulses is how often in that time it is asked whether it is there.
 const pulses = 8
@@ -48,7 +48,7 @@ type Conn struct {
 // NewLink asks on a connection; silence 0 is DefaultSilence.
 func NewLink(conn net.Conn, silence time.Duration) *Conn {
 	if silence <= 0 {
-		silence = DefaultSilence
+		silence = defaultSilence
 	}
 	l := &Conn{conn: conn, f: newFrames(conn), silence: silence, open: map[uint64]chan message{}, ended: make(chan struct{})}
 	go l.listen()

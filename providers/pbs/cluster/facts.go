@@ -176,7 +176,7 @@ func vnode(name string, source json.RawMessage) Vnode {
 		return Vnode{Name: name}
 	}
 	down := regexp.MustCompile(`down|offline|unknown|provisioning|maintenance|stale`).MatchString(n.State)
-	return Vnode{Name: name, Queue: n.Queue, Up: !down, Free: n.State == "free", CPUs: number(n.Has["ncpus"]), GPUs: number(n.Has["ngpus"]), Memory: max(Size(text(n.Has["mem"])), 0),
+	return Vnode{Name: name, Queue: n.Queue, Up: !down, Free: n.State == "free", CPUs: number(n.Has["ncpus"]), GPUs: number(n.Has["ngpus"]), Memory: max(size(text(n.Has["mem"])), 0),
 		UsedCPUs: number(n.Used["ncpus"]), UsedGPUs: number(n.Used["ngpus"])}
 }
 

@@ -197,7 +197,7 @@ func (j job) launch(at scheduler.Place) scheduler.Launch {
 		l.Usage.CPU = clock(cput)
 	}
 	if mem, ok := j["resources_used.mem"]; ok {
-		l.Usage.MaxRSS = Size(string(mem))
+		l.Usage.MaxRSS = size(string(mem))
 	}
 	return l
 }
@@ -215,8 +215,8 @@ func clock(w word) time.Duration {
 	return d * time.Second
 }
 
-// Size is a size of PBS's in bytes, "256gb"; -1 = it cannot be read.
-func Size(text string) int64 {
+// size is a size of PBS's in bytes, "256gb"; -1 = it cannot be read.
+func size(text string) int64 {
 	digits := strings.TrimRight(strings.ToLower(text), "bkmgtpw")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
