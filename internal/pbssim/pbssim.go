@@ -81,6 +81,7 @@ type Server struct {
 	log           *os.File
 	timers        map[*time.Timer]bool
 	lenient       bool // limits of time and memory are not enforced yet
+	unscheduled   bool // the scheduler is down
 }
 
 // Start serves until the test ends, with its commands in place. Then it kills the
@@ -330,6 +331,8 @@ func (c *call) env(name string) string {
 //
 //	node-down NODE       the machine dies, its jobs with it
 //	node-up NODE         it is back
+//	scheduler-down       the scheduler ends: nothing starts, and no job is looked at
+//	scheduler-up         it is back
 //	set JOB ATTR VALUE   changes what the server has of a job
 //	fault JSON           adds a Fault
 //	purge                forgets the history
@@ -351,6 +354,9 @@ func (c *call) event() {
 			return
 		}
 		c.power(n, a[0] == "node-up")
+	case "scheduler-down", "scheduler-up":
+		c.unscheduled = a[0] == "scheduler-down"
+		c.scheduler().schedule()
 	case "set":
 		id, ok := parseID(a[1])
 		j, tasks := c.named(id)

@@ -91,7 +91,7 @@ func (s scheduler) schedule() {
 			s.settle(j)
 		}
 	}
-	if s.server["scheduling"] == "False" {
+	if s.unscheduled || s.server["scheduling"] == "False" {
 		return
 	}
 	order := slices.Clone(s.jobs)

@@ -134,17 +134,17 @@ func (j *job) share(r *scheduler.Launch) *offer.Usage {
 	}
 	finish := began.Add(r.Usage.Elapsed)
 	own := j.batch.since(j, began)
-	changes := []node.Change{{At: own, By: 1}}
+	changes := []offer.Change{{At: own, By: 1}}
 	for _, o := range j.batch.jobs {
 		if o == j || o.last.Started.IsZero() { // the node was never its own
 			continue
 		}
-		changes = append(changes, node.Change{At: j.batch.since(o, began), By: 1})
+		changes = append(changes, offer.Change{At: j.batch.since(o, began), By: 1})
 		if o.ended && o.last.Ended.Before(finish) {
-			changes = append(changes, node.Change{At: max(o.last.Ended.UnixNano(), began.UnixNano()), By: -1})
+			changes = append(changes, offer.Change{At: max(o.last.Ended.UnixNano(), began.UnixNano()), By: -1})
 		}
 	}
-	u := &offer.Usage{Elapsed: r.Usage.Elapsed, CPU: -1, MaxRSS: -1, NodeTime: node.ShareOf(changes, own, finish.UnixNano())}
+	u := &offer.Usage{Elapsed: r.Usage.Elapsed, CPU: -1, MaxRSS: -1, NodeTime: offer.ShareOf(changes, own, finish.UnixNano())}
 	if j.batch.turns() {
 		u.Elapsed = time.Duration(finish.UnixNano() - own)
 	}

@@ -1,7 +1,9 @@
 package offer
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -83,4 +85,27 @@ func (s Shape) Lasts() time.Duration {
 		return min(all, s.Allocation)
 	}
 	return all
+}
+
+// A Change is that of the number of jobs that run on a node.
+type Change struct {
+	At int64 // nanoseconds since 1970
+	By int
+}
+
+// ShareOf is the part of a pack's time that counts as that of one job, which ran from one
+// time to another: at any time the node is that of all jobs that run, in equal parts, so
+// that the shares of all add up to how long the pack lasts.
+func ShareOf(changes []Change, since, until int64) (own time.Duration) {
+	changes = slices.SortedStableFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.At, b.At) })
+	running := int64(0)
+	for i, c := range changes {
+		running += int64(c.By)
+		to := until
+		if i+1 < len(changes) {
+			to = min(to, changes[i+1].At)
+		}
+		own += time.Duration(max(to-max(c.At, since), 0) / max(running, 1))
+	}
+	return own
 }

@@ -73,3 +73,38 @@ func TestPackedMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestPackedShares: the shares of all jobs of a pack add up to how long it lasts, and a job
+// that is left alone has all of the node.
+func TestPackedShares(t *testing.T) {
+	t.Parallel()
+	h := int64(time.Hour)
+	type span struct{ from, to int64 } // of a job, after the beginning
+	for name, c := range map[string]struct {
+		jobs []span
+		want []time.Duration
+	}{
+		"all at once":                   {[]span{{0, 4 * h}, {0, 4 * h}, {0, 4 * h}, {0, 4 * h}}, []time.Duration{time.Hour, time.Hour, time.Hour, time.Hour}},
+		"one is slow":                   {[]span{{0, 4 * h}, {0, 4 * h}, {0, 4 * h}, {0, 10 * h}}, []time.Duration{time.Hour, time.Hour, time.Hour, 7 * time.Hour}},
+		"one never began, two are slow": {[]span{{0, 0}, {0, 3 * h}, {0, 5 * h}, {0, 5 * h}}, []time.Duration{0, time.Hour, 2 * time.Hour, 2 * time.Hour}},
+		"turns in two slots":            {[]span{{0, 2 * h}, {2 * h, 4 * h}, {0, 4 * h}, {4 * h, 6 * h}}, []time.Duration{time.Hour, time.Hour, 2 * time.Hour, 2 * time.Hour}},
+		"turns in one slot":             {[]span{{0, h}, {h, 3 * h}, {3 * h, 4 * h}, {4 * h, 4 * h}}, []time.Duration{time.Hour, 2 * time.Hour, time.Hour, 0}},
+	} {
+		var changes []Change
+		last := int64(0)
+		for _, j := range c.jobs {
+			changes = append(changes, Change{100 + j.from, 1}, Change{100 + j.to, -1})
+			last = max(last, j.to)
+		}
+		sum := time.Duration(0)
+		for i, j := range c.jobs {
+			got := ShareOf(changes, 100+j.from, 100+j.to)
+			if sum += got; got != c.want[i] {
+				t.Errorf("%s: job %d has %s, not %s", name, i, got, c.want[i])
+			}
+		}
+		if sum != time.Duration(last) {
+			t.Errorf("%s: the shares are %s of %s", name, sum, time.Duration(last))
+		}
+	}
+}

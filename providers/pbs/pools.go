@@ -133,6 +133,8 @@ func (b *Site) merged(f *cluster.Facts, q cluster.Queue) offer.Pool {
 		p.Notes, p.Idle = append(p.Notes, "the queue takes no jobs now"), 0
 	} else if !q.Started {
 		p.Notes, p.Idle = append(p.Notes, "the queue starts no jobs now"), 0
+	} else if f.Stopped {
+		p.Notes, p.Idle = append(p.Notes, cluster.SchedulingOff), 0
 	}
 	return p
 }

@@ -43,6 +43,9 @@ func (w *world) queue(j *job) {
 		j.fate.Takes = left
 		j.fate.After = min(j.fate.After, left)
 	}
+	if w.awaitsTurn(j) {
+		return
+	}
 	if j.fate.Wait <= 0 {
 		w.lineUp(j)
 		return

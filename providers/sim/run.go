@@ -20,6 +20,7 @@ type job struct {
 	launch         int
 	waits          int   // tokens it comes after that have not completed
 	held           bool  // by its token
+	slot           bool  // it runs in a pack, or starts with it
 	fate           *Fate // of this launch; nil once it ended for good
 	began          time.Time
 	factor         float64 // of its price
@@ -46,6 +47,7 @@ func (w *world) start(j *job) {
 	w.byPhase[j.Phase]++
 	j.status = offer.Running
 	j.began = w.now.Add(p.Boot)
+	w.runs(j, 1)
 	j.factor = w.factor(p, p.started, w.now)
 	w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
 	w.foresee(j.began.Add(j.lasts()), itsEnd, j)
@@ -92,7 +94,7 @@ func (j *job) class() string {
 func (w *world) end(j *job) {
 	w.free(j)
 	class := j.class()
-	o := j.over(w.now)
+	o := w.over(j)
 	if class == "" {
 		zero := 0
 		o.Token, o.Status, o.Exit, o.Outputs, o.Metrics = j.Token, offer.Completed, &zero, w.outputs(j), j.metrics()
@@ -153,6 +155,7 @@ func (w *world) free(j *job) {
 	j.line.at.take(j.line.key, -1)
 	w.running--
 	w.byPhase[j.Phase]--
+	w.runs(j, -1)
 }
 
 // cancel ends a job that has not ended.
@@ -160,7 +163,7 @@ func (w *world) cancel(j *job) {
 	o := offer.Observation{Status: offer.Cancelled}
 	if j.status == offer.Running {
 		w.free(j)
-		o = j.over(w.now)
+		o = w.over(j)
 		o.Status = offer.Cancelled
 	}
 	w.decide(j, o)
@@ -169,9 +172,11 @@ func (w *world) cancel(j *job) {
 // decide ends a job for good. Only its end is kept.
 func (w *world) decide(j *job, o offer.Observation) {
 	w.tell(j, o)
+	pack, shape := j.Pack, j.Shape
 	j.status, j.decided = o.Status, true
 	j.Job, j.fate, j.line = nil, nil, nil
 	j.turn++
+	w.leavesPack(j, pack, shape)
 }
 
 // tell notes what happened to a job, for those who watch.
@@ -191,8 +196,8 @@ func (w *world) tell(j *job, o offer.Observation) {
 func handle(token string) string { return "sim-" + token[:min(8, len(token))] }
 
 // over is what a launch used.
-func (j *job) over(at time.Time) offer.Observation {
-	d := max(at.Sub(j.began), 0)
+func (w *world) over(j *job) offer.Observation {
+	d := max(w.now.Sub(j.began), 0)
 	memory := j.fate.Memory
 	if memory == 0 {
 		memory = j.Shape.Memory / 2
@@ -204,7 +209,10 @@ func (j *job) over(at time.Time) offer.Observation {
 	if j.factor != 1 {
 		u.Billed = billed(j.line.at.Price, j.Shape, d, j.factor)
 	}
-	return offer.Observation{Started: j.began, Ended: at, Usage: &u}
+	if p := w.packOf(j); p != nil {
+		u.NodeTime = offer.ShareOf(p.running, j.began.UnixNano(), w.now.UnixNano())
+	}
+	return offer.Observation{Started: j.began, Ended: w.now, Usage: &u}
 }
 
 func (j *job) metrics() map[string]offer.Metric {

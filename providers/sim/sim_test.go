@@ -52,6 +52,9 @@ func play(t *testing.T, block string, jobs []providers.Job, more func(clk clock.
 						if o.Usage != nil && o.Usage.Billed != "" {
 							line += ", " + o.Usage.Billed
 						}
+						if o.Usage != nil && o.Usage.NodeTime > 0 {
+							line += fmt.Sprintf(", %gh of its node", o.Usage.NodeTime.Hours())
+						}
 						out = append(out, line)
 						if o.Status == offer.Completed || o.Status == offer.Failed || o.Status == offer.Cancelled {
 							left--
@@ -89,6 +92,11 @@ func TestPlacesBehaveAsDeclared(t *testing.T) {
 	t.Parallel()
 	gpus := func(n int) func(*providers.Job) { return func(j *providers.Job) { j.Shape.GPUs, j.Pool = n, "g" } }
 	cores := func(n int) func(*providers.Job) { return func(j *providers.Job) { j.Shape.CPUs = n } }
+	turns := func(slots int, allocation time.Duration) func(*providers.Job) {
+		return func(j *providers.Job) {
+			j.Pack, j.Shape.Pack, j.Shape.Slots, j.Shape.Allocation = "pack", 3, slots, allocation
+		}
+	}
 	for name, c := range map[string]struct {
 		block string
 		jobs  []providers.Job
@@ -124,6 +132,17 @@ func TestPlacesBehaveAsDeclared(t *testing.T) {
 		}, []string{"0h a running", "0.5h a cancelled", "0.5h b running", "1.5h b completed"}},
 		"its turn comes after others": {`{"jobs":[{"runtime":3600}]}`, []providers.Job{job("a"), job("b", func(j *providers.Job) { j.After = []string{"a"} })}, nil,
 			[]string{"0h a running", "1h a completed", "1h b running", "2h b completed"}},
+		"turns in one slot: the queue is waited for once": {`{"pool":[{"wait":7200}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a", turns(1, 8*time.Hour)), job("b", turns(1, 8*time.Hour)), job("c", turns(1, 8*time.Hour))}, nil,
+			[]string{"2h a running", "3h a completed, 1h of its node", "3h b running", "4h b completed, 1h of its node", "4h c running", "5h c completed, 1h of its node"}},
+		"turns in two slots": {`{"pool":[{"wait":7200}],"jobs":[{"runtime":3600}]}`, []providers.Job{job("a", turns(2, 8*time.Hour)), job("b", turns(2, 8*time.Hour)), job("c", turns(2, 8*time.Hour))}, nil,
+			[]string{"2h a running", "2h b running", "3h a completed, 0.5h of its node", "3h c running", "3h b completed, 0.5h of its node", "4h c completed, 1h of its node"}},
+		"a turn that does not fit waits in the queue again": {`{"pool":[{"wait":7200}],"jobs":[{"runtime":5400}]}`, []providers.Job{job("a", turns(1, 5*time.Hour)), job("b", turns(1, 5*time.Hour)), job("c", turns(1, 5*time.Hour))}, nil,
+			[]string{"2h a running", "3.5h a completed, 1.5h of its node", "5.5h b running", "7h b completed, 1.5h of its node", "9h c running", "10.5h c completed, 1.5h of its node"}},
+		"one whose turn has not come is cancelled": {`{"jobs":[{"runtime":3600}]}`, []providers.Job{job("a", turns(1, 12*time.Hour)), job("b", turns(1, 12*time.Hour)), job("c", turns(1, 12*time.Hour))}, func(clk clock.Clock, s *sim.Sim) {
+			c, _ := clk.Timer(30 * time.Minute)
+			clk.Park(func() bool { return len(c) > 0 })
+			_, _ = s.Cancel(context.Background(), providers.CancelRequest{Backend: "sim.x", Fence: 1, Tokens: []string{"b"}})
+		}, []string{"0h a running", "0.5h b cancelled", "1h a completed, 1h of its node", "1h c running", "2h c completed, 1h of its node"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -31,6 +31,7 @@ type world struct {
 	byKey map[lineKey]*line
 
 	after    map[string][]*job // by the token they come after
+	packs    map[string]*pack  // whose jobs take turns
 	running  int
 	byPhase  map[string]int
 	left     map[string]time.Duration // work left of jobs with a checkpoint, by address
@@ -45,7 +46,7 @@ type world struct {
 }
 
 func newWorld(s Site, limit int) *world {
-	w := &world{site: s, limit: limit, jobs: map[string]*job{}, pools: map[string]*place{}, byKey: map[lineKey]*line{}, after: map[string][]*job{},
+	w := &world{site: s, limit: limit, jobs: map[string]*job{}, pools: map[string]*place{}, byKey: map[lineKey]*line{}, after: map[string][]*job{}, packs: map[string]*pack{},
 		byPhase: map[string]int{}, left: map[string]time.Duration{}, touched: map[string]time.Time{}, caps: map[string]int{}}
 	w.feed.bell = make(chan struct{})
 	for _, p := range s.Pools {

@@ -317,40 +317,17 @@ func (t times) share(now time.Time) time.Duration {
 	if t.file == nil {
 		return 0
 	}
-	var list []Change
+	var list []offer.Change
 	for at, before := int64(0), int64(0); ; at += 16 {
 		var b [16]byte
 		if _, err := t.file.ReadAt(b[:], at); err != nil {
 			break
 		}
 		n := int64(binary.LittleEndian.Uint64(b[8:]))
-		list = append(list, Change{At: int64(binary.LittleEndian.Uint64(b[:8])), By: int(n - before)})
+		list = append(list, offer.Change{At: int64(binary.LittleEndian.Uint64(b[:8])), By: int(n - before)})
 		before = n
 	}
-	return ShareOf(list, t.began, now.UnixNano())
-}
-
-// A Change is that of the number of jobs that run on a node.
-type Change struct {
-	At int64 // nanoseconds since 1970
-	By int
-}
-
-// ShareOf is the part of a pack's time that counts as that of one job, which ran from one
-// time to another: at any time the node is that of all jobs that run, in equal parts, so
-// that the shares of all add up to how long the pack lasts.
-func ShareOf(changes []Change, since, until int64) (own time.Duration) {
-	changes = slices.SortedStableFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.At, b.At) })
-	running := int64(0)
-	for i, c := range changes {
-		running += int64(c.By)
-		to := until
-		if i+1 < len(changes) {
-			to = min(to, changes[i+1].At)
-		}
-		own += time.Duration(max(to-max(c.At, since), 0) / max(running, 1))
-	}
-	return own
+	return offer.ShareOf(list, t.began, now.UnixNano())
 }
 
 // share is the part of an allocation that one of n jobs of a pack has: the cores that

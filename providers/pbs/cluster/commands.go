@@ -48,6 +48,7 @@ type Commands struct {
 	mu      sync.Mutex
 	server  string            // that answered; "" = none has
 	unmoved map[string]listed // arrays by id, as they were listed last
+	cycle   cycle             // of the scheduler, as the server said
 }
 
 // A listed array is its elements when its parent said this.
@@ -180,14 +181,15 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 			moved = append(moved, id)
 		}
 	}
-	if len(moved) == 0 {
-		return rows, nil
+	if len(moved) > 0 {
+		elements, err := c.jobs(ctx, moved, "-t")
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, c.elements(elements)...)
 	}
-	elements, err := c.jobs(ctx, moved, "-t")
-	if err != nil {
-		return nil, err
-	}
-	return append(rows, c.elements(elements)...), nil
+	c.unseen(ctx, all, rows)
+	return rows, nil
 }
 
 // still are the elements of an array that are known without asking: none has begun,

@@ -19,6 +19,7 @@ type Facts struct {
 	Version  string    // "23.06.06"
 	Default  string    // queue of jobs that name none; "" = none
 	MaxArray int       // elements of one array; 0 = not known
+	Stopped  bool      // the server's scheduling is off: nothing starts
 	Queues   []Queue   // in order of their names, the default first
 	Nodes    []Vnode
 }
@@ -56,6 +57,7 @@ type Vnode struct {
 type queueAnswer struct {
 	Name    string                     `json:"pbs_server"`
 	Version string                     `json:"pbs_version"`
+	Time    int64                      `json:"timestamp"`
 	Queue   map[string]map[string]any  `json:"Queue"`
 	Server  map[string]map[string]any  `json:"Server"`
 	Nodes   map[string]json.RawMessage `json:"nodes"`
@@ -80,7 +82,7 @@ func (c *Commands) Facts(ctx context.Context) (*Facts, error) {
 	f.Version = server.Version
 	var limits map[string]any
 	for _, s := range server.Server {
-		f.Default, f.MaxArray, limits = text(s["default_queue"]), number(s["max_array_size"]), s
+		f.Default, f.MaxArray, f.Stopped, limits = text(s["default_queue"]), number(s["max_array_size"]), off(s), s
 	}
 	queues, err := ask("qstat", "-Qf", "-F", "json")
 	if err != nil {

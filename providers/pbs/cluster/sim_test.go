@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -329,5 +330,52 @@ func TestRestarts(t *testing.T) {
 	}
 	if _, err := (Node{}).Restarts(t.Context(), "99999.pbs1"); err == nil {
 		t.Error("a job that is not known has a count")
+	}
+}
+
+// TestSchedulerDown: a job of which the scheduler says nothing waits for that, once it has
+// waited for longer than a cycle may take; not one that was queued just now, or is held. Of a
+// server whose scheduling is off that is why.
+func TestSchedulerDown(t *testing.T) {
+	s := newSite(t)
+	s.happen("scheduler-down")
+	long, fresh, held := s.submit("long", "true", false), s.submit("fresh", "true", false), s.submit("held", "true", true)
+	ago := func(id string, d time.Duration) {
+		s.happen("set", id, "qtime", strconv.FormatInt(time.Now().Add(-d).Unix(), 10))
+	}
+	reasons := func() map[string]string {
+		t.Helper()
+		s.cycle = cycle{} // it is asked again
+		rows, err := s.Queue(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, r := range rows {
+			out[s.ID(r.Place)] = r.Reason
+		}
+		return out
+	}
+	for _, id := range []string{long, held} {
+		ago(id, time.Hour)
+	}
+	const down = "PBS's scheduler has not looked at it since it was queued on "
+	if got := reasons(); !strings.HasPrefix(got[long], down) || got[fresh] != "" || got[held] != "held; `muster resume` lets it go" {
+		t.Errorf("down: %q", got)
+	}
+	ago(long, 5*time.Minute)
+	if got := reasons(); got[long] != "" {
+		t.Errorf("a cycle may take that long: %q", got)
+	}
+	cmd := exec.Command(filepath.Join(s.Bin, "qmgr"), "-c", "set server scheduling = False")
+	cmd.Env = append(os.Environ(), "PBSSIM_USER=root")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("qmgr: %v: %s", err, out)
+	}
+	if got := reasons(); got[long] != SchedulingOff || got[fresh] != "" {
+		t.Errorf("off: %q", got)
+	}
+	if f, err := s.Facts(t.Context()); err != nil || !f.Stopped {
+		t.Errorf("facts %+v, %v", f, err)
 	}
 }
