@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
@@ -56,7 +57,7 @@ func (c *Commands) unseen(ctx context.Context, all map[string]job, rows []schedu
 		case cycle.off:
 			r.Reason = SchedulingOff
 		case time.Since(queued)+cycle.ahead > max(2*cycle.between, cycleLeast):
-			r.Reason = "PBS's scheduler has not looked at it since it was queued on " + queued.UTC().Format("2 January at 15:04") + " UTC: it may be down; ask the site"
+			r.Reason = "PBS's scheduler has not looked at it since it was queued at " + units.FormatTime(queued) + ": it may be down; ask the site"
 		}
 	}
 }

@@ -359,7 +359,7 @@ func TestSchedulerDown(t *testing.T) {
 	for _, id := range []string{long, held} {
 		ago(id, time.Hour)
 	}
-	const down = "PBS's scheduler has not looked at it since it was queued on "
+	const down = "PBS's scheduler has not looked at it since it was queued at "
 	if got := reasons(); !strings.HasPrefix(got[long], down) || got[fresh] != "" || got[held] != "held; `muster resume` lets it go" {
 		t.Errorf("down: %q", got)
 	}
