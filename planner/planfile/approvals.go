@@ -21,11 +21,11 @@ func (f *File) ApprovedBy(st *state.State) map[string]bool {
 }
 
 // CheckApprovals refuses a plan that fewer persons approved than its policy asks for.
-// A plan that was begun had them.
+// A plan that was begun had them. Where one person is enough, that is who applies or saved it.
 func (f *File) CheckApprovals(st *state.State, by map[string]bool, name string) diag.List {
 	var l diag.List
 	need := f.Head.Second.Approvals
-	if _, begun := f.approval(st); begun || len(by) >= need {
+	if _, begun := f.approval(st); begun || need < 2 || len(by) >= need {
 		return l
 	}
 	have := "Nobody has approved it yet."
