@@ -27,8 +27,10 @@ type poolDocument struct {
 	MaxJobs   int     `json:"max_jobs,omitempty"`   // running at once
 	MaxSubmit int     `json:"max_submit,omitempty"` // queued or running at once
 	MaxWait   float64 `json:"max_wait_seconds,omitempty"`
-	SubmitBy  string  `json:"max_submit_by,omitempty"`
-	Arrays    bool    `json:"arrays,omitempty"`
+	// Allocation is how long a job of the scheduler lasts in which like jobs run in turns.
+	Allocation float64 `json:"allocation_seconds,omitempty"`
+	SubmitBy   string  `json:"max_submit_by,omitempty"`
+	Arrays     bool    `json:"arrays,omitempty"`
 
 	Testing   bool     `json:"testing,omitempty"`
 	StandsFor []string `json:"stands_for,omitempty"`
@@ -120,7 +122,7 @@ func (b Backend) MarshalJSON() ([]byte, error) {
 func documentOf(p offer.Pool) poolDocument {
 	d := poolDocument{
 		Name: p.Name, Kind: string(p.Kind), Word: p.Word, CPUs: p.CPUs, Mem: p.Memory, GPUs: p.GPUs, Model: p.GPUModel, Class: p.GPUClass, GPUMem: p.GPUMem,
-		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxWait: p.MaxWait.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
+		MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, MaxTime: p.MaxTime.Seconds(), MaxWait: p.MaxWait.Seconds(), Allocation: p.Allocation.Seconds(), MaxJobs: p.MaxJobs, MaxSubmit: p.MaxSubmit, SubmitBy: p.SubmitBy, Arrays: p.Arrays,
 		Testing: p.Testing, StandsFor: p.StandsFor, Idle: p.Idle, Total: p.Total, Others: p.Others, Wait: p.Wait.Seconds(), Price: rates(p.Price),
 		WholeNode: p.WholeNode, Pack: p.Pack, Spot: p.Spot, Source: p.Source, Verified: p.Verified, Notes: p.Notes, Home: p.Home, Filesystem: p.Filesystem, Scratch: p.Scratch, Account: p.Account, Balance: p.Balance, Queue: p.Queue,
 	}
