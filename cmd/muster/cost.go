@@ -23,7 +23,7 @@ now (rented machines and running jobs, with their rate and start) and who approv
 				if err != nil {
 					return err
 				}
-				r := page.CostOf(c, st, a.now())
+				r := page.CostOf(c, st, a.now().Local())
 				if *asJSON {
 					return a.encode(r)
 				}

@@ -49,11 +49,27 @@ const noPlaceYet = "jobs that have no place yet"
 // Sentence says what goes on when muster is closed, and why the rest waits, and which
 // retries wait; "" where no work has a place. The phases that wait are by name.
 func (o Off) Sentence() (text string, waits []string) {
+	if unattended.Simulated(o.starting()) {
+		return "If you close muster now, simulated time stops; it goes on with your next `muster apply`.", nil
+	}
 	goes, rest, waits := o.continues()
 	if text = sentence(goes, rest); text == "" {
 		return "", waits
 	}
 	return text + o.retries(waits), waits
+}
+
+// starting are the backends on which something starts.
+func (o Off) starting() (out []string) {
+	for _, w := range o.Works {
+		for i := range w.Starting {
+			out = append(out, w.Placements[i].Backend)
+		}
+		if w.Smokes > 0 {
+			out = append(out, w.SmokesAt.Backend)
+		}
+	}
+	return slices.DeleteFunc(out, func(name string) bool { return name == "" })
 }
 
 // retries says of which phases, but for those that wait, retries need muster: a backend

@@ -174,7 +174,8 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 		price = offer.Price{USDPerGPUHour: string(p.USDPerGPU), USDPerCPUHour: string(p.USDPerCPU), USDPerHour: string(p.USD),
 			SUPerGPUHour: string(p.SUPerGPU), SUPerCPUHour: string(p.SUPerCPU), SUPerNodeHour: string(p.SUPerNode)}
 	}
-	price.Known, price.Granularity = true, max(price.Granularity, seconds(p.Granularity))
+	stated := price.USDPerGPUHour+price.USDPerCPUHour+price.USDPerHour+price.SUPerGPUHour+price.SUPerCPUHour+price.SUPerNodeHour != ""
+	price.Known, price.Granularity = stated || kinds[p.Word] != offer.RentalPool, max(price.Granularity, seconds(p.Granularity))
 	word := p.Word
 	if word == "" {
 		word = "partition"

@@ -55,7 +55,7 @@ func pool() []offer.Attr {
 		{Name: "boot", Type: offer.Duration, Default: `"0s"`, Doc: "Time that a machine takes to come up before its job starts."},
 		{Name: "usd_per_gpu_hour", Type: offer.Number, Doc: "Money for each device-hour."},
 		{Name: "usd_per_cpu_hour", Type: offer.Number, Doc: "Money for each core-hour."},
-		{Name: "usd_per_hour", Type: offer.Number, Doc: "Money for each hour of a node."},
+		{Name: "usd_per_hour", Type: offer.Number, Doc: "Money for each hour of a node. What an offer costs that states no price is unknown; 0 is free."},
 		{Name: "su_per_gpu_hour", Type: offer.Number, Doc: "Service units for each device-hour. Beside pools that charge service units, what one without a rate charges is unknown; 0 is free."},
 		{Name: "su_per_cpu_hour", Type: offer.Number, Doc: "Service units for each core-hour."},
 		{Name: "su_per_node_hour", Type: offer.Number, Doc: "Service units for each node-hour."},

@@ -122,8 +122,8 @@ func (s *Sim) Pools(_ context.Context, backend string) ([]offer.Pool, error) {
 	return out, nil
 }
 
-// Quote says which shapes a pool takes. Its price is known: zero unless it is
-// declared.
+// Quote says which shapes a pool takes. Its price is known, zero unless it is
+// declared, but for an offer that states none.
 func (s *Sim) Quote(_ context.Context, backend string, shapes []offer.Shape) ([]offer.Quote, error) {
 	w, done, err := s.ask(backend)
 	if err != nil {

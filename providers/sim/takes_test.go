@@ -40,3 +40,20 @@ func TestWhatAPoolTakes(t *testing.T) {
 		}
 	}
 }
+
+// TestPriceOfAnOffer: a rented machine without a price has one that nobody knows; on other
+// pools nothing is charged.
+func TestPriceOfAnOffer(t *testing.T) {
+	t.Parallel()
+	for block, known := range map[string]bool{
+		`{"pool":[{"word":"offer"}]}`:                       false,
+		`{"pool":[{"word":"offer","usd_per_hour":"0"}]}`:    true,
+		`{"pool":[{"word":"offer","su_per_gpu_hour":"2"}]}`: true,
+		`{"pool":[{}]}`: true,
+	} {
+		site, err := sim.SiteOf(providers.Backend{Name: "sim.x", Config: json.RawMessage(block)})
+		if err != nil || len(site.Pools) != 1 || site.Pools[0].Price.Known != known {
+			t.Errorf("%s: %v, %+v", block, err, site.Pools)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/change"
+	"github.com/muster-run/muster/planner/unattended"
 	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/state"
 )
@@ -244,7 +245,13 @@ func Headline(o progress.Outcome) string {
 // goingOn is what runs on without muster: "6 running; 240 queued on lab will
 // still start. Stop that: muster hold".
 func goingOn(o progress.Outcome) string {
-	var parts []string
+	var parts, names []string
+	for _, q := range o.QueuedOn {
+		names = append(names, q.Backend)
+	}
+	if unattended.Simulated(names) {
+		return "Simulated time stops with muster; it goes on with your next `muster apply`.\n"
+	}
 	if o.Running > 0 {
 		parts = append(parts, fmt.Sprintf("%d running", o.Running))
 	}
