@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// The first use of a pattern that does not compile may be at night.
+// The first use of a pattern that does not compile may be at night; and every start of
+// muster would compile a pattern that is made with regexp.MustCompile.
 func TestEveryPatternCompiles(t *testing.T) {
 	n := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -23,6 +24,16 @@ func TestEveryPatternCompiles(t *testing.T) {
 		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
+		}
+		for _, d := range file.Decls {
+			if _, ok := d.(*ast.GenDecl); ok && !strings.Contains(path, "/examples/") {
+				ast.Inspect(d, func(node ast.Node) bool {
+					if f, ok := node.(*ast.SelectorExpr); ok && f.Sel.Name == "MustCompile" {
+						t.Errorf("%v: every start of muster compiles this pattern: make it with lazyregexp.New", fset.Position(f.Pos()))
+					}
+					return true
+				})
+			}
 		}
 		ast.Inspect(file, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)

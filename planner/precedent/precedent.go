@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/amount"
@@ -108,9 +108,9 @@ func Read(r io.Reader, now time.Time) (lines []Line, problems []Problem, err err
 }
 
 var (
-	digests = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	classes = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
-	amounts = regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,20})?$`)
+	digests = lazyregexp.New(`^[0-9a-f]{64}$`)
+	classes = lazyregexp.New(`^[a-z][a-z0-9_]{0,39}$`)
+	amounts = lazyregexp.New(`^[0-9]{1,12}(\.[0-9]{1,20})?$`)
 )
 
 // parse reads one line. What it accepts is bounded, and its texts may be shown.
