@@ -73,7 +73,7 @@ func (p *packed) token(i int) string { return fmt.Sprintf("%s-%d", p.Name(), i) 
 func (p *packed) until(done func(last map[string]offer.Observation) bool) map[string]offer.Observation {
 	p.Helper()
 	last := map[string]offer.Observation{}
-	ctx, stop := context.WithTimeout(p.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(p.Context(), 3*time.Minute)
 	defer stop()
 	p.provider.Watch(ctx, providers.WatchRequest{Backend: p.backend.Name}, func(b providers.Batch) error {
 		for _, o := range b.Events {
