@@ -144,6 +144,7 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 		}
 	}
 	var closed, cancelled []string
+	smokes := 0 // of n
 	for _, p := range rq.phases {
 		if p.breaker.Open && (len(r.Addresses) == 0 || slices.Contains(r.Addresses, "phase."+p.Name)) {
 			rq.Emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: rq.Clock()})
@@ -151,13 +152,14 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 			closed = append(closed, p.Name)
 		}
 		freed, left := rq.freeCells(p, covered, r)
-		n += freed
+		again := rq.freeSmokes(p, covered, r)
+		n, smokes = n+freed+again, smokes+again
 		cancelled = append(cancelled, left...)
 	}
 	rq.releaseQueues(closed)
 	rq.heldNoMore()
-	rq.Note("", "resumed by "+r.Who+": "+units.Count(n+there, "job"), false)
-	count, text := rq.resumed(n, alone, there, lifted)
+	rq.Note("", "resumed by "+r.Who+": "+smokesAndJobs(n+there, smokes), false)
+	count, text := rq.resumed(n, smokes, alone, there, lifted)
 	if stays := staysCancelled(cancelled); strings.HasSuffix(text, ".") {
 		text = term.Join(" ", text, stays)
 	} else {
@@ -166,15 +168,26 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 	return count, text, nil
 }
 
+// smokesAndJobs counts what a resume let go, some of it smokes.
+func smokesAndJobs(n, smokes int) string {
+	switch smokes {
+	case 0:
+		return units.Count(n, "job")
+	case n:
+		return units.Count(n, "smoke")
+	}
+	return units.Count(smokes, "smoke") + " and " + units.Count(n-smokes, "job")
+}
+
 // resumed says what a resume has let go. Where no apply runs, only what a
 // scheduler has starts without one: a host's queue waits to be told.
-func (rq *requests) resumed(n, alone, there int, lifted bool) (int, string) {
+func (rq *requests) resumed(n, smokes, alone, there int, lifted bool) (int, string) {
 	if start := n - alone; rq.quiet && start > 0 {
 		text := "Released. "
 		if lifted {
 			text = "Hold lifted. "
 		}
-		text += "Run `muster apply` to start " + units.Count(start, "job") + "."
+		text += "Run `muster apply` to start " + smokesAndJobs(start, smokes) + "."
 		if others := alone + there; others > 0 {
 			text += " " + request.Jobs(others, "starts without it: its queue has it.", "start without it: their queues have them.")
 		}
@@ -192,7 +205,7 @@ func (rq *requests) resumed(n, alone, there int, lifted bool) (int, string) {
 	case n == 0:
 		return 0, "nothing was held; a job that failed and has changed since runs at the next `muster apply`"
 	}
-	return n, fmt.Sprintf("released %s", units.Count(n, "job"))
+	return n, "released " + smokesAndJobs(n, smokes)
 }
 
 // staysCancelled names what a resume of everything leaves alone.
@@ -259,12 +272,17 @@ func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r r
 			rq.schedule.makeReady(p, c)
 		}
 	}
+	return n, left
+}
+
+// freeSmokes lets the smokes of a phase that failed start again.
+func (rq *requests) freeSmokes(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (n int) {
 	for c, s := range p.Gate.Smokes {
 		if s != cells.Failed && s != cells.Cancelled || !covered(p.Phase, int(c)) {
 			continue
 		}
 		if key := p.recordKey(c, true); rq.st.Jobs[key] != nil {
-			rq.Emit(state.Freed{Address: key, By: who, At: rq.Clock()})
+			rq.Emit(state.Freed{Address: key, By: r.Who, At: rq.Clock()})
 		}
 		p.Gate.Smokes[c], p.Gate.Failed = cells.Ready, false
 		if p.Waits[c] > 0 {
@@ -272,7 +290,7 @@ func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r r
 		}
 		n++
 	}
-	return n, left
+	return n
 }
 
 // placeAgain keeps a freed job where it was, if the plan does not place it.
