@@ -100,3 +100,19 @@ func TestStillRented(t *testing.T) {
 		t.Errorf("%q, and nothing is rented", got)
 	}
 }
+
+// TestEndingOfACancel: resume without an address leaves what was cancelled, so the ending names one.
+func TestEndingOfACancel(t *testing.T) {
+	t.Parallel()
+	for _, v := range []struct {
+		o    progress.Outcome
+		want string
+	}{
+		{progress.Outcome{Total: 4, Done: 2, Cancelled: 1, Blocked: 1}, "muster resume ADDR\n"},
+		{progress.Outcome{Total: 4, Done: 2, Cancelled: 1, Failed: 1}, "muster resume\n"},
+	} {
+		if got := Ending(&planner.Plan{}, v.o, "", nil, 80); !strings.Contains(got, v.want) {
+			t.Errorf("%+v: %q, want %q in it", v.o, got, v.want)
+		}
+	}
+}
