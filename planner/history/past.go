@@ -205,7 +205,7 @@ func differing(old, now []lang.Field) (out []rewrite) {
 				continue
 			}
 			name := f.Name
-			if i > 0 {
+			if i > 0 && !markOf(was[i-1]).is { // a number names nothing
 				name = was[i-1]
 			} else if k > 0 && f.Name != "command" {
 				name = old[k-1].Text
