@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -398,13 +399,34 @@ func (b *box) end() {
 	if b.api != nil {
 		b.api.Close()
 	}
+	first := children(b.process.Process.Pid)
 	_ = b.process.Process.Kill() // it may be gone; the kernel ends all of its pid space
 	<-b.ended
+	// The first process in that space ends last: until then others may still write.
+	for limit := time.Now().Add(patience); slices.ContainsFunc(first, alive) && time.Now().Before(limit); {
+		time.Sleep(5 * time.Millisecond)
+	}
 	b.process, b.api = nil, nil
 	b.address.Store(nil)
 	b.boxes.mu.Lock()
 	delete(b.boxes.running, b)
 	b.boxes.mu.Unlock()
+}
+
+// alive reports whether a process, by its folder in /proc, has not ended.
+func alive(folder string) bool {
+	text, err := os.ReadFile(filepath.Join(folder, "stat"))
+	_, state, _ := strings.Cut(string(text), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
+}
+
+// children are the folders in /proc of a process's children.
+func children(pid int) (folders []string) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)) // it may be gone
+	for _, child := range strings.Fields(string(text)) {
+		folders = append(folders, "/proc/"+child)
+	}
+	return folders
 }
 
 // kept is the folder behind Spec.Kept.
