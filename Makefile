@@ -27,7 +27,7 @@ demo: build ## plan and apply a real teacher/student campaign on this machine
 ATONCE := $(shell [ "$$(nproc 2>/dev/null || echo 4)" -ge 4 ] || echo -p=4 -parallel=6)
 
 test: ## every hermetic test (under 4 minutes)
-	$(GO) test $(ATONCE) -vet=off -ldflags=-w -skip '^Test(System|Nightly)' -timeout 9m $(PKGS)
+	$(GO) test $(ATONCE) -vet=off -ldflags=-w -skip '^Test(System|Nightly)' -timeout 20m $(PKGS)
 
 race: ## packages with goroutines under the race detector, the long tests shortened
 	ATONCE='$(ATONCE)' ./.ci/race
