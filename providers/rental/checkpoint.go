@@ -43,7 +43,8 @@ func (x *box) save(ctx context.Context) {
 	}
 }
 
-// saveNow copies the checkpoint of a job, if it changed. One that cannot be copied is tried again.
+// saveNow copies the checkpoint of a job, if it changed. One that is not there yet, or
+// cannot be copied, is tried again.
 func (x *box) saveNow(ctx context.Context, j *job) {
 	x.saving.Lock()
 	defer x.saving.Unlock()
@@ -66,7 +67,10 @@ func (x *box) saveOne(ctx context.Context, j *job, old string) (string, error) {
 		return "", err
 	}
 	mark := fmt.Sprint(before)
-	if mark == old || len(before) == 0 {
+	switch {
+	case len(before) == 0:
+		return "", fmt.Errorf("checkpoint %s is not there", path)
+	case mark == old:
 		return old, nil
 	}
 	fresh := slices.DeleteFunc(slices.Clone(before), x.depot.keeps)

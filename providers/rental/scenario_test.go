@@ -95,10 +95,11 @@ func TestSpotPreemption(t *testing.T) {
 
 // A job fails on a machine that stays: its next launch there goes on from the checkpoint
 // that the machine has, which is newer than the last copy; and what it left is copied at its end.
+// Its first checkpoint comes after muster first looked for one, and is copied all the same.
 func TestAFailedJobKeepsItsNewestCheckpoint(t *testing.T) {
 	t.Parallel()
 	n := newTown(t, nil)
-	j := n.job("a", "echo 1 > new; mv new ck; while [ ! -e go ]; do sleep 0.1; done; echo 2 > new; mv new ck; exit 3")
+	j := n.job("a", "sleep 1; echo 1 > new; mv new ck; while [ ! -e go ]; do sleep 0.1; done; echo 2 > new; mv new ck; exit 3")
 	j.Checkpoint = providers.Checkpoint{Path: filepath.Join(n.backend.Workdir, "ck"), Interval: time.Hour}
 	n.submit(j)
 	waitFor(t, "the first checkpoint to be here", func() bool { return number(n.kept("ck")) == 1 })

@@ -334,7 +334,11 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	if m.seen.correct(&s, j, m.st); j.Short != "" && (s.Status == string(state.Queued) || s.Status == string(state.Waiting)) {
 		s.Reason = "held: " + j.Short
 	}
-	if root != "" && explain.InQueue(state.Status(s.Status)) {
+	switch {
+	case root == "":
+	case s.Status == blocked: // its scheduler gave it up, since what it comes after failed
+		s.Reason = "waits for " + root
+	case explain.InQueue(state.Status(s.Status)):
 		s.Reason, s.resume = term.Join("; ", s.Reason, "waits for "+root), root
 	}
 	return s
