@@ -88,7 +88,7 @@ func (c *Caps) Claim(list []ledger.Share) (why string) {
 				return nil
 			}
 			for _, l := range c.lines(list) {
-				before = append(before, b.journal.before(l))
+				before = append(before, b.journal.was(l))
 			}
 			return c.lines(list)
 		})

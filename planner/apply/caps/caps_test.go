@@ -28,9 +28,6 @@ func share(key, held string) []ledger.Share {
 const claimer = "MUSTER_TEST_CLAIMER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv("MUSTER_TEST_COMPACT") != "" {
-		compactFrom = 1
-	}
 	if dir := os.Getenv(holder); dir != "" {
 		hold(dir)
 	}
@@ -51,7 +48,7 @@ const holder = "MUSTER_TEST_HOLDER"
 func hold(dir string) {
 	c := caps(dir, os.Getenv("MUSTER_TEST_WHO"), "1000000")
 	for n := 1; ; n++ {
-		for range 8 { // old lines to compact
+		for range 8 {
 			if why := c.Claim(share(fmt.Sprint("k", n), "1")); why != "" {
 				fmt.Fprintln(os.Stderr, why)
 				os.Exit(1)

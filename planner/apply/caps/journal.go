@@ -35,27 +35,17 @@ type line struct {
 
 type id struct{ lineage, key string }
 
-// A journal is a file of lines, which are only ever added, and what they come to. One
-// that holds little but old lines is replaced as a whole (see compact).
+// A journal is a file of lines, which are only ever added, and what they come to.
 type journal struct {
 	path  string
-	was   os.FileInfo // of the file that was read
-	read  int64       // of it, in bytes
+	read  int64 // of it, in bytes
 	lines map[id]line
 	sums  map[string]ledger.Amounts // by backend
 	file  *os.File
-	later int64 // it is not compacted below this size
 }
 
 func journalOf(budgets string) *journal {
-	j := &journal{path: filepath.Join(filepath.Dir(budgets), Ledger)}
-	j.forget()
-	return j
-}
-
-// forget makes the next look read all of the file.
-func (j *journal) forget() {
-	j.was, j.read, j.later, j.lines, j.sums = nil, 0, 0, map[id]line{}, map[string]ledger.Amounts{}
+	return &journal{path: filepath.Join(filepath.Dir(budgets), Ledger), lines: map[id]line{}, sums: map[string]ledger.Amounts{}}
 }
 
 // look reads what was added; a file that is not there holds nothing.
@@ -74,14 +64,6 @@ func (j *journal) look() error {
 // catchUp takes in the whole lines that were added. A line that was cut off, or that
 // nobody can read, says nothing.
 func (j *journal) catchUp(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("read what campaigns spent together: %w", err)
-	}
-	if j.was != nil && (!os.SameFile(j.was, info) || info.Size() < j.read) {
-		j.forget()
-	}
-	j.was = info
 	b, err := io.ReadAll(io.NewSectionReader(f, j.read, 1<<62))
 	if err != nil {
 		return fmt.Errorf("read what campaigns spent together: %w", err)
@@ -112,8 +94,8 @@ func (j *journal) fold(l line) {
 	j.lines[at] = l
 }
 
-// before is what holds of a share before a line; nothing spent or held where it is new.
-func (j *journal) before(l line) line {
+// was is what holds of a share before a line; nothing spent or held where it is new.
+func (j *journal) was(l line) line {
 	if old, ok := j.lines[id{l.Lineage, l.Key}]; ok {
 		return old
 	}
@@ -124,11 +106,13 @@ func (j *journal) before(l line) line {
 // change adds what decide returns, which sees every line and is alone: all
 // campaigns take the same lock.
 func (j *journal) change(decide func() []line) (err error) {
-	if err := j.lock(); err != nil {
+	if err := j.open(); err != nil {
 		return err
 	}
-	locked := j.file
-	defer func() { err = errors.Join(err, syscall.Flock(int(locked.Fd()), syscall.LOCK_UN)) }()
+	if err := lock(j.file); err != nil {
+		return fmt.Errorf("lock %s, where campaigns record what they spend together: %w", j.path, err)
+	}
+	defer func() { err = errors.Join(err, syscall.Flock(int(j.file.Fd()), syscall.LOCK_UN)) }()
 	if err := j.catchUp(j.file); err != nil {
 		return err
 	}
@@ -149,34 +133,7 @@ func (j *journal) change(decide func() []line) (err error) {
 	if _, err := j.file.Write(text); err != nil {
 		return fmt.Errorf("record in %s what this campaign may spend: %w", j.path, err)
 	}
-	if err := j.catchUp(j.file); err != nil {
-		return err
-	}
-	return j.compact()
-}
-
-// lock opens the file and takes its lock. A file that was replaced meanwhile is left for
-// the one in its place.
-func (j *journal) lock() error {
-	for {
-		if err := j.open(); err != nil {
-			return err
-		}
-		if err := lock(j.file); err != nil {
-			return fmt.Errorf("lock %s, where campaigns record what they spend together: %w", j.path, err)
-		}
-		mine, err := j.file.Stat()
-		if err != nil {
-			return fmt.Errorf("lock %s: %w", j.path, err)
-		}
-		if now, err := os.Lstat(j.path); err == nil && os.SameFile(now, mine) {
-			return nil
-		}
-		err = j.file.Close() // which unlocks it
-		if j.file = nil; err != nil {
-			return fmt.Errorf("lock %s: %w", j.path, err)
-		}
-	}
+	return j.catchUp(j.file)
 }
 
 func (j *journal) open() error {
