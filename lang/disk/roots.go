@@ -96,9 +96,9 @@ const mostEntries = 200_000
 
 var errEntries = fmt.Errorf("over %d files and folders were looked at; begin with a smaller folder, or write fewer **", mostEntries)
 
-// bounded is a folder of which so many entries can be looked at. What cannot be
-// read, or leads out of the roots, is not there. A glob with several ** lists the
-// same folder many times: each is read once.
+// bounded is a folder that errs once a glob has looked at mostEntries of its entries. An
+// entry that cannot be read, or leads out of the roots, is absent. A glob with several **
+// lists the same folder many times: bounded reads it once.
 type bounded struct {
 	fs.FS
 	dir   string // where FS is

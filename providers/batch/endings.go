@@ -151,8 +151,8 @@ func (j *job) share(r *scheduler.Launch) *offer.Usage {
 	return u
 }
 
-// since is from when a job of a pack, the scheduler's job of which began then, has a slot:
-// from then on, unless others of the pack ended before it began.
+// since is when a job of a pack got its slot: when the scheduler's job began, or when the
+// job itself started, if another job of the pack had ended before.
 func (b *batch) since(j *job, began time.Time) int64 {
 	if b.turns() {
 		for _, o := range b.jobs {

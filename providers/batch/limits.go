@@ -46,8 +46,8 @@ func capped(list []*batch) {
 	}
 }
 
-// spread is arrays.Spread for batches some of which may be packs. Nothing limits how many
-// jobs of a pack run at once but its slots, so there are only as many lanes as the largest of them fit in the limit.
+// spread is arrays.Spread for batches, packs among them. Only its slots limit how many jobs
+// of a pack run at once, so the limit has as many lanes as times the largest pack fits in it.
 func spread(limit int, list []*batch, sizes []int) (shares, behind []int) {
 	most := 0
 	for i, k := range list {

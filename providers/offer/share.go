@@ -28,9 +28,9 @@ func (p Pool) Packs(s Shape) int {
 	return max(n, 1)
 }
 
-// Turns is how many jobs of a shape may follow one another in one allocation of a pool,
-// each of which takes so long; 1 = the next does not fit. The last one may need all of its
-// walltime, as none begins that may not end in time.
+// Turns is how many jobs of a shape may follow one another in one allocation of a pool if
+// each takes so long; 1 = no second job fits. The last job may need all of its walltime,
+// since a job that may not end in time does not begin.
 func (p Pool) Turns(s Shape, takes time.Duration) int {
 	most := p.Longest()
 	if most <= 0 || s.Smoke || s.Nodes > 1 || s.Walltime <= 0 || s.Walltime > most {

@@ -197,7 +197,7 @@ func nextStep(o progress.Outcome, again string) string {
 	case o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled == 0 && o.Altered > 0:
 		return "" // the ways out are above
 	case o.Stopped == progress.None && o.Cancelled > 0 && o.Held+o.Failed+o.Changed == 0: // which `resume` without an address leaves
-		return "To run what was cancelled after all:\n\n    muster resume ADDR\n    muster apply\n"
+		return "To run cancelled jobs after all:\n\n    muster resume ADDR\n    muster apply\n"
 	case o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled+o.Blocked > 0:
 		return "To see why: muster status. When you have fixed the cause:\n\n    muster resume\n    muster apply\n"
 	}

@@ -1,6 +1,5 @@
-// Package jobspec makes a job's specification for its backend (what it runs,
-// reads and writes) and the state's record of what was observed. It keeps no
-// state.
+// Package jobspec makes the job that a backend receives, and the record that the
+// state keeps of an observation. It keeps no state.
 package jobspec
 
 import (

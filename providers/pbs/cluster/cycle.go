@@ -30,8 +30,8 @@ type cycle struct {
 	ahead   time.Duration // the server's clock, of this one
 }
 
-// unseen says why jobs wait of which the scheduler has said nothing: it sets the comment of
-// each job that it looks at. pbs_job_attributes(7B), comment; pbs_server_attributes(7B),
+// unseen gives a reason to waiting jobs that the scheduler has not looked at: it sets the
+// comment of each job that it considers. pbs_job_attributes(7B), comment; pbs_server_attributes(7B),
 // scheduler_iteration.
 func (c *Commands) unseen(ctx context.Context, all map[string]job, rows []scheduler.Row) {
 	since := map[string]time.Time{} // queued, by id of a job or an array
