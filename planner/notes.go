@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/warnings"
+	"github.com/muster-run/muster/state"
 )
 
 // A note is what a plan says beside its rows and figures.
@@ -64,7 +65,8 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	}
 	out.dangers = dedupe(append(out.dangers, due...))
 	say(warnings.Machines(ps.withoutHistory())...)
-	starting := ps.startingWorks(d.transfers)
+	unfinished := ps.unfinishedWorks(d.transfers, fs.st.Jobs)
+	starting := ps.startingOf(unfinished)
 	say(ps.removals()...)
 	if runs {
 		say(warnings.Uncounted(starting, in.Pools, c.Backends)...)
@@ -75,7 +77,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	say(warnings.Exchange(c.Backends, d.used)...)
 	if runs {
 		say(warnings.NoCeiling(c.Backends, ps.usedPools(), in.Pools, in.Can)...)
-		off, waits := warnings.Off{Works: starting, Can: in.Can, Pools: in.Pools, Backends: c.Backends, MaxParallel: c.MaxParallel, Budgets: d.budgets}.Sentence()
+		off, waits := warnings.Off{Works: unfinished, Can: in.Can, Pools: in.Pools, Backends: c.Backends, MaxParallel: c.MaxParallel, Budgets: d.budgets}.Sentence()
 		if out.unattended = waits; off != "" {
 			say(off)
 		}
@@ -170,13 +172,19 @@ func (ps phases) withoutHistory() (out []warnings.Launches) {
 	return out
 }
 
-// startingWorks are the phases with jobs that start.
-func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
+// startingOf are the phases with jobs that start, or would but for a block.
+func (ps phases) startingOf(works []warnings.Work) []warnings.Work {
+	return slices.DeleteFunc(slices.Clone(works), func(w warnings.Work) bool { return !ps.byPhase[w.Name].starting() })
+}
+
+// unfinishedWorks are the phases with jobs that start or are in flight.
+func (ps phases) unfinishedWorks(moving []Transfer, jobs map[string]*state.Job) (out []warnings.Work) {
 	for _, w := range ps.drafts {
-		if !w.starting() {
+		flying := w.flying()
+		if !w.starting() && len(flying) == 0 {
 			continue
 		}
-		o := warnings.Work{Phase: w.p, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}, Open: map[string]bool{}}
+		o := warnings.Work{Phase: w.p, InFlight: flying, Placements: w.pp.Placements, Place: w.pp.Place, Starts: func(c int) bool { return w.pp.Kind[c].Starts() }, Starting: map[int]int{}, Unplaced: w.unplaced() > 0, Moves: map[string]bool{}, Open: map[string]bool{}}
 		for i, at := range w.pp.Place {
 			if w.pp.Kind[i].Starts() {
 				o.Starting[int(at)]++
@@ -184,6 +192,11 @@ func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
 		}
 		if g := w.pp.Smoke; g != nil {
 			o.Smokes, o.SmokesAt = len(g.Run), g.Place
+			for _, c := range g.Waiting {
+				if at := jobs[state.SmokeAddress(w.p.Address(c))].Last(); at != nil {
+					o.Smoking = append(o.Smoking, warnings.At{Backend: at.Backend, Pool: at.Pool})
+				}
+			}
 		}
 		for _, t := range moving {
 			if t.Phase == w.p.Name {
@@ -194,6 +207,17 @@ func (ps phases) startingWorks(moving []Transfer) (out []warnings.Work) {
 			o.Open[in.Name] = in.Partial() && slices.ContainsFunc(ps.byPhase[in.From.Name].pp.Kind, func(k Kind) bool { return k.Starts() || k.InFlight() })
 		}
 		out = append(out, o)
+	}
+	return out
+}
+
+// flying is where the jobs are that a backend has already, by cell.
+func (w *draft) flying() map[int]warnings.At {
+	out := map[int]warnings.At{}
+	for i, k := range w.pp.Kind {
+		if at := w.record(i).Last(); at != nil && k.InFlight() {
+			out[i] = warnings.At{Backend: at.Backend, Pool: at.Pool}
+		}
 	}
 	return out
 }

@@ -3,10 +3,12 @@ package planner
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // TestMusterOff: one sentence with a subject, which names a backend once, and
@@ -88,6 +90,56 @@ func TestMusterOffOfAQoS(t *testing.T) {
 	}
 }
 
+// TestMusterOffOfWhatIsThere: jobs and smokes that a backend has already count as those
+// that the plan starts.
+func TestMusterOffOfWhatIsThere(t *testing.T) {
+	t.Parallel()
+	const all = "If you close muster now, local.local finishes everything."
+	for name, c := range map[string]struct {
+		mod       func(*lang.Phase)
+		can       offer.Capabilities
+		elsewhere bool // what is there is on another backend
+		cap       int  // of the campaign
+		smoke     bool // what is there is the smoke of a; else phase a
+		want      string
+	}{
+		"a smoke":                        {smoke: true, can: offer.Capabilities{Dependencies: true}, want: all},
+		"a smoke that nothing follows":   {smoke: true, want: "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a gate)."},
+		"a smoke that muster judges":     {smoke: true, mod: expects, can: offer.Capabilities{Dependencies: true}, want: "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
+		"a smoke elsewhere":              {smoke: true, elsewhere: true, can: offer.Capabilities{Dependencies: true}, want: "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a gate)."},
+		"producers":                      {can: offer.Capabilities{Dependencies: true}, want: all},
+		"producers that nothing follows": {want: "If you close muster now, phase.a finishes; everything else waits for your next `muster apply` (backend.local.local does not order jobs by itself)."},
+		"producers elsewhere":            {elsewhere: true, can: offer.Capabilities{Dependencies: true}, want: "If you close muster now, phase.a finishes; everything else waits for your next `muster apply` (files that move between backends)."},
+		"a cap":                          {cap: 2, can: offer.Capabilities{Dependencies: true}, want: "If you close muster now, jobs submitted by then finish; everything else waits for your next `muster apply` (max_parallel = 2 of the campaign is reached)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			campaign := load(t, nil, phaseSpec{name: "a", lr: "1", smoke: c.smoke, seeds: []int{1, 2}, mod: c.mod}, phaseSpec{name: "b", lr: "1", input: "a", seeds: []int{1, 2}})
+			campaign.MaxParallel = c.cap
+			in := input(campaign, nil)
+			in.State = applied(t, campaign, state.Queued)
+			only(in.State, "a")
+			if c.smoke {
+				print := planned(t, input(campaign, nil)).Phases[0].Smoke.Prints[0].String()
+				job := in.State.Jobs[`phase.a["seed=1"]`]
+				job.Smoke, job.Result = true, print
+				in.State.Jobs = map[string]*state.Job{state.SmokeAddress(job.Address): job}
+			}
+			in.Can = map[string]offer.Capabilities{"local": c.can}
+			if c.elsewhere {
+				in.Can["other"] = c.can
+				for _, job := range in.State.Jobs {
+					job.Attempts[0].Backend = "other.x"
+				}
+			}
+			p, _ := Make(in)
+			if got := offOf(p.Notes); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
 func expects(p *lang.Phase) { p.Smoke.Expect = make([]lang.Expect, 1) }
 
 func offOf(notes []string) string {
@@ -98,6 +150,24 @@ func offOf(notes []string) string {
 		}
 	}
 	return strings.Join(off, "\n")
+}
+
+// TestMusterOffInTurns: an allocation may end before all of its jobs have begun.
+func TestMusterOffInTurns(t *testing.T) {
+	t.Parallel()
+	const all = "If you close muster now, local.local finishes everything."
+	for allocation, want := range map[time.Duration]string{
+		0:             all,
+		time.Hour:     all, // one job in each
+		4 * time.Hour: all + " Jobs of phase.a that do not begin in their allocation wait for your next `muster apply`.",
+	} {
+		in := input(load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1", wall: "1h", mod: func(p *lang.Phase) { p.Retry.Max = 1 }}), nil)
+		in.Can = map[string]offer.Capabilities{"local": {Dependencies: true}}
+		in.Pools[0].Kind, in.Pools[0].Allocation = offer.QueuePool, allocation
+		if p, _ := Make(in); offOf(p.Notes) != want {
+			t.Errorf("%s: got  %s\nwant %s", allocation, offOf(p.Notes), want)
+		}
+	}
 }
 
 // TestMusterOffRetries: the plan says which retries need muster: those that a backend does

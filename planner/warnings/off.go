@@ -27,15 +27,20 @@ type Work struct {
 	Starts     func(int) bool  // whether a cell starts
 	Starting   map[int]int     // jobs that start, by the index of their placement
 	Unplaced   bool            // some of it has nowhere to start
+	InFlight   map[int]At      // by cell: where jobs are that a backend has already
 	Smokes     int             // to be run before it
 	SmokesAt   place.Decision  // where; zero = nowhere
+	Smoking    []At            // where smokes are that a backend has already
 	Moves      map[string]bool // inputs whose files move between backends
 	Open       map[string]bool // inputs that jobs may go on with in part, whose producers have yet to end
 }
 
+// An At is where a job is: a backend, and a pool of it.
+type At struct{ Backend, Pool string }
+
 // An Off is what goes on with muster off is decided by.
 type Off struct {
-	Works       []Work // in the order of the campaign
+	Works       []Work // in the order of the campaign, those with jobs in flight alone, too
 	Can         map[string]offer.Capabilities
 	Pools       []offer.Pool
 	Backends    []*lang.Backend
@@ -49,7 +54,11 @@ const noPlaceYet = "jobs that have no place yet"
 // Sentence says what goes on when muster is closed, and why the rest waits, and which
 // retries wait; "" where no work has a place. The phases that wait are by name.
 func (o Off) Sentence() (text string, waits []string) {
-	if unattended.Simulated(o.starting()) {
+	starting := o.starting()
+	if !slices.ContainsFunc(o.Works, Work.starting) {
+		return "", nil
+	}
+	if unattended.Simulated(starting) {
 		return "If you close muster now, simulated time stops; it goes on with your next `muster apply`.", nil
 	}
 	goes, rest, waits := o.continues()
@@ -58,6 +67,9 @@ func (o Off) Sentence() (text string, waits []string) {
 	}
 	return text + o.retries(waits), waits
 }
+
+// starting reports whether something of a phase starts, or would if there were a place.
+func (w Work) starting() bool { return w.Unplaced || w.Smokes > 0 || len(w.Starting) > 0 }
 
 // starting are the backends on which something starts.
 func (o Off) starting() (out []string) {
@@ -76,9 +88,15 @@ func (o Off) starting() (out []string) {
 // may retry nothing by itself, or only what it stopped, and none retries a job that
 // shares its node.
 func (o Off) retries(waits []string) (text string) {
-	var all, most []string
+	var all, most, turns []string
 	for _, w := range o.Works {
-		if w.Retry.Max < 2 || slices.Contains(waits, w.Name) {
+		if slices.Contains(waits, w.Name) {
+			continue
+		}
+		if w.inTurns() {
+			turns = append(turns, "phase."+w.Name)
+		}
+		if w.Retry.Max < 2 {
 			continue
 		}
 		none, some := false, false
@@ -105,7 +123,21 @@ func (o Off) retries(waits []string) (text string) {
 			text = strings.Replace(text, "wait for it", "wait for your next `muster apply`", 1)
 		}
 	}
+	if len(turns) > 0 {
+		text += fmt.Sprintf(" Jobs of %s that do not begin in their allocation wait for your next `muster apply`.", and(turns))
+	}
 	return text + o.elsewhere()
+}
+
+// inTurns reports whether jobs follow one another in an allocation, which may end before
+// the last has begun.
+func (w Work) inTurns() bool {
+	for i := range w.Starting {
+		if w.Placements[i].Shape.Turns() > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // elsewhere says after which failures jobs wait for muster to launch them on another
@@ -162,12 +194,37 @@ func verb(n int, word string) string {
 // where each has a queue of its own.
 type queue struct{ backend, pool string }
 
-func (o Off) queueOf(d place.Decision) queue {
-	q := queue{backend: d.Backend}
-	if o.can(d.Backend).HostQueue {
-		q.pool = d.Pool
+func (o Off) queueOf(at At) queue {
+	q := queue{backend: at.Backend}
+	if o.can(at.Backend).HostQueue {
+		q.pool = at.Pool
 	}
 	return q
+}
+
+// at is where a job is that its backend has already, or is submitted to.
+func (w Work) at(cell int) (at At, unfinished bool) {
+	if at, ok := w.InFlight[cell]; ok {
+		return at, true
+	}
+	if !w.Starts(cell) {
+		return At{}, false
+	}
+	return atOf(w.Placements[w.Place[cell]]), true
+}
+
+func atOf(d place.Decision) At { return At{d.Backend, d.Pool} }
+
+// unfinished counts the jobs of a phase that start or are in flight, by where they are.
+func (w Work) unfinished() map[At]int {
+	n := map[At]int{}
+	for i, jobs := range w.Starting {
+		n[atOf(w.Placements[i])] += jobs
+	}
+	for _, at := range w.InFlight {
+		n[at]++
+	}
+	return n
 }
 
 func (o Off) can(backend string) offer.Capabilities {
@@ -191,6 +248,16 @@ func (o Off) continues() (goes, rest, waits []string) {
 	backends, phases, smokes := map[string]bool{}, []string{}, 0
 	var given []Work
 	for _, w := range o.Works {
+		if !w.starting() {
+			given = append(given, w)
+			for _, at := range w.InFlight {
+				backends[at.Backend] = true
+			}
+			if len(w.InFlight) > 0 {
+				phases = append(phases, "phase."+w.Name)
+			}
+			continue
+		}
 		switch after, why := o.after(w, stopped); {
 		case after || why != "":
 			say(why)
@@ -199,6 +266,7 @@ func (o Off) continues() (goes, rest, waits []string) {
 		}
 		if why := o.gate(w); why != "" {
 			say(why)
+			smokes += len(w.Smoking)
 			if w.SmokesAt.Backend != "" {
 				smokes += w.Smokes
 			}
@@ -270,32 +338,45 @@ func (o Off) after(w Work, stopped map[string]bool) (behind bool, why string) {
 
 // gate says why a phase waits for its smokes or pilots.
 func (o Off) gate(w Work) string {
+	smokes := w.Smoking
 	if w.Smokes > 0 {
-		at, queued := o.queueOf(w.SmokesAt), true
-		for _, d := range w.Placements {
-			queued = queued && (d.Backend == "" || o.queueOf(d) == at)
-		}
-		l := unattended.Link{Kind: unattended.Smoke, Phase: w.Name, Backend: at.backend, Expect: w.Smoke.Judged(), Again: w.Smoke.RunsAgain(), Queued: queued}
-		if why := unattended.Waits(o.can(at.backend), l); why.Text != "" {
+		smokes = append(slices.Clone(smokes), atOf(w.SmokesAt))
+	}
+	for _, at := range smokes {
+		l := unattended.Link{Kind: unattended.Smoke, Phase: w.Name, Backend: at.Backend, Expect: w.Smoke.Judged(), Again: w.Smoke.RunsAgain(), Queued: o.allIn(w, at)}
+		if why := unattended.Waits(o.can(at.Backend), l); why.Text != "" {
 			return why.Short
 		}
 	}
+	starting := 0
+	for _, n := range w.Starting {
+		starting += n
+	}
 	for _, c := range w.Pilot {
-		if !w.Starts(int(c)) {
+		if w.Starts(c) {
+			starting--
+		}
+	}
+	for _, c := range w.Pilot {
+		at, unfinished := w.at(c)
+		if !unfinished || starting == 0 { // there is nothing but pilots
 			continue
 		}
-		at, queued := o.queueOf(w.Placements[w.Place[c]]), true
-		for i := range w.Starting {
-			queued = queued && (w.Placements[i].Backend == "" || o.queueOf(w.Placements[i]) == at)
-		}
-		if len(w.Starting) == 1 && w.Starting[int(w.Place[c])] == len(w.Pilot) { // there is nothing but pilots
-			continue
-		}
-		if why := unattended.Waits(o.can(at.backend), unattended.Link{Kind: unattended.Pilot, Phase: w.Name, Backend: at.backend, Queued: queued}); why.Text != "" {
+		if why := unattended.Waits(o.can(at.Backend), unattended.Link{Kind: unattended.Pilot, Phase: w.Name, Backend: at.Backend, Queued: o.allIn(w, at)}); why.Text != "" {
 			return why.Short
 		}
 	}
 	return ""
+}
+
+// allIn reports whether all jobs of a phase that start are in the queue of one place.
+func (o Off) allIn(w Work, at At) bool {
+	for i := range w.Starting {
+		if d := w.Placements[i]; d.Backend != "" && o.queueOf(atOf(d)) != o.queueOf(at) {
+			return false
+		}
+	}
+	return true
 }
 
 // link asks about each backend that has jobs of a phase.
@@ -325,10 +406,11 @@ func (o Off) work(name string) *Work {
 // those that it comes after; by input, or after all for nil.
 func (o Off) together(w, from Work, in *lang.Input) bool {
 	queues := map[queue]bool{}
-	for _, x := range []Work{w, from} {
-		for i := range x.Starting {
-			queues[o.queueOf(x.Placements[i])] = true
-		}
+	for i := range w.Starting {
+		queues[o.queueOf(atOf(w.Placements[i]))] = true
+	}
+	for at := range from.unfinished() {
+		queues[o.queueOf(at)] = true
 	}
 	if len(queues) < 2 {
 		return true
@@ -336,12 +418,13 @@ func (o Off) together(w, from Work, in *lang.Input) bool {
 	if in == nil {
 		return false
 	}
-	for c, at := range w.Place {
+	for c := range w.Place {
 		if !w.Starts(c) {
 			continue
 		}
+		own, _ := w.at(c)
 		for _, m := range in.Members(in.GroupOf(c)) {
-			if from.Starts(int(m)) && o.queueOf(from.Placements[from.Place[m]]) != o.queueOf(w.Placements[at]) {
+			if at, unfinished := from.at(int(m)); unfinished && o.queueOf(at) != o.queueOf(own) {
 				return false
 			}
 		}
@@ -362,7 +445,7 @@ func globbed(in *lang.Input) bool {
 // capped says which limits keep some of the phases that a plan submits from
 // being submitted whole.
 func (o Off) capped(works []Work) (why []string) {
-	starting, load, used, split := map[quota]int{}, map[string]int{}, map[queue]bool{}, map[string]bool{}
+	starting, there, load, used, split := map[quota]int{}, map[At]int{}, map[string]int{}, map[queue]bool{}, map[string]bool{}
 	total, kept := 0, true
 	for _, w := range works {
 		queues := map[queue]int{}
@@ -372,7 +455,11 @@ func (o Off) capped(works []Work) (why []string) {
 				continue
 			}
 			starting[quota{d.Backend, d.Pool, offer.Limits{MaxSubmit: d.Limits.MaxSubmit, SubmitBy: d.Limits.SubmitBy}}] += n
-			queues[o.queueOf(d)] += n
+			queues[o.queueOf(atOf(d))] += n
+		}
+		for _, at := range w.InFlight {
+			queues[o.queueOf(at)]++
+			there[at]++
 		}
 		jobs, keeps, at := 0, true, map[string]int{}
 		for q, n := range queues {
@@ -410,7 +497,7 @@ func (o Off) capped(works []Work) (why []string) {
 			why = append(why, fmt.Sprintf("budget %q does not cover %s at their ceiling", b.Name, units.Count(b.Left, "job")))
 		}
 	}
-	return append(why, o.overQuota(starting)...)
+	return append(why, o.overQuota(starting, there)...)
 }
 
 // A quota is how many submitted jobs a pool takes of a job's own limits.
@@ -419,8 +506,9 @@ type quota struct {
 	own           offer.Limits // on submitted jobs
 }
 
-// overQuota names the pools that take fewer jobs than would be submitted to them.
-func (o Off) overQuota(starting map[quota]int) (why []string) {
+// overQuota names the pools that take fewer jobs than are there and would be submitted
+// to them.
+func (o Off) overQuota(starting map[quota]int, there map[At]int) (why []string) {
 	for _, p := range o.Pools {
 		for _, q := range slices.SortedFunc(maps.Keys(starting), func(a, b quota) int {
 			return cmp.Or(cmp.Compare(a.own.MaxSubmit, b.own.MaxSubmit), cmp.Compare(a.own.SubmitBy, b.own.SubmitBy))
@@ -429,7 +517,7 @@ func (o Off) overQuota(starting map[quota]int) (why []string) {
 				continue
 			}
 			at := q.own.On(p)
-			if n := starting[q]; at.MaxSubmit > 0 && n > at.MaxSubmit {
+			if n := starting[q] + there[At{q.backend, q.pool}]; at.MaxSubmit > 0 && n > at.MaxSubmit {
 				by := ""
 				if at.SubmitBy != "" {
 					by = " by the limit of " + at.SubmitBy
