@@ -90,7 +90,7 @@ func (l *layout) phase() forecast.Phase {
 	}
 	if g := w.pp.Smoke; g != nil && w.pp.Hold == "" && len(g.Run) > 0 && g.Place.Backend != "" {
 		out.Smoke, out.Parallel = g.Launches(), w.p.Smoke.Parallel
-		out.SmokeJob = forecast.Group{Decision: g.Place, Dearer: l.dearer(g.Place, lang.Retry{}), Launches: 1, Runtime: history.Smoke(w.p.Name, l.st.Validations, g.Place.Shape.Walltime)}
+		out.SmokeJob = forecast.Group{Decision: g.Place, Dearer: l.dearer(g.Place, lang.Retry{}), Launches: 1, Runtime: history.Smoke(w.p, l.st.Validations, g.Place.Shape.Walltime)}
 	}
 	return *out
 }

@@ -249,6 +249,8 @@ type Validation struct {
 	Metrics     map[string]string `json:"metrics,omitempty"`
 	Message     string            `json:"message,omitempty"`
 	Elapsed     float64           `json:"elapsed,omitempty"` // seconds
+	// Params are those that the smoke had and a run did not.
+	Params map[string]string `json:"params,omitempty"`
 	// Repeats are the runs so far of a smoke that has to repeat its result. It has
 	// neither passed nor failed while there are fewer than it needs.
 	Repeats []SmokeRun `json:"repeats,omitempty"`
@@ -268,6 +270,7 @@ func (v Validation) Undecided() bool { return !v.Passed && (v.Open || v.Revoked 
 type SmokeRun struct {
 	Elapsed float64           `json:"elapsed"` // seconds
 	Metrics map[string]string `json:"metrics,omitempty"`
+	Params  map[string]string `json:"params,omitempty"` // of a canary, as in Validation
 }
 
 // An Approval records who allowed a plan, and how far it came.

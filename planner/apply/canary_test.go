@@ -66,8 +66,11 @@ func TestCanaryFollowsTheSmokes(t *testing.T) {
 	for _, v := range s.state().Validations {
 		if v.Canary != nil {
 			canaries++
+			if v.Canary.Params["steps"] != "4" {
+				t.Errorf("%s: the canary ran with params %v", v.Address, v.Canary.Params)
+			}
 		}
-		if !v.Passed || v.Open {
+		if !v.Passed || v.Open || v.Params["steps"] != "1" {
 			t.Errorf("%s: %+v", v.Address, v)
 		}
 	}

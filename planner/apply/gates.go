@@ -163,11 +163,11 @@ func (gs *gates) validate(p *phase, cell int32, metrics map[string]string, a *st
 		return
 	}
 	v := gs.validation(p, cell, a)
-	v.Metrics = metrics
+	v.Metrics, v.Params = metrics, history.Shortened(p.Phase, int(cell), variant)
 	if variant == lang.CanaryRun {
 		short := gs.st.Validations[v.Fingerprint]
-		v.Canary = &state.SmokeRun{Elapsed: v.Elapsed, Metrics: metrics}
-		v.Repeats, v.Elapsed, v.Metrics = short.Repeats, short.Elapsed, short.Metrics
+		v.Canary = &state.SmokeRun{Elapsed: v.Elapsed, Metrics: metrics, Params: v.Params}
+		v.Repeats, v.Elapsed, v.Metrics, v.Params = short.Repeats, short.Elapsed, short.Metrics, short.Params
 	} else if why := gs.measured(p, cell, &v); why != "" {
 		gs.invalidateWith(p, cell, why, metrics, a)
 		return
@@ -192,7 +192,7 @@ func (gs *gates) validate(p *phase, cell int32, metrics map[string]string, a *st
 // measured holds a smoke against its repeats and against what was expected of it,
 // and says what is wrong.
 func (gs *gates) measured(p *phase, cell int32, v *state.Validation) string {
-	if expected := history.Smoke(p.Name, gs.st.Validations, 0); expected.Basis != forecast.NoHistory {
+	if expected := history.Smoke(p.Phase, gs.st.Validations, 0); expected.Basis != forecast.NoHistory {
 		took := time.Duration(v.Elapsed * float64(time.Second))
 		if why := smokeTooSlow(took, expected.Expected, p.Smoke.MinThroughput); why != "" {
 			return why

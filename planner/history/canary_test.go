@@ -35,7 +35,9 @@ phase "a" {
 		"a minute to start, a second a step": {passed(70, 100), 1060 * time.Second},
 		"nothing to start":                   {passed(10, 40), 1000 * time.Second},
 		"a canary no longer than its smoke":  {passed(70, 70), 7000 * time.Second},
-		"no canary":                          {map[string]state.Validation{"x": {Passed: true, Address: "phase.a", Elapsed: 70}}, 7000 * time.Second},
+		"of other lengths then": {map[string]state.Validation{"x": {Passed: true, Address: "phase.a", Elapsed: 65, Params: map[string]string{"steps": "5"},
+			Canary: &state.SmokeRun{Elapsed: 80, Params: map[string]string{"steps": "20"}}}}, 1060 * time.Second},
+		"no canary": {map[string]state.Validation{"x": {Passed: true, Address: "phase.a", Elapsed: 70}}, 7000 * time.Second},
 	} {
 		ev := PastOf(p, make([]*state.Job, 1), nil).Measurements(c.verdicts)
 		if got := ev.Runtime(24 * time.Hour).Expected.Round(time.Second); got != c.want {

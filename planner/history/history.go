@@ -5,6 +5,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,63 +167,86 @@ func (ev *Measurements) OnPool(d place.Decision) forecast.Runtime {
 	return r
 }
 
-// smokeTime is the longest passed smoke of a phase and by how much a run takes longer:
-// as the params were shortened, the product of the ratios of those that are numbers.
-// A canary shows with its smoke what a longer job adds, without the time to start.
-func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (time.Duration, float64) {
+// smokeTime is the longest of the phase's smokes that passed last and by how much a run
+// takes longer: as its params were shortened, the product of the ratios of those that are
+// numbers. A canary shows with its smoke what a longer job adds, without the time to start.
+func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (smoke time.Duration, ratio float64) {
 	if p.Smoke == nil || len(p.Smoke.Cells) == 0 {
 		return 0, 0
 	}
-	seen := smokes(p.Name, verdicts)
-	if len(seen) == 0 {
-		return 0, 0
+	last := map[string]state.Validation{} // by address
+	for _, v := range verdicts {
+		if v.Passed && v.Elapsed > 0 && within(v.Address, p.Name) && (last[v.Address].Address == "" || v.At.After(last[v.Address].At)) {
+			last[v.Address] = v
+		}
 	}
+	for _, v := range last {
+		took, by := runBy(p, v)
+		if run := took.Seconds() * by; run > smoke.Seconds()*ratio {
+			smoke, ratio = took, by
+		}
+	}
+	return smoke, ratio
+}
+
+// runBy is how long a smoke took, or its canary, and by how much a run takes longer.
+func runBy(p *lang.Phase, v state.Validation) (time.Duration, float64) {
 	cell := p.Smoke.Cells[0]
-	ratio, changed := paramsRatio(p.Fields(cell, lang.Run), p.Fields(cell, lang.SmokeRun))
+	short := v.Params
+	if short == nil { // it was not recorded
+		short = Shortened(p, cell, lang.SmokeRun)
+	}
+	ratio, changed := paramsRatio(p.Fields(cell, lang.Run), short)
 	if !changed {
 		return 0, 0
 	}
-	if c := p.Smoke.Canary; c != nil {
-		v := canaryOf(p.Address(c.Cell), verdicts)
-		longer, changed := paramsRatio(p.Fields(c.Cell, lang.CanaryRun), p.Fields(c.Cell, lang.SmokeRun))
-		if v.Canary != nil && changed && longer > 1 && v.Canary.Elapsed > v.Elapsed {
+	if c := p.Smoke.Canary; c != nil && v.Canary != nil && v.Address == p.Address(c.Cell) && v.Canary.Elapsed > v.Elapsed {
+		mid := v.Canary.Params
+		if mid == nil {
+			mid = Shortened(p, c.Cell, lang.CanaryRun)
+		}
+		left, _ := paramsRatio(p.Fields(c.Cell, lang.Run), mid) // of the run beside its canary
+		if longer := ratio / left; longer > 1 {
 			each := (v.Canary.Elapsed - v.Elapsed) / (longer - 1)
-			run := v.Canary.Elapsed + each*(ratio-longer)
-			if run > 0 {
+			if run := v.Canary.Elapsed + each*(ratio-longer); run > 0 {
 				return time.Duration(v.Canary.Elapsed * float64(time.Second)), run / v.Canary.Elapsed
 			}
 		}
 	}
-	return seen[len(seen)-1], ratio
+	return time.Duration(v.Elapsed * float64(time.Second)), ratio
 }
 
-// canaryOf is the last verdict with a canary of an address.
-func canaryOf(address string, verdicts map[string]state.Validation) (last state.Validation) {
-	for _, v := range verdicts {
-		if v.Passed && v.Canary != nil && v.Address == address && v.At.After(last.At) {
-			last = v
+// Shortened are the params of a smoke or a canary that a run of the cell has otherwise.
+func Shortened(p *lang.Phase, cell int, variant lang.Variant) map[string]string {
+	run, out := map[string]string{}, map[string]string{}
+	for _, f := range p.Fields(cell, lang.Run) {
+		run[f.Name] = f.Text
+	}
+	for _, f := range p.Fields(cell, variant) {
+		if name, ok := strings.CutPrefix(f.Name, "param."); ok && run[f.Name] != f.Text {
+			out[name] = f.Text
 		}
 	}
-	return last
+	return out
 }
 
-// smokes are how long the smokes of a phase took that passed, shortest first.
-func smokes(phase string, verdicts map[string]state.Validation) (seen []time.Duration) {
-	for _, v := range verdicts {
-		if v.Passed && v.Elapsed > 0 && within(v.Address, phase) {
-			seen = append(seen, time.Duration(v.Elapsed*float64(time.Second)))
+// Smoke is the runtime of a smoke of a phase: as those that passed with the params that
+// it has.
+func Smoke(p *lang.Phase, verdicts map[string]state.Validation, walltime time.Duration) forecast.Runtime {
+	var seen []time.Duration
+	if p.Smoke != nil && len(p.Smoke.Cells) > 0 {
+		short := Shortened(p, p.Smoke.Cells[0], lang.SmokeRun)
+		for _, v := range verdicts {
+			if v.Passed && v.Elapsed > 0 && within(v.Address, p.Name) && (v.Params == nil || maps.Equal(v.Params, short)) {
+				seen = append(seen, time.Duration(v.Elapsed*float64(time.Second)))
+			}
 		}
+	}
+	if len(seen) == 0 {
+		return forecast.Declared(walltime)
 	}
 	slices.Sort(seen)
-	return seen
-}
-
-// Smoke is the runtime of a smoke of a phase: as those that passed.
-func Smoke(phase string, verdicts map[string]state.Validation, walltime time.Duration) forecast.Runtime {
-	if seen := smokes(phase, verdicts); len(seen) > 0 {
-		return forecast.Observed("smokes of "+phase, seen, walltime)
-	}
-	return forecast.Declared(walltime)
+	return forecast.Observed("smokes of "+p.Name, seen, walltime)
 }
 
 // within reports whether an address is that of a phase's job or smoke.
@@ -231,18 +255,18 @@ func within(address, phase string) bool {
 	return ok && (rest == "" || rest[0] == '[')
 }
 
-func paramsRatio(run, smoke []lang.Field) (ratio float64, changed bool) {
-	short := map[string]string{}
-	for _, f := range smoke {
-		short[f.Name] = f.Text
-	}
+// paramsRatio is by how much a run takes longer than what had other params, and whether
+// one of these is a number.
+func paramsRatio(run []lang.Field, short map[string]string) (ratio float64, changed bool) {
 	ratio = 1
 	for _, f := range run {
-		if !strings.HasPrefix(f.Name, "param.") || short[f.Name] == f.Text {
+		name, ok := strings.CutPrefix(f.Name, "param.")
+		text, other := short[name]
+		if !ok || !other || text == f.Text {
 			continue
 		}
 		a, err := strconv.ParseFloat(f.Text, 64)
-		b, err2 := strconv.ParseFloat(short[f.Name], 64)
+		b, err2 := strconv.ParseFloat(text, 64)
 		if err == nil && err2 == nil && a > 0 && b > 0 {
 			ratio *= a / b
 			changed = true
