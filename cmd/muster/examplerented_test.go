@@ -24,7 +24,7 @@ func TestExampleRented(t *testing.T) {
 	web := httptest.NewServer(sim.NewServer(cloud.World, cloud))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); cloud.Close() })
 	e := exampleOf(t, filepath.Join(repository, "examples", "rented"))
-	e.env = append(e.env, "VAST_URL="+web.URL, "VAST_API_KEY=k3y-of-mine")
+	e.env = append(e.env, "VAST_URL="+web.URL, "VAST_API_KEY=k3y-of-mine", hostProgram(t))
 	e.muster(0, "validate")
 	e.muster(0, "fmt", "-check")
 	has := func(text string, words ...string) {

@@ -12,6 +12,7 @@ import (
 
 	sim "github.com/muster-run/muster/internal/cloudsim"
 	simvast "github.com/muster-run/muster/internal/cloudsim/vastai"
+	"github.com/muster-run/muster/providers/ssh"
 )
 
 const rentedCampaign = `campaign "rented" {}
@@ -61,8 +62,18 @@ func newRenting(t *testing.T) *renting {
 		t.Fatal(err)
 	}
 	r.write("c.muster.hcl", rentedCampaign)
-	r.env = append(os.Environ(), append(sessionEnv(root), "CI=true", "MUSTER_TRUST=1", "HOME="+root, "VAST_URL="+r.url)...)
+	r.env = append(os.Environ(), append(sessionEnv(root), "CI=true", "MUSTER_TRUST=1", "HOME="+root, "VAST_URL="+r.url, hostProgram(t))...)
 	return r
+}
+
+// hostProgram lets a muster without a program for hosts rent machines that nobody reaches.
+func hostProgram(t *testing.T) (env string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "muster-host-linux-amd64"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ssh.EnvBinaries + "=" + dir
 }
 
 // with is muster with a key, at a cloud that is there or away.

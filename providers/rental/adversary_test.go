@@ -251,3 +251,22 @@ func TestACloudThatRefuses(t *testing.T) {
 		t.Errorf("it was asked again after %s", d)
 	}
 }
+
+// Where no job could run on a machine, a plan says so, and none is rented.
+func TestNothingIsRentedInVain(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	n.unable = &providers.Error{Class: providers.Invalid, Summary: "no program for hosts", Hint: "build it"}
+	found, err := n.provider.Preflight(t.Context(), n.backend.Name, nil)
+	if err != nil || len(found) != 1 || found[0].Warning || !strings.Contains(found[0].Detail, "no program for hosts; build it") {
+		t.Errorf("%+v, %v", found, err)
+	}
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	n.until("it to say why", func(seen map[string]offer.Observation) bool {
+		return strings.Contains(seen[j.Token].Reason, "no program for hosts")
+	})
+	if got := n.truth(); len(got) != 0 {
+		t.Errorf("machines %+v were rented", got)
+	}
+}

@@ -65,7 +65,12 @@ func (b *backend) lead() error {
 		return busyError(b.Name, b.dir)
 	}
 	k, err := Open(Config{Cloud: b.account, Terms: b.platform.Facts().Terms, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now, Saw: b.see,
-		Key: func() (string, error) { return b.dialer.Key(b.dir) }})
+		Key: func() (string, error) {
+			if err := b.dialer.Able(); err != nil { // nothing is rented in vain
+				return "", err
+			}
+			return b.dialer.Key(b.dir)
+		}})
 	if err == nil {
 		b.jobs, err = readJobs(filepath.Join(b.dir, "jobs"))
 	}

@@ -38,6 +38,8 @@ type Dialer interface {
 	Dial(b providers.Backend, m Machine, folder string) (Host, error)
 	// Key is the public ssh key that a machine must let in, made if there is none.
 	Key(folder string) (public string, err error)
+	// Able says why no job could run on a machine that this muster rents.
+	Able() error
 }
 
 // overSSH reaches machines with a key that muster makes for one campaign. The key of
@@ -77,6 +79,9 @@ func (overSSH) Key(folder string) (string, error) {
 	}
 	return line, atomicfile.Write(path+".pub", []byte(line+"\n"), 0o600)
 }
+
+// Able looks for the program that machines run: nearly all of them have an amd64 processor.
+func (overSSH) Able() error { return ssh.Carries("amd64") }
 
 func (d overSSH) Dial(b providers.Backend, m Machine, folder string) (Host, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -43,6 +43,7 @@ type town struct {
 	says     func(id string) string         // what the check of a machine prints; nil = all is well
 	hostOf   func(*folder) rental.Host      // a machine as a test wants it; nil = as it is
 	cloudOf  func(platform) rental.Platform // the cloud as a test wants it; nil = as it is
+	unable   error                          // why no job could run on any machine
 }
 
 // platform is Vast.ai as the simulator of a world has it.
@@ -90,6 +91,8 @@ func (n *town) begin() {
 func (n *town) Key(string) (string, error) {
 	return "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJeBdpr7+BPfwQ4lTPgp+HJbb60v13NhUVdI/HePoSS7 test", nil
 }
+
+func (n *town) Able() error { return n.unable }
 
 // Dial is a queue in a folder of the machine.
 func (n *town) Dial(b providers.Backend, m rental.Machine, _ string) (rental.Host, error) {

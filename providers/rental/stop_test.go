@@ -188,7 +188,7 @@ func TestAStopThatErases(t *testing.T) {
 	t.Parallel()
 	for workdir, says := range map[string]string{"/root/work": "workdir /root/work is on the container disk of Vast.ai, which a stop erases", "/keep/work": "", "/keeper": "erases"} {
 		w := newWorld(t)
-		p := rental.NewWith(volatileDisk{platform{world: w, key: "key"}}, nil, w.now, time.Second)
+		p := rental.NewWith(volatileDisk{platform{world: w, key: "key"}}, &town{}, w.now, time.Second)
 		b := providers.Backend{Name: "vastai.cloud", Workdir: workdir, Dir: t.TempDir(), Lineage: "abc", OnHold: "stop", Config: json.RawMessage(`{"image":"i","max_usd_per_hour":1}`)}
 		if err := p.Configure(t.Context(), b); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,13 @@ func Program(arch string) ([]byte, error) {
 	return b.text()
 }
 
-// carried are those that Program has read.
+// Carries says why this muster can run nothing on hosts with a processor, as Go names it.
+func Carries(arch string) error {
+	_, err := carried.of(arch)
+	return err
+}
+
+// carried are those that were read.
 var carried binaries
 
 // load reads a binary, packed or not.
