@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/transfers"
 )
 
@@ -484,7 +485,7 @@ func ended(pp *PhasePlan) (launches, failed int, by map[string]int) {
 		}
 		for i := range job.Attempts {
 			if at := &job.Attempts[i]; !at.Ended.IsZero() {
-				if launches++; at.Class != "" {
+				if launches++; at.Class != "" && !history.GoesOn(pp.Phase, job, i) {
 					failed++
 					by[at.Class]++
 				}

@@ -49,6 +49,28 @@ func TestRisks(t *testing.T) {
 	}
 }
 
+// TestContinuedLaunchesDidNotFail: a launch whose work the next one continued from a
+// checkpoint is no failure of its phase; one without a checkpoint is.
+func TestContinuedLaunchesDidNotFail(t *testing.T) {
+	t.Parallel()
+	for checkpoint, want := range map[*lang.Checkpoint]string{
+		nil:       "2 of 4 launches failed so far (1 × oom_host, 1 × walltime)",
+		{Keep: 2}: "1 of 4 launches failed so far (1 × oom_host)",
+	} {
+		p := risky()
+		ended := time.Time{}.Add(time.Hour)
+		attempt := func(class string) state.Attempt { return state.Attempt{Class: class, Ended: ended} }
+		p.Phases[0].Phase.Checkpoint = checkpoint
+		p.Phases[0].Records = []*state.Job{
+			{Status: state.Completed, Attempts: []state.Attempt{attempt("walltime"), attempt("")}},
+			{Status: state.Completed, Attempts: []state.Attempt{attempt("oom_host"), attempt("")}},
+		}
+		if !slices.ContainsFunc(p.Risks(), func(r Risk) bool { return r.Of == "phase.prep" && r.Text == want }) {
+			t.Errorf("%+v: no risk %q in %+v", checkpoint, want, p.Risks())
+		}
+	}
+}
+
 // TestInside: one sentence says how far inside each budget a plan is.
 func TestInside(t *testing.T) {
 	t.Parallel()

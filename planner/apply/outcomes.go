@@ -171,12 +171,15 @@ func (oc *outcomes) launchEnded(f *attempt, o *offer.Observation, n int) {
 	f.mark(cells.Waiting)
 	f.roomLost(o.Class)
 	next := "; retrying"
+	if f.cutByTime(o.Class) {
+		next = "; the next launch continues from its checkpoint"
+	}
 	if why := oc.accounts.budgets.Refuses(&f.tab, oc.Clock()); why != "" && f.End == backends.Stays {
 		next, f.by = "; not retried: "+why, "muster: "+why
 		f.EndAs(backends.Hold)
 		oc.backends.Cancel()
 	}
-	oc.Note(f.Addr, f.Key+" failed ("+o.Class+")"+next, f.End != backends.Stays)
+	oc.Note(f.Addr, f.Key+" "+f.ending(o.Class)+next, f.End != backends.Stays)
 }
 
 // succeeded is the end that everything waits for: exit 0, every output

@@ -35,6 +35,19 @@ func (oc *outcomes) nextLaunch(f *attempt, n int) string {
 	return fmt.Sprintf("%s in %s", text, f.p.Retry.Delay)
 }
 
+// cutByTime reports whether a launch only reached its walltime: its checkpoint has its work.
+func (f *attempt) cutByTime(class string) bool {
+	return class == failure.Walltime && f.p != nil && f.p.Checkpoint != nil
+}
+
+// ending says how a launch ended that another one follows.
+func (f *attempt) ending(class string) string {
+	if f.cutByTime(class) {
+		return "reached its walltime"
+	}
+	return "failed (" + class + ")"
+}
+
 // segments is how many launches in a row an attempt's work is cut into.
 func (f *attempt) segments() int {
 	if f.where == nil || f.smoke {
@@ -199,7 +212,7 @@ func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, actio
 		if f.B.Can.HostQueue || leaves != "" {
 			oc.schedule.unchain(f.p, f.cell) // it knows nothing of the token that comes next
 		}
-		oc.Note(f.Addr, fmt.Sprintf("%s failed (%s); %s%s", f.Addr, o.Class, oc.nextLaunch(f, n), leaves), false)
+		oc.Note(f.Addr, fmt.Sprintf("%s %s; %s%s", f.Addr, f.ending(o.Class), oc.nextLaunch(f, n), leaves), false)
 		if leaves != "" {
 			return
 		}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,9 @@ func TestWorkLongerThanItsPoolIsChainedByItsCheckpoint(t *testing.T) {
 		if j.Shape.Walltime != 15*time.Hour || j.Checkpoint.Interval != 30*time.Minute || j.Checkpoint.Signal != "USR1" || j.Checkpoint.Grace != 90*time.Second {
 			t.Errorf("launch %d: walltime %s, checkpoint %+v", j.Attempt, j.Shape.Walltime, j.Checkpoint)
 		}
+	}
+	if want := "reached its walltime; launch 2 of 2 follows"; !slices.Contains(s.notes, want) {
+		t.Errorf("notes %q, without %q", s.notes, want)
 	}
 	if a := s.state().Jobs["phase.a"].Attempts; len(a) != 2 || a[0].Class != "walltime" {
 		t.Errorf("attempts %s", text(a))

@@ -293,17 +293,16 @@ func placed(pp *planner.PhasePlan, d place.Decision) string {
 // after says what each job of a phase waits for.
 func after(pp *planner.PhasePlan) string {
 	for _, in := range pp.Phase.Inputs {
+		shared := sharedAxes(pp.Phase.Grid, in.From.Grid)
 		switch {
 		case in.Partial() && in.Required(in.From.Len()) == 0:
 			return fmt.Sprintf("after phase.%s, however its jobs end", in.From.Name)
+		case in.Partial() && len(shared) > 0:
+			return fmt.Sprintf("each after %s of its %s (same %s)", in.Least, in.From.Name, strings.Join(shared, ", "))
 		case in.Partial():
 			return fmt.Sprintf("needs %s of phase.%s", in.Least, in.From.Name)
 		}
-		if in.All || in.From.Len() <= 1 {
-			continue
-		}
-		shared := sharedAxes(pp.Phase.Grid, in.From.Grid)
-		if len(shared) == 0 {
+		if in.All || in.From.Len() <= 1 || len(shared) == 0 {
 			continue
 		}
 		return fmt.Sprintf("each after its %s (same %s)", singular(in.From.Name), strings.Join(shared, ", "))
