@@ -89,7 +89,7 @@ func (ws *workspace) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) 
 	ws.hideSecrets(c)
 	diags = plugins.ExplainAbsent(diags, absent)
 	if c != nil {
-		diags.Append(shareBudgets(c, os.Getenv)...)
+		diags.Append(shareBudgets(c, os.Getenv, ws.guard.LeadsOut)...)
 		diags.Append(plugins.Unsuitable(c, schemas, version)...)
 	}
 	if dir := os.Getenv("MUSTER_SPOOL"); !utf8.ValidString(dir) {

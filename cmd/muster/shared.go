@@ -12,6 +12,7 @@ import (
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/planner/apply/caps"
 	"github.com/muster-run/muster/planner/apply/ledger"
 )
@@ -37,8 +38,9 @@ func sharedFiles(dir string, getenv func(string) string) []string {
 	}
 }
 
-// shareBudgets gives a campaign the budgets that it shares with others.
-func shareBudgets(c *lang.Campaign, getenv func(string) string) (diags diag.List) {
+// shareBudgets gives a campaign the budgets that it shares with others. A file that
+// is a link out of the checkout is not read.
+func shareBudgets(c *lang.Campaign, getenv func(string) string, leadsOut func(path string) bool) (diags diag.List) {
 	dir := c.Dir
 	if at, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = at
@@ -52,9 +54,14 @@ func shareBudgets(c *lang.Campaign, getenv func(string) string) (diags diag.List
 			diags.Warnf("A file of shared budgets is ignored", "%s is not a file of yours, of root, or of the owner of its folder.", file)
 			continue
 		}
-		src, err := readRegular(file)
+		var src []byte
+		if leadsOut(file) {
+			err = &disk.OutsideError{Path: file}
+		} else {
+			src, err = readRegular(file)
+		}
 		if err != nil {
-			diags.Errorf("A file of shared budgets cannot be read", "%v. Whoever owns it has to let you read it: its budgets hold for this campaign, too.", err)
+			diags.Errorf("A file of shared budgets cannot be read", "%v. Its budgets hold for this campaign, too, so you have to be able to read it.", err)
 			continue
 		}
 		budgets, ds := lang.ReadBudgets(file, src)

@@ -23,18 +23,19 @@ func TestSharedBudgetFiles(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	leadsOut := func(string) bool { return false }
 	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
 	if err := os.WriteFile(filepath.Join(config, lang.SharedBudgets), []byte("budget \"mine\" { limits = { usd = 4 } }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := &lang.Campaign{Dir: dir, Budgets: []lang.Budget{{Name: "mine"}}}
-	if ds := shareBudgets(c, getenv); len(ds) > 0 || len(c.Budgets) != 2 || c.Budgets[1].Limits["usd"] != "4" || c.Budgets[1].Name != "mine ("+config+")" {
+	if ds := shareBudgets(c, getenv, leadsOut); len(ds) > 0 || len(c.Budgets) != 2 || c.Budgets[1].Limits["usd"] != "4" || c.Budgets[1].Name != "mine ("+config+")" {
 		t.Errorf("%v: %+v", ds, c.Budgets)
 	}
 	if err := syscall.Mkfifo(filepath.Join(dir, lang.SharedBudgets), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if ds := shareBudgets(&lang.Campaign{Dir: dir}, getenv); !ds.HasErrors() || !strings.Contains(ds[len(ds)-1].Detail, "not a regular file") {
+	if ds := shareBudgets(&lang.Campaign{Dir: dir}, getenv, leadsOut); !ds.HasErrors() || !strings.Contains(ds[len(ds)-1].Detail, "not a regular file") {
 		t.Errorf("a pipe: %v", ds)
 	}
 }

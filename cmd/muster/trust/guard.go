@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/muster-run/muster/lang/disk"
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // Env is the variable by which a user allows all items for one command: "1".
@@ -200,14 +202,21 @@ func (g *Guard) Verify(b providers.Backend, r providers.VerifyRequest) (provider
 		return r, nil
 	}
 	if b.Type == "local" {
+		f := follower{g: g, workdir: filepath.Clean(r.Workdir), inside: map[string]bool{}}
+		var refused error
 		for _, o := range r.Outputs {
-			path := o.Path
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(r.Workdir, path)
-			}
-			if err := g.Reads(outer(path, r.Workdir), "backend."+b.Name+": read outputs in"); err != nil {
-				return r, err
-			}
+			_ = verify.Opens(r.Workdir, o, func(path string) error {
+				folder := f.outside(path)
+				if folder == "" {
+					return nil
+				}
+				err := g.Reads(folder, "backend."+b.Name+": read outputs in")
+				refused = cmp.Or(refused, err) // the others are noted, too
+				return err
+			})
+		}
+		if refused != nil {
+			return r, refused
 		}
 	}
 	r.Outputs = slices.Clone(r.Outputs)
@@ -219,15 +228,6 @@ func (g *Guard) Verify(b providers.Backend, r providers.VerifyRequest) (provider
 	return r, nil
 }
 
-// outer is the folder that is asked about for a file: the workdir, if the file
-// is in it.
-func outer(path, workdir string) string {
-	if within(filepath.Clean(workdir), path) {
-		return filepath.Clean(workdir)
-	}
-	return filepath.Dir(path)
-}
-
 // Inside reports whether a path is in the checkout or in a folder of
 // MUSTER_FILE_ROOTS.
 func (g *Guard) Inside(path string) bool {
@@ -236,11 +236,19 @@ func (g *Guard) Inside(path string) bool {
 	return !errors.As(err, &outside)
 }
 
+// LeadsOut reports whether a file of the checkout is a link that leads out of it.
+func (g *Guard) LeadsOut(path string) bool {
+	return !g.Inside(path) && g.Inside(filepath.Dir(path))
+}
+
 // Reads is nil where files of a folder may be read: in the checkout, in a folder
 // of MUSTER_FILE_ROOTS, or in one that is trusted. What says what for; "" only asks.
 func (g *Guard) Reads(dir, what string) error {
 	if g.Inside(dir) {
 		return nil
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // a link that leads elsewhere tomorrow is another folder
 	}
 	it := ofFolder(dir, what)
 	if what == "" {

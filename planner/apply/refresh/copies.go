@@ -3,6 +3,7 @@ package refresh
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -54,10 +55,13 @@ func (c *copies) compare(ctx context.Context, a *ask) error {
 			err, known := seen[key]
 			if !known {
 				var far source.Shore
+				to := source.In(at.Workdir, t.Digest)
 				if a.can.Remote {
 					far = source.ShoreOf(a.p, at.Name())
+				} else if rel, err := filepath.Rel(c.Campaign.Dir, to); err == nil && filepath.IsLocal(rel) && c.reads(to, "") != nil {
+					continue // a link of the checkout leads out of it
 				}
-				err = source.Drift(ctx, t, source.In(at.Workdir, t.Digest), far)
+				err = source.Drift(ctx, t, to, far)
 				seen[key] = err
 			}
 			var drift *source.DriftError

@@ -113,8 +113,8 @@ func digestText(text string) string {
 
 // digestAny is the digest of a file, or of the target of a link; "" where none
 // such is there.
-func digestAny(name string, link bool) (string, error) {
-	info, err := os.Lstat(name)
+func digestAny(root *os.Root, name string, link bool) (string, error) {
+	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
@@ -123,14 +123,15 @@ func digestAny(name string, link bool) (string, error) {
 	case link != (info.Mode()&fs.ModeSymlink != 0):
 		return "", nil
 	case link:
-		target, err := os.Readlink(name)
+		target, err := root.Readlink(name)
 		return digestText(target), err
 	}
-	return digestFile(name)
+	return sumOf(root.Open(name))
 }
 
-func digestFile(name string) (string, error) {
-	f, err := os.Open(name)
+func digestFile(name string) (string, error) { return sumOf(os.Open(name)) }
+
+func sumOf(f *os.File, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}

@@ -94,12 +94,18 @@ func stillWhole(ctx context.Context, s Spec, want, to string, digests func([]Fil
 	return unchanged(to, t.Files, got)
 }
 
-// here reads the digests of a copy on this machine.
+// here reads the digests of a copy on this machine. A folder of it that is a link
+// leads nowhere outside the copy.
 func here(to string) func([]File) ([]string, error) {
 	return func(files []File) ([]string, error) {
+		root, err := os.OpenRoot(to)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
 		out := make([]string, len(files))
 		for i, f := range files {
-			d, err := digestAny(filepath.Join(to, filepath.FromSlash(f.Path)), f.Link != "")
+			d, err := digestAny(root, filepath.FromSlash(f.Path), f.Link != "")
 			if err != nil {
 				return nil, err
 			}

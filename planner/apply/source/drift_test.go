@@ -22,9 +22,14 @@ func (bay) There(_ context.Context, path string) (bool, error) {
 }
 
 func (bay) Digests(_ context.Context, dir string, files []string) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
 	out := make([]string, len(files))
 	for i, f := range files {
-		out[i], _ = digestAny(filepath.Join(dir, f), false)
+		out[i], _ = digestAny(root, f, false)
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -24,11 +25,15 @@ func copyLog(path string, at int64, w io.Writer, mask wrapper.Mask, end bool) (i
 	return mask.Copy(w, f, at, end)
 }
 
-// openLog opens a log; nil without an error = the job has written none.
+// openLog opens a log; nil without an error = the job has written none. A link in its place,
+// which muster never makes, may lead to any file of this user.
 func openLog(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, nil
+	case errors.Is(err, syscall.ELOOP):
+		return nil, fmt.Errorf("%s is a link, not a log", path)
 	}
 	return f, err
 }

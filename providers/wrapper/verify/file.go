@@ -23,10 +23,11 @@ const chunk = 256 << 10
 
 var chunks = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
-// A file is one regular file, open while it is checked.
+// A file is one regular file, open while it is checked, or a folder of files.
 type file struct {
 	path    string // absolute
 	workdir string
+	folder  bool
 	f       *os.File
 	mark    Mark
 	pool    *[]byte
@@ -52,6 +53,26 @@ func isOtherKind(err error) bool { return errors.As(err, new(otherKind)) }
 
 // open never blocks: it refuses anything but a regular file, a pipe included.
 func open(path string) (*file, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, fault(err)
+	}
+	v := &file{path: path, f: f, mark: markOf(info)}
+	if v.mark.Size <= smallFile {
+		if err := v.load(); err != nil {
+			v.close()
+			return nil, fault(err)
+		}
+	}
+	return v, nil
+}
+
+func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, absent(path, err)
@@ -60,15 +81,11 @@ func open(path string) (*file, error) {
 	if err == nil {
 		err = regular(path, info)
 	}
-	v := &file{path: path, f: f, mark: markOf(info)}
-	if err == nil && v.mark.Size <= smallFile {
-		err = v.load()
-	}
 	if err != nil {
-		v.close()
+		f.Close()
 		return nil, fault(err)
 	}
-	return v, nil
+	return f, nil
 }
 
 // regular refuses anything but a file, and names its kind.

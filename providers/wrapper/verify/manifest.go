@@ -21,16 +21,35 @@ const maxManifestLine = 64 << 10
 // file, another one, relative to the workdir or else to the output's folder;
 // then it must list the output. Names in it are relative to its own folder.
 func checkManifest(ctx context.Context, f *file, c providers.VerifyCheck) error {
-	path := f.path
-	if c.File != "" {
-		path = manifestPath(f, c.File)
+	path := f.manifest(c)
+	listed, entries := false, 0
+	err := eachListed(path, func(name, want string) error {
+		target := join(filepath.Dir(path), name)
+		listed = listed || target == f.path
+		entries++
+		if err := compare(ctx, f, target, want); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case entries == 0:
+		return fmt.Errorf("manifest %s lists nothing", filepath.Base(path))
+	case !listed && path != f.path && !f.folder:
+		return fmt.Errorf("manifest %s does not list the file", filepath.Base(path))
 	}
-	m, err := os.Open(path)
+	return nil
+}
+
+// eachListed calls fn with each name and digest of a manifest, until it errs.
+func eachListed(path string, fn func(name, sum string) error) error {
+	m, err := openRegular(path)
 	if err != nil {
-		return fmt.Errorf("manifest %s: %w", filepath.Base(path), fault(err))
+		return fmt.Errorf("manifest %s: %w", filepath.Base(path), err)
 	}
 	defer m.Close()
-	listed, entries := false, 0
 	lines := bufio.NewScanner(m)
 	lines.Buffer(nil, maxManifestLine)
 	for n := 1; lines.Scan(); n++ {
@@ -41,34 +60,31 @@ func checkManifest(ctx context.Context, f *file, c providers.VerifyCheck) error 
 		if !ok {
 			return fmt.Errorf("manifest %s line %d is not of the form of sha256sum", filepath.Base(path), n)
 		}
-		target := join(filepath.Dir(path), name)
-		listed = listed || target == f.path
-		entries++
-		if err := compare(ctx, f, target, want); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err := fn(name, want); err != nil {
+			return err
 		}
 	}
-	switch {
-	case lines.Err() != nil:
+	if lines.Err() != nil {
 		return fmt.Errorf("manifest %s: %w", filepath.Base(path), lines.Err())
-	case entries == 0:
-		return fmt.Errorf("manifest %s lists nothing", filepath.Base(path))
-	case !listed && path != f.path && f.f != nil:
-		return fmt.Errorf("manifest %s does not list the file", filepath.Base(path))
 	}
 	return nil
 }
 
-func manifestPath(f *file, name string) string {
-	path := join(f.workdir, name)
+// manifest is the path of the manifest of a check: the file itself, or the one that the check
+// names.
+func (f *file) manifest(c providers.VerifyCheck) string {
+	if c.File == "" {
+		return f.path
+	}
+	path := join(f.workdir, c.File)
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
 	dir := f.path
-	if f.f != nil {
+	if !f.folder {
 		dir = filepath.Dir(f.path)
 	}
-	if beside := join(dir, name); beside != path {
+	if beside := join(dir, c.File); beside != path {
 		if _, err := os.Stat(beside); err == nil {
 			return beside
 		}

@@ -124,7 +124,7 @@ func checkSet(ctx context.Context, workdir string, o providers.Output) offer.Out
 
 // checkDir runs the checks of a whole folder, and returns those of each file.
 func checkDir(ctx context.Context, workdir, base string, checks []providers.VerifyCheck, m Mark) (each []providers.VerifyCheck, err error) {
-	folder := &file{path: base, workdir: workdir}
+	folder := &file{path: base, workdir: workdir, folder: true}
 	for _, c := range checks {
 		switch c.Kind {
 		case "nonempty":
