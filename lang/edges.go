@@ -2,6 +2,8 @@ package lang
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
@@ -12,7 +14,13 @@ import (
 )
 
 // An edge is which producers feed which consumers.
-type edge struct{ j *grid.Joined }
+type edge struct {
+	j      *grid.Joined
+	mapped []string // axes of the producer that match maps, by name
+}
+
+// Mapped are the producer's axes whose values match gives, by name.
+func (in *Input) Mapped() []string { return in.edge.mapped }
 
 // GroupOf is the group of consumer cell i: consumers that read the same files.
 func (in *Input) GroupOf(i int) int { return in.edge.j.GroupOf(i) }
@@ -41,7 +49,7 @@ func (jn *joiner) join(p *phaseBuild) {
 			p.ok = false
 			continue
 		}
-		in.edge.j = grid.Join(p.Grid, from.Grid, match)
+		in.edge = edge{j: grid.Join(p.Grid, from.Grid, match), mapped: slices.Sorted(maps.Keys(match))}
 		for _, axis := range grid.MixedTypes(p.Grid, from.Grid) {
 			if match[axis] == nil {
 				jn.Perhaps.Warnat(in.Range, "One axis in two types", "The axis %q holds numbers in one of phase.%s and phase.%s and texts in the other. They match by text, but one of them is most likely a slip.", axis, p.Name, from.Name)

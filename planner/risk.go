@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/history"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/transfers"
 )
 
@@ -356,9 +357,26 @@ func (r *risks) estimates() {
 	}
 	for _, l := range r.p.Forecast.Lines {
 		if r.p.Forecast.LeftOut == 0 && l.AtMost.Mark == forecast.Unknown {
-			r.add(Risk{Kind: "no upper bound", Text: "what the plan takes at most in " + amount.Unit(l.Unit) + " is not known: a price or a walltime is missing", Damage: doubtful})
+			r.add(Risk{Kind: "no upper bound", Text: "what the plan takes at most in " + amount.Unit(l.Unit) + " is not known: " + r.unbounded(l.Unit), Damage: doubtful})
 		}
 	}
+}
+
+// unbounded says what is missing for an upper bound in a unit.
+func (r *risks) unbounded(unit string) string {
+	var names []string
+	for _, pp := range r.p.Phases {
+		if slices.ContainsFunc(pp.Placements, func(d place.Decision) bool { return d.Backend != "" && d.Shape.Walltime == 0 }) && started(pp) > 0 {
+			names = append(names, pp.Phase.Name)
+		}
+	}
+	switch priced := unit == place.USD || unit == place.ServiceUnits; {
+	case len(names) == 0:
+		return "a price is missing"
+	case priced:
+		return "a price is missing, or the walltime of jobs of " + phaseNames(names)
+	}
+	return "no walltime is stated for jobs of " + phaseNames(names)
 }
 
 func (r *risks) backends() {

@@ -25,6 +25,16 @@ phase "each" {
     input "o" { from = phase.runs.output.o }
   }
 }
+phase "mapped" {
+  grid { axes = { at = [300, 310], replica = [1, 2, 3] } }
+  job {
+    command = "look ${input.o}"
+    input "o" {
+      from  = phase.runs.output.o
+      match = { temp = cell.at }
+    }
+  }
+}
 phase "merge" {
   grid { axes = { temp = [300, 310] } }
   job {
@@ -57,11 +67,12 @@ phase "clean" {
 		t.Fatal(diags.Err())
 	}
 	want := map[string]string{
-		"runs":  "",
-		"each":  "each after its run (same replica, temp)",
-		"merge": "each after 60% of its runs (same temp)",
-		"some":  "needs 2 of phase.runs",
-		"clean": "after phase.runs, however its jobs end",
+		"runs":   "",
+		"each":   "each after its run (same replica, temp)",
+		"mapped": "each after its run (same replica, by temp)",
+		"merge":  "each after 60% of its runs (same temp)",
+		"some":   "needs 2 of phase.runs",
+		"clean":  "after phase.runs, however its jobs end",
 	}
 	for _, p := range c.Phases {
 		if got := after(&planner.PhasePlan{Phase: p}); got != want[p.Name] {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
-	"github.com/muster-run/muster/lang/grid"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
@@ -293,26 +293,38 @@ func placed(pp *planner.PhasePlan, d place.Decision) string {
 // after says what each job of a phase waits for.
 func after(pp *planner.PhasePlan) string {
 	for _, in := range pp.Phase.Inputs {
-		shared := sharedAxes(pp.Phase.Grid, in.From.Grid)
+		axes := matched(pp.Phase, in)
 		switch {
 		case in.Partial() && in.Required(in.From.Len()) == 0:
 			return fmt.Sprintf("after phase.%s, however its jobs end", in.From.Name)
-		case in.Partial() && len(shared) > 0:
-			return fmt.Sprintf("each after %s of its %s (same %s)", in.Least, in.From.Name, strings.Join(shared, ", "))
+		case in.Partial() && axes != "":
+			return fmt.Sprintf("each after %s of its %s (%s)", in.Least, in.From.Name, axes)
 		case in.Partial():
 			return fmt.Sprintf("needs %s of phase.%s", in.Least, in.From.Name)
 		}
-		if in.All || in.From.Len() <= 1 || len(shared) == 0 {
+		if in.All || in.From.Len() <= 1 || axes == "" {
 			continue
 		}
-		return fmt.Sprintf("each after its %s (same %s)", singular(in.From.Name), strings.Join(shared, ", "))
+		return fmt.Sprintf("each after its %s (%s)", singular(in.From.Name), axes)
 	}
 	return ""
 }
 
-// sharedAxes names the axes that two grids have in common.
-func sharedAxes(a, b *grid.Grid) []string {
-	return slices.DeleteFunc(a.AxisNames(), func(name string) bool { return b.AxisIndex(name) < 0 })
+// matched says by which axes jobs find those that they read: "same temp, by arch", where
+// match maps arch.
+func matched(p *lang.Phase, in *lang.Input) string {
+	mapped := in.Mapped()
+	same := slices.DeleteFunc(p.Grid.AxisNames(), func(name string) bool {
+		return in.From.Grid.AxisIndex(name) < 0 || slices.Contains(mapped, name)
+	})
+	var out []string
+	if len(same) > 0 {
+		out = append(out, "same "+strings.Join(same, ", "))
+	}
+	if len(mapped) > 0 {
+		out = append(out, "by "+strings.Join(mapped, ", "))
+	}
+	return strings.Join(out, ", ")
 }
 
 // singular drops the plural s of a phase's name: "teachers" → "teacher".
