@@ -270,3 +270,34 @@ func TestNothingIsRentedInVain(t *testing.T) {
 		t.Errorf("machines %+v were rented", got)
 	}
 }
+
+// A machine's bill that no process was there to ask for is asked for by whoever looks next,
+// without leading the machines.
+func TestABillThatCameLater(t *testing.T) {
+	// Requirement: CST-08
+	t.Parallel()
+	n := newTown(t, nil)
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	id := n.until("it to be done", all(offer.Completed, j))[j.Token].Rental.ID
+	n.clock.Advance(time.Hour)
+	if out, err := n.provider.Release(t.Context(), n.backend.Name, []string{id}); err != nil || out[0].Err != nil {
+		t.Fatal(out, err)
+	}
+	n.begin()
+	billed := func() string {
+		t.Helper()
+		got, err := n.provider.Rentals(t.Context(), n.backend.Name)
+		if err != nil || len(got) != 1 || got[0].Status != offer.RentalReleased {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got[0].Billed
+	}
+	if got := billed(); got != "" {
+		t.Errorf("$%s is billed before the bill is complete", got)
+	}
+	n.clock.Advance(2 * time.Minute)
+	if got, want := billed(), n.truth()[0].USD.Round(3).String(); got != want {
+		t.Errorf("the bill is $%s, and the cloud's own is $%s", got, want)
+	}
+}

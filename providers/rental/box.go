@@ -356,8 +356,9 @@ func (x *box) follow(ctx context.Context) {
 			return nil
 		})
 		if err != nil && ctx.Err() == nil {
+			id := x.machineID()
 			x.mu.Lock()
-			x.note(fmt.Errorf("machine %s: %w", x.token[:8], err))
+			x.note(fmt.Errorf("machine %s: %w", id, err))
 			x.mu.Unlock()
 		}
 		select {

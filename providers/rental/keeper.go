@@ -457,21 +457,31 @@ func (k *Keeper) ended(ctx context.Context, r *Rental) error {
 	return k.settle(ctx, r)
 }
 
-// settle asks what a machine cost that is gone.
+// settle records what a machine cost that is gone, once its cloud says so.
 func (k *Keeper) settle(ctx context.Context, r *Rental) error {
-	bills, ok := k.cloud.(Biller)
-	if !ok || r.USD != "" || r.ID == "" || k.now().Sub(r.Ended) < k.terms.Settles {
-		return nil
+	usd, err := bill(ctx, k.cloud, k.terms, r, k.now())
+	if err != nil || usd == r.USD {
+		return err
 	}
-	if uses, err := k.cloud.Account(ctx); err != nil || !r.Account.Same(uses) {
-		return err // another account's key has no bill of it
-	}
-	usd, err := bills.Bill(ctx, r.ID, r.Asked, k.now())
-	if err != nil {
-		return fmt.Errorf("bill of machine %s: %w", r.ID, err)
-	}
-	r.USD = usd.String()
+	r.USD = usd
 	return k.put(r)
+}
+
+// bill is what a machine cost that is gone: as it is recorded, else as its cloud says; ""
+// where that is not known, or not yet.
+func bill(ctx context.Context, cloud Cloud, terms Terms, r *Rental, now time.Time) (usd string, err error) {
+	bills, ok := cloud.(Biller)
+	if !ok || r.USD != "" || r.Step != Gone || now.Sub(r.Ended) < terms.Settles {
+		return r.USD, nil
+	}
+	if uses, err := cloud.Account(ctx); err != nil || !r.Account.Same(uses) {
+		return "", err // another account's key has no bill of it
+	}
+	sum, err := bills.Bill(ctx, r.ID, r.Asked, now)
+	if err != nil {
+		return "", fmt.Errorf("bill of machine %s: %w", r.ID, err)
+	}
+	return sum.String(), nil
 }
 
 func newToken() string {

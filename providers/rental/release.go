@@ -158,6 +158,9 @@ func (b *backend) releaseOrphan(ctx context.Context, id string) (what string, fa
 	}
 }
 
+// billsTake is how long bills are asked for that no process of muster was there to ask for.
+const billsTake = 10 * time.Second
+
 // Rentals are the machines of the campaign that may be billed, those that ended, and
 // those that no record knows. It asks the cloud and changes nothing.
 func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, error) {
@@ -178,8 +181,13 @@ func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, er
 	}
 	var out []offer.Rental
 	known := map[string]bool{}
+	asking, stop := context.WithTimeout(ctx, billsTake)
+	defer stop()
 	for _, r := range rentals {
 		known[r.ID] = true
+		if usd, err := bill(asking, b.account, b.platform.Facts().Terms, &r, b.now()); err == nil { // else it is asked again
+			r.USD = usd
+		}
 		if r.Step != Planned && (r.Step != Failed || r.ID != "") {
 			out = append(out, *seen(r))
 		}
