@@ -55,7 +55,10 @@ func checkBudgets(fs *facts, ps phases, made forecast.Forecast, why unknowns) (o
 		out.checks = append(out.checks, check)
 		out.diags.Append(beginsFromZero(fs, ps, b, spent)...)
 	}
-	out.ceiling = held.Ceiling(c.Budgets, out.checks)
+	out.ceiling = state.Amounts{}
+	if !fs.in.Options.Destroy && ps.maySpend() {
+		out.ceiling = held.Ceiling(c.Budgets, out.checks)
+	}
 	out.asks = held.Asks(c.Policy, out.ceiling)
 	left := 0 // it is an error that a job has no place
 	for _, w := range ps.drafts {

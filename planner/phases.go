@@ -106,6 +106,16 @@ func (ps phases) anythingRuns() bool {
 	return false
 }
 
+// maySpend reports whether an approval may cost something: jobs start, run, or may yet.
+func (ps phases) maySpend() bool {
+	for _, w := range ps.drafts {
+		if slices.ContainsFunc(w.pp.Kind, func(k Kind) bool { return k != None && k != Skipped }) || w.pp.Smoke != nil && len(w.pp.Smoke.Run) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // anythingStarts reports whether a job or a smoke is started, or waits for one.
 func (ps phases) anythingStarts() bool {
 	for _, w := range ps.drafts {
