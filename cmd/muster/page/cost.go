@@ -42,7 +42,7 @@ type Cost struct {
 
 	Estimated int `json:"estimated"` // entries by rates that are a guess
 
-	zone    *time.Location
+	now     time.Time
 	asked   []string        // units that a budget or the policy limits
 	more    map[string]bool // rows, and units in which they took more than is known
 	guessed map[string]bool // rows, and units of which a part is by rates that are a guess
@@ -63,7 +63,7 @@ type budgetSpent struct {
 func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r := Cost{FormatVersion: FormatVersion, Campaign: c.Name, Total: state.Amounts{},
 		Unpriced: map[string]int{}, more: map[string]bool{}, guessed: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
-		Approvals: append([]state.Approval{}, st.Approvals...), zone: now.Location(), TimeZone: now.Format("MST (UTC-07:00)")}
+		Approvals: append([]state.Approval{}, st.Approvals...), now: now, TimeZone: now.Format("MST (UTC-07:00)")}
 	for _, b := range c.Budgets {
 		r.Budgets = append(r.Budgets, budgetOf(c, st, b))
 	}
@@ -80,7 +80,7 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 		if e.Unknown {
 			r.Unknown++
 		}
-		day := e.At.In(r.zone).Format("2006-01-02")
+		day := r.in(e.At).Format("2006-01-02")
 		rows := []string{"by phase" + e.Phase, "by backend" + e.Backend, byDay + day, total}
 		for _, unit := range e.Unpriced {
 			r.Unpriced[unit]++
@@ -158,12 +158,7 @@ func (b budgetSpent) others(unit string) string {
 }
 
 // in is a time in the time zone of the page.
-func (r Cost) in(at time.Time) time.Time {
-	if r.zone == nil {
-		return at.Local()
-	}
-	return at.In(r.zone)
-}
+func (r Cost) in(at time.Time) time.Time { return at.In(r.now.Location()) }
 
 func under(m map[string]state.Amounts, key string) state.Amounts {
 	if m[key] == nil {
@@ -271,7 +266,11 @@ func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 		if !rental.Since.IsZero() {
 			since = when(rental.Since)
 		}
-		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day)
+		soFar := ""
+		if usd, known := rental.Cost(r.now); known {
+			soFar = "about " + amount.Words("usd", usd.String()) + " so far"
+		}
+		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day, soFar)
 	}
 	for _, run := range r.Billed {
 		rate, soFar := rateText(run.PerHour, r.asked), "about "+cmp.Or(view.Amounts(run.SoFar, r.asked...), "nothing")+" so far"
