@@ -45,7 +45,7 @@ var Resources = []Field[offer.Shape]{
 		At: func(s *offer.Shape) any { return &s.Disk }, Key: "Disk"},
 	{Attr: Attr{Name: "nodes", Hash: InRequest, Type: "number", Default: "1", Doc: "Number of nodes. Every node gives the same number of cores and GPUs, and the job is charged for them: 3 GPUs on 2 nodes cost as much as 4."},
 		At: func(s *offer.Shape) any { return &s.Nodes }, Least: 1, Key: "Nodes"},
-	{Attr: Attr{Name: "min_nodes", Hash: InRequest, Type: "number", Default: "all", Doc: "Least nodes with which the job starts where its check finds others unfit, for programs that run on any number."},
+	{Attr: Attr{Name: "min_nodes", Hash: InRequest, Type: "number", Default: "all", Doc: "For programs that run on any number of nodes: least number with which the job starts if its check finds other nodes unfit."},
 		At: func(s *offer.Shape) any { return &s.MinNodes }, Least: 1},
 	{Attr: Attr{Name: "walltime", Hash: InRequest, Type: "duration", Doc: "Hard time limit of one launch. It also limits what the launch can cost."},
 		At: func(s *offer.Shape) any { return &s.Walltime }, Check: someTime, Key: "Walltime"},
@@ -98,9 +98,9 @@ var Job = &Block{
 				{Name: "command", Hash: InNone, Type: "list(string)", Doc: "Read from this command's output. It runs in the campaign's folder."},
 				{Name: "file", Hash: InNone, Type: "string", Doc: "Read from this file, relative to the campaign's folder."},
 			}},
-		{Name: "resources", Single: true, Doc: "What a job needs. Each may read `cell` and `param`.",
+		{Name: "resources", Single: true, Doc: "A job's requests. Each may read `cell` and `param`.",
 			Attrs:  Attrs(Resources),
-			Blocks: []*Block{{Name: "gpu", Single: true, Doc: "What each GPU must be.", Attrs: Attrs(GPU)}}},
+			Blocks: []*Block{{Name: "gpu", Single: true, Doc: "Requirements of each GPU.", Attrs: Attrs(GPU)}}},
 		{Name: "options", Labels: []string{"type"}, Open: true, Doc: "Job options of one type of backend, by its provider's schema. They may read `cell` and `param`."},
 		{Name: "input", Labels: []string{"name"}, Doc: "A file that the job reads. Set exactly one of `from`, `from_all` and `path`. The first two read files of another phase's jobs, and the job waits for those jobs. `path` reads files that no phase makes.",
 			Attrs: []Attr{
@@ -127,7 +127,7 @@ var Job = &Block{
 
 var scratch = &Block{
 	Name: "scratch", Single: true,
-	Doc: "Gives each launch a folder of its own on the disk of its node: `${job.scratch}` in expressions, MUSTER_SCRATCH in the job. It is made in the backend's `scratch`, by default in the node's folder for temporary files, and removed when the launch ends. `${input.NAME}` and `${output.NAME}` of the inputs and outputs listed here are paths in it.",
+	Doc: "Gives each launch a folder of its own on the disk of its node: `${job.scratch}` in expressions, MUSTER_SCRATCH in the job. muster creates it in the backend's `scratch`, by default in the node's folder for temporary files, and removes it when the launch ends. `${input.NAME}` and `${output.NAME}` of the inputs and outputs listed here are paths in it.",
 	Attrs: []Attr{
 		{Name: "stage_in", Hash: InRequest, Type: "list(input)", Default: "[]", Doc: "Inputs to copy there before the command starts: `[input.data]`."},
 		{Name: "stage_out", Hash: InRequest, Type: "list(output)", Default: "[]", Doc: "Outputs that the command writes there: `[output.model]`. When the command exits 0, muster copies them to their declared paths, compares the copies, and verifies them there. Write checkpoints to the workdir: the scratch folder of a failed launch is removed."},

@@ -7,7 +7,7 @@ var phase = &Block{
 		{Name: "params", Type: "map(any)", Default: "{}", Doc: "Values for `param.NAME`; may read `cell`, `var`, `local` and other params."},
 		{Name: "depends_on", Type: "list(phase)", Default: "[]", Doc: "Phases that must be done first although this phase reads none of their files."},
 		{Name: "max_parallel", Type: "number", Default: "no limit", Doc: "Most jobs of the phase queued or running at once."},
-		{Name: "order", Type: "number or bool", Default: "the longest first", Doc: "Which jobs start first, from `cell` and `param`: those for which it is true, or the smallest number. It changes no result: edit it at any time, and jobs that are not submitted yet follow it."},
+		{Name: "order", Type: "number or bool", Default: "the longest first", Doc: "Expression over `cell` and `param`. Jobs for which it is true, or with the smallest number, start first. It changes no result: edit it at any time, and jobs that are not submitted yet follow it."},
 	},
 	Blocks: []*Block{
 		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid."},
@@ -55,7 +55,7 @@ var canary = &Block{
 }
 
 var expect = &Block{
-	Name: "expect", Doc: "A condition on what the smoke measured.",
+	Name: "expect", Doc: "A condition on the smoke's metrics.",
 	Attrs: []Attr{
 		{Name: "condition", Type: "bool", Required: true, Doc: "Reads `metric.NAME`, `cell`, `param`."},
 		{Name: "message", Type: "string", Default: "the condition", Doc: "Message if the condition is false."},
@@ -66,12 +66,12 @@ var trial = &Block{
 	Name: "trial", Single: true, Doc: "Makes the phase a round of an optimisation: its settings are compared, and at most one is promoted.",
 	Attrs: []Attr{
 		{Name: "hypothesis", Type: "string", Required: true, Doc: "What the round tries to show, in a sentence. `report` and `advise` print it."},
-		{Name: "varies", Type: "list(string)", Required: true, Doc: "The few axes that make a setting. The other axes are the work that every setting does."},
+		{Name: "varies", Type: "list(string)", Required: true, Doc: "The axes that define a setting. Every setting does the work of all other axes."},
 		{Name: "judge", Type: "string", Required: true, Doc: "`\"jobs_per_hour\"`, `\"cost_per_job\"`, `\"failed_share\"`, or a metric of the phase: `\"metric.loss\"`."},
 		{Name: "goal", Type: "string", Doc: "For a metric: `most` or `least`, whichever is better."},
 		{Name: "baseline", Type: "map(any)", Required: true, Doc: "The setting that the others are compared with, a value for each axis in `varies`: `{ memory = \"64GB\" }`."},
 		{Name: "min_gain", Type: "number", Default: "0.05", Doc: "Share of the baseline's value that a setting must gain to be promoted."},
-		{Name: "after", Type: "phase", Doc: "The round before: this one starts when every job of that one ended, and not at all where two rounds in a row gained less than their `min_gain`."},
+		{Name: "after", Type: "phase", Doc: "The previous round. This round starts when every job of that one has ended, but not if two rounds in a row gained less than their `min_gain`."},
 	},
 }
 
@@ -100,9 +100,9 @@ var retry = &Block{
 			{Name: "disk", Type: "number", Default: "1", Doc: "Factor on scratch space."},
 		},
 	}, {
-		Name: "on", Labels: []string{"class"}, Doc: "Where a job is launched again after a failure of this class. It stays there for the rest of its launches. `scale` of the class applies there, too.",
+		Name: "on", Labels: []string{"class"}, Doc: "Backends for the launch after a failure of this class. The job stays there for its remaining launches. `scale` of the class applies there, too.",
 		Attrs: []Attr{
-			{Name: "place", Type: "list(backend)", Required: true, Doc: "Backends, in order, as in `place`: the job goes to the first on which it fits. A partition is a backend of its own with `partitions`. The plan shows the place, its at most counts the dearest one, and the approval covers it. muster makes these launches: with muster off the job waits for your next `muster apply`."},
+			{Name: "place", Type: "list(backend)", Required: true, Doc: "Backends, in order, as in `place`: the job goes to the first on which it fits. To name a partition, declare a backend with `partitions`. The plan shows the place, *at most* counts the most expensive one, and the approval covers it. muster makes these launches: with muster off the job waits for your next `muster apply`."},
 		},
 	}},
 }

@@ -74,7 +74,7 @@ var Backend = &Block{
 		Name: "rented", Labels: []string{"name"}, Doc: "A machine that somebody rented there by hand. Every plan and `cost` show its bill and its deadlines.",
 		Attrs: []Attr{
 			{Name: "status", Type: "string", Default: "\"stopped\"", Doc: "`stopped` or `running`."},
-			{Name: "since", Type: "time", Doc: "Since when: a day, `\"2026-11-09\"` (UTC), or a time, RFC 3339."},
+			{Name: "since", Type: "time", Doc: "Begin of this status: a day, `\"2026-11-09\"` (UTC), or a time, RFC 3339."},
 			{Name: "disk", Type: "size", Doc: "Size of its disk, if the platform bills it."},
 			{Name: "price", Type: "object", Default: "not known", Doc: "Its price, in the same form as the backend's `price`: `usd_per_hour`, `usd_per_gb_month` (of `disk`), or in another currency."},
 		},
@@ -106,7 +106,7 @@ var grid = &Block{
 }
 
 var budget = &Block{
-	Name: "budget", Labels: []string{"name"}, Doc: "Limits on what may be spent.",
+	Name: "budget", Labels: []string{"name"}, Doc: "Limits on spending.",
 	Attrs: []Attr{
 		{Name: "limits", Type: "map(number)", Default: "{}", Doc: "Limit for each unit: `usd`, `gpu_hours`, `cpu_hours`, `node_hours`, `service_units`."},
 		{Name: "deadline", Type: "time", Doc: "RFC 3339, such as `\"2026-12-15T00:00:00Z\"`; a p90 end after it breaks the budget."},
@@ -154,7 +154,7 @@ var policy = &Block{
 		{Name: "min_seeds", Type: "number", Default: "1", Doc: "`validate` and the plan warn of a phase with fewer jobs of one setting that differ only in `seed`, or in the axes that its grid names in `repeat`."},
 	},
 	Blocks: []*Block{{
-		Name: "when", Single: true, Doc: "Plans that need more than one approval: those for which one of these is true.",
+		Name: "when", Single: true, Doc: "Conditions under which a plan needs more than one approval.",
 		Attrs: []Attr{
 			{Name: "walltime_above", Type: "duration", Doc: "A job that starts may run longer than this."},
 			{Name: "money_above", Type: "number", Doc: "The plan may cost more US dollars than this at most."},
