@@ -318,7 +318,7 @@ func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	ending, waiting, away := 0, 0, 0
+	ending, waiting, away := map[string]bool{}, 0, 0
 	for _, f := range rq.attempts {
 		if f.p == nil || !covered(f.p.Phase, int(f.cell)) || f.End == backends.Forget {
 			continue
@@ -327,7 +327,7 @@ func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
 			away++
 			continue
 		}
-		ending++
+		ending[f.Key] = true
 		f.EndAs(backends.Hold)
 		f.by = r.Who
 	}
@@ -336,7 +336,9 @@ func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
 			switch p.At[c] {
 			case cells.Pending, cells.Ready, cells.Waiting:
 				if covered(p.Phase, int(c)) {
-					waiting++
+					if !ending[p.Address(int(c))] { // its backend waits to retry it
+						waiting++
+					}
 					rq.Emit(state.HeldJob{Address: p.Address(int(c)), Reason: cmp.Or(r.Reason, "cancelled before it started"), By: r.Who, Cancelled: true, At: rq.Clock()})
 					p.Set(c, cells.Cancelled)
 				}
@@ -348,8 +350,8 @@ func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
 		rq.backends.Cancel()
 	}
 	var did []string
-	if ending > 0 {
-		did = append(did, request.Jobs(ending, "is being cancelled", "are being cancelled"))
+	if len(ending) > 0 {
+		did = append(did, request.Jobs(len(ending), "is being cancelled", "are being cancelled"))
 	}
 	if waiting > 0 {
 		did = append(did, request.Jobs(waiting, "was cancelled before it started", "were cancelled before they started"))
@@ -360,7 +362,7 @@ func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
 	if did == nil {
 		return 0, "nothing to cancel: no selected job runs or waits", nil
 	}
-	return ending + waiting, strings.Join(did, "; "), nil
+	return len(ending) + waiting, strings.Join(did, "; "), nil
 }
 
 // dropUnsent withdraws intents that are to be cancelled before they are sent.
