@@ -20,11 +20,12 @@ const mostDetails = 2000
 type differ struct {
 	*hashes
 	phases
-	digest map[*lang.Input][]string // bytes read by each group; "" until asked for
+	digest   map[*lang.Input][]string // bytes read by each group; "" until asked for
+	readings Readings
 }
 
 func newDiffer(hs *hashes, ps phases) *differ {
-	return &differ{hashes: hs, phases: ps, digest: map[*lang.Input][]string{}}
+	return &differ{hashes: hs, phases: ps, digest: map[*lang.Input][]string{}, readings: NewReadings(hs.st.Definitions)}
 }
 
 // diffPhases gives every wanted cell its action by the table of the design:
@@ -189,6 +190,11 @@ func (df *differ) diffActive(w *draft, i int, f observed.Fact, d *Detail) Kind {
 	case !w.unchanged(i, f.Job):
 		d.Reasons, _ = df.changes(w, i, f.Job)
 		return df.unlessHeld(w, i, d, Restart)
+	case f.Status == state.Queued && len(df.readings.wouldFail(w.p, f.Job)) > 0:
+		for _, name := range df.readings.wouldFail(w.p, f.Job) {
+			d.Reasons = append(d.Reasons, change.Of("metric."+name, "", "read by another definition"))
+		}
+		return Resubmit
 	case w.sameRequest(i, f.Job):
 		if f.Job.Short != "" {
 			d.Text = "held in its queue: " + f.Job.Short

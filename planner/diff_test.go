@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,15 @@ func (x *scene) see(o offer.Observation) {
 	o.Token = x.token
 	x.in.Observed.Refreshed = true
 	x.in.Observed.Jobs = map[string]offer.Observation{x.token: o}
+}
+
+// metric has a metric of the phase read by another definition than the job's.
+func (x *scene) metric(required bool) {
+	p := x.phase()
+	x.job.Definition = "sha256:metric"
+	was := lang.Metric{Name: "loss", Output: "o", JSON: "/los"}
+	x.in.State.Definitions[x.job.Definition] = json.RawMessage(`{"policy": {"metrics": {"loss": "` + was.Print() + `"}}}`)
+	p.Metrics = []lang.Metric{{Name: "loss", Output: "o", JSON: "/loss", Required: required}}
 }
 
 func found(s offer.Status) offer.Observation {
@@ -102,6 +112,9 @@ var table = []tableRow{
 	{name: "queued, same result, same request, alive: continue", status: state.Queued, want: Continue},
 	{name: "running, same result, same request, alive: continue", status: state.Running, want: Continue},
 	{name: "queued, same result, other request: resubmit", status: state.Queued, edit: func(x *scene) { x.job.Request = Hash{1}.String() }, want: Resubmit, field: "request"},
+	{name: "queued, a required metric is read otherwise: resubmit", status: state.Queued, edit: func(x *scene) { x.metric(true) }, want: Resubmit, field: "metric.loss"},
+	{name: "queued, a metric that may be missing is read otherwise: continue", status: state.Queued, edit: func(x *scene) { x.metric(false) }, want: Continue},
+	{name: "running, a required metric is read otherwise: continue", status: state.Running, edit: func(x *scene) { x.metric(true) }, want: Continue},
 	{name: "running, same result, other request: continue, noted", status: state.Running, edit: func(x *scene) { x.job.Request = Hash{1}.String() }, want: Continue, field: "request"},
 	{name: "queued, other result: cancel and re-run", status: state.Queued, edit: (*scene).change, want: Restart, field: "param.lr"},
 	{name: "running, other result: cancel and re-run", status: state.Running, edit: (*scene).change, want: Restart, field: "param.lr"},

@@ -34,11 +34,7 @@ func (rs Readings) Outdated(p *lang.Phase, job *state.Job) (out []lang.Metric) {
 	if job == nil || job.Smoke || job.Status != state.Completed || len(p.Metrics) == 0 {
 		return nil
 	}
-	by, ok := rs.prints[job.Definition]
-	if !ok {
-		by = lang.PrintsOf(rs.definitions[job.Definition])
-		rs.prints[job.Definition] = by
-	}
+	by := rs.by(job)
 	for _, m := range p.Metrics {
 		was := job.Read.Get(m.Name)
 		if was == "" {
@@ -52,6 +48,27 @@ func (rs Readings) Outdated(p *lang.Phase, job *state.Job) (out []lang.Metric) {
 		}
 	}
 	return out
+}
+
+// by are the fingerprints of the metrics as a job was submitted.
+func (rs Readings) by(job *state.Job) map[string]string {
+	by, ok := rs.prints[job.Definition]
+	if !ok {
+		by = lang.PrintsOf(rs.definitions[job.Definition])
+		rs.prints[job.Definition] = by
+	}
+	return by
+}
+
+// wouldFail are the metrics of a job in a queue that have another definition now, and
+// without which it fails.
+func (rs Readings) wouldFail(p *lang.Phase, job *state.Job) (names []string) {
+	for _, m := range p.Metrics {
+		if was := rs.by(job)[m.Name]; m.Required && was != "" && was != m.Print() {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // reread finds the metrics that an apply reads again.
