@@ -60,7 +60,7 @@ func see(by map[string]*sighting, job *state.Job, at *state.Attempt) {
 	if at.Class != failure.Unknown || at.Ended.IsZero() {
 		return
 	}
-	line := lastLine(at.Tail)
+	line := failure.Telling(at.Tail, at.Exit)
 	signature := failure.Signature(line)
 	if len(signature) < 4 { // says nothing
 		return
@@ -77,16 +77,6 @@ func see(by map[string]*sighting, job *state.Job, at *state.Attempt) {
 	if !slices.Contains(s.jobs, job.Address) {
 		s.jobs = append(s.jobs, job.Address)
 	}
-}
-
-// lastLine is the last line of a log that is not empty.
-func lastLine(tail []string) string {
-	for i := len(tail) - 1; i >= 0; i-- {
-		if line := strings.TrimSpace(tail[i]); line != "" {
-			return line
-		}
-	}
-	return ""
 }
 
 // cataloged reports whether a failure block of the campaign knows a line by now.

@@ -3,6 +3,7 @@ package failure
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +54,9 @@ func (e Evidence) finish(v Verdict) Verdict {
 	if v.Line == "" && e.zero() {
 		v.Line = cleanLine([]byte(e.Outputs))
 	}
+	if v.Class == Unknown && v.Hint == "" {
+		v.Hint = e.programError()
+	}
 	if sure(v) {
 		v.Signature = v.Class
 		return v
@@ -97,7 +101,7 @@ func facts(e Evidence) (Verdict, bool) {
 	case e.Forbidden != "":
 		return Verdict{Class: Forbidden, Rule: "watch", Line: cleanLine([]byte(e.Forbidden)), Hint: "it printed a line that its watch block forbids"}, true
 	case e.Stalled != "":
-		return Verdict{Class: Stalled, Rule: "watch", Line: e.Stalled, Hint: e.Stalled}, true
+		return Verdict{Class: Stalled, Rule: "watch", Line: e.Stalled, Hint: strings.TrimPrefix(e.Stalled, "stalled: ")}, true
 	case e.Preempted:
 		return Verdict{Class: Preempted, Rule: "preempted"}, true
 	case e.WalltimeHit:
@@ -123,6 +127,33 @@ var lethalXid = map[int]string{
 	119: "the GPU's system processor does not answer",
 	120: "the GPU's system processor failed",
 	140: "an unrecovered memory error",
+}
+
+// lethalNumbers are the keys of lethalXid as an expression's alternatives.
+func lethalNumbers() string {
+	var all []string
+	for n := range lethalXid {
+		all = append(all, strconv.Itoa(n))
+	}
+	return strings.Join(all, "|")
+}
+
+// programXid are frequent errors that a program causes, of the same table.
+var programXid = map[int]string{
+	13: "an exception in a kernel, such as an access out of bounds",
+	31: "a page fault: a kernel read or wrote outside its memory",
+	43: "the GPU ended the program's work after an error",
+	45: "the GPU's work was cleaned up after an earlier error",
+}
+
+// programError is the hint of a failure that has no class, from the errors of its GPUs.
+func (e Evidence) programError() string {
+	for _, n := range e.Xid {
+		if why := programXid[n]; why != "" {
+			return fmt.Sprintf("its GPU reported Xid %d, %s; this is an error of the program, not of the device", n, why)
+		}
+	}
+	return ""
 }
 
 // Lethal says why a device with this Xid cannot be used until it is reset or

@@ -91,17 +91,31 @@ func TestText(t *testing.T) {
 		"step 12: loss = nan, stopping":                            NaN,
 		"FloatingPointError: Minimum loss scale reached (0.0001).": NaN,
 		"ValueError: Input X contains NaN.":                        NaN,
-		"RuntimeError: Function 'MulBackward0' returned nan values: non-finite gradients":                           NaN,
-		"[rank0]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)":               NCCLHang,
-		"RuntimeError: CUDA error: uncorrectable ECC error encountered":                                             GPULost,
+		"RuntimeError: Function 'MulBackward0' returned nan values: non-finite gradients":             NaN,
+		"[rank0]: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE)": NCCLHang,
+		"RuntimeError: CUDA error: uncorrectable ECC error encountered":                               GPULost,
+		// Seen on an H200 with driver 580.
+		"cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 32,212,254,720 bytes (allocated so far: 128,849,018,880 bytes).": OOMGPU,
+		"oom.cu:3: cudaMalloc: out of memory": OOMGPU,
+		"torch.AcceleratorError: CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs.nvidia.com/cuda/\nFor debugging consider passing CUDA_LAUNCH_BLOCKING=1": OOMGPU,
+		"numba.cuda.cudadrv.driver.CudaAPIError: [<CUresult.CUDA_ERROR_OUT_OF_MEMORY: 2>] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY":                                           OOMGPU,
+		"jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 30.00GiB with allocator GPU_0_bfc on device 0.":                                             OOMGPU,
+		"NVRM: Xid (PCI:0000:00:06): 31, pid=1239, name=python3, channel 0x0000000a, intr 00000000. MMU Fault: ENGINE GRAPHICS":                                                             Unknown,
+		// Others' words for the same.
+		"CUDA error at main.cu:12 code=2: out of memory":                                                            OOMGPU,
+		"call to cuMemAlloc returned error 2: Out of memory":                                                        OOMGPU,
+		"FATAL ERROR: CUDA error cudaMallocManaged in file CudaUtils.C on Pe 0: out of memory":                      OOMGPU,
+		"ERROR: Out of GPU memory trying to allocate 1.000 GiB":                                                     OOMGPU,
+		"ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory":                          OOMGPU,
+		"cudaMallocHost failed: out of memory":                                                                      OOMHost,
 		"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.":                                               GPULost,
 		"requests.exceptions.ConnectionError: HTTPSConnectionPool(host='hf.co'): Max retries exceeded with url: /x": Transport,
 		"ssh: connect to host lab port 22: Connection timed out":                                                    Transport,
 		"ValueError: shapes (3,4) and (5,) not aligned":                                                             Unknown,
-		"everything is fine here": Unknown,
-		"":                        Unknown,
-		"nanny: all good, banana": Unknown,
-		"loss 0.5 Nantes":         Unknown,
+		"everything is fine here":                                                                                   Unknown,
+		"":                                                                                                          Unknown,
+		"nanny: all good, banana":                                                                                   Unknown,
+		"loss 0.5 Nantes":                                                                                           Unknown,
 	} {
 		t.Run(tail, func(t *testing.T) {
 			t.Parallel()
@@ -136,6 +150,7 @@ func TestOrder(t *testing.T) {
 		{"preempted", Evidence{Signal: "TERM", Preempted: true}, Preempted},
 		{"walltime over text", Evidence{Signal: "KILL", WalltimeHit: true, Tail: []byte(oom)}, Walltime},
 		{"Xid 79 over walltime", Evidence{Signal: "KILL", WalltimeHit: true, Xid: []int{31, 79}}, GPULost},
+		{"a job without GPUs reads the kernel's log", Evidence{Exit: exit(1), Tail: []byte("NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n")}, Unknown},
 		{"Xid 31 is the program's", Evidence{Exit: exit(1), Xid: []int{31}}, Unknown},
 		{"slurm: out of memory", Evidence{Exit: exit(0), Signal: "KILL", Scheduler: "OUT_OF_MEMORY"}, OOMSched},
 		{"slurm: timeout", Evidence{Exit: exit(0), Signal: "KILL", Scheduler: "TIMEOUT"}, Walltime},
@@ -335,5 +350,40 @@ func BenchmarkClassifyLongLog(b *testing.B) {
 	own, _ := Compile([]Rule{{Name: "own", Match: `velocity of atom \d+ exceeds`}})
 	for b.Loop() {
 		own.Classify(e)
+	}
+}
+
+// TestXidOfTheProgram says what an Xid is that a program caused, and keeps a better hint.
+func TestXidOfTheProgram(t *testing.T) {
+	t.Parallel()
+	const fault = "torch.AcceleratorError: CUDA error: an illegal memory access was encountered\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+	v := Classify(Evidence{Exit: exit(1), GPUs: true, Xid: []int{31}, Tail: []byte(fault)}, nil)
+	if v.Class != Unknown || !strings.Contains(v.Hint, "Xid 31, a page fault") || !strings.Contains(v.Line, "illegal memory access") {
+		t.Errorf("Xid 31 gives %+v", v)
+	}
+	if v := Classify(Evidence{Signal: "SEGV", Xid: []int{31}}, nil); !strings.Contains(v.Hint, "SEGV") {
+		t.Errorf("a crash with Xid 31 gives %+v", v)
+	}
+}
+
+func TestTelling(t *testing.T) {
+	t.Parallel()
+	torch := []string{"torch.AcceleratorError: CUDA error: device-side assert triggered", "For debugging consider passing CUDA_LAUNCH_BLOCKING=1", "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.", ""}
+	checked := []string{"Error: retrying", "done", "output model: not there"}
+	for _, c := range []struct {
+		tail []string
+		exit *int
+		want string
+	}{
+		{torch, exit(1), torch[0]},
+		{torch, nil, torch[0]},
+		{[]string{"step 1", "bye", " "}, exit(2), "bye"},
+		{checked, exit(0), checked[2]},
+		{nil, exit(1), ""},
+		{[]string{"", "  "}, exit(0), ""},
+	} {
+		if got := Telling(c.tail, c.exit); got != c.want {
+			t.Errorf("%q with %v: %q, want %q", c.tail, c.exit, got, c.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package failure
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -133,6 +134,21 @@ func errorLine(tail []byte) string {
 		tail = tail[:start]
 	}
 	return last
+}
+
+// Telling is the line that says most about a failure, of the last lines of its log: the last
+// that speaks of an error. Of a command that exited 0 it is the last line, where muster adds
+// what failed the check of its outputs.
+func Telling(tail []string, exit *int) string {
+	if exit == nil || *exit != 0 {
+		return errorLine([]byte(strings.Join(tail, "\n")))
+	}
+	for _, line := range slices.Backward(tail) {
+		if line = cleanLine([]byte(line)); line != "" {
+			return line
+		}
+	}
+	return ""
 }
 
 var (

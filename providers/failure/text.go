@@ -28,26 +28,34 @@ type pattern struct {
 var patterns = []pattern{
 	{class: GPULost, name: "gpu lost", hint: "the device is gone or needs a reset; another one is tried first", gpu: true, any: []string{
 		"fallen off the bus", "gpu is lost", "cuda_error_ecc_uncorrectable", "uncorrectable ecc error", "cudaerrordevicesunavailable",
-		"cuda-capable device(s) is/are busy or unavailable", "unable to determine the device handle", "nvrm: xid", "cuda error: hardware"},
+		"cuda-capable device(s) is/are busy or unavailable", "unable to determine the device handle", "cuda error: hardware"},
 	},
-	{class: OOMGPU, name: "gpu memory", hint: "the device's memory is full: a device with more, or a smaller batch", any: []string{
+	{class: GPULost, name: "gpu lost", hint: "the device needs a reset or repair; another one is tried first", gpu: true, any: []string{"nvrm: xid"},
+		re: lazyregexp.New(`nvrm: xid[^,]*: (` + lethalNumbers() + `)\b`)},
+	{class: OOMGPU, name: "gpu memory", hint: gpuMemoryHint, any: []string{
 		"cuda out of memory", "torch.outofmemoryerror", "torch.cuda.outofmemoryerror", "cuda_error_out_of_memory", "cudaerrormemoryallocation",
 		"cuda error: out of memory", "cuda error 2: out of memory", "hip out of memory", "cublas_status_alloc_failed", "cudnn_status_alloc_failed",
 		"resource_exhausted: out of memory", "ran out of memory in memory space hbm", "oom when allocating tensor", "resource_exhausted: oom",
-		"failed to allocate request for", "cudamalloc failed: out of memory"},
+		"failed to allocate request for", "cupy.cuda.memory.outofmemoryerror", "out of gpu memory", "mem_object_allocation_failure"},
 	},
+	// The runtime's own words, after the call that failed or the line of a CUDA source.
+	{class: OOMGPU, name: "gpu memory", hint: gpuMemoryHint, any: []string{"out of memory"}, re: lazyregexp.New(
+		`\b(cuda|hip|cumem|nvmlmem)\w*\b.{0,120}\bout of memory\b|\.cuh?[:(]\d+.{0,120}\bout of memory\b|\bout of memory\b.{0,20}\bgpu\b`),
+		but: lazyregexp.New(`\b(cudahostalloc|cudamallochost|cumemallochost|hiphostmalloc)\b`)},
 	{class: OOMSched, name: "container memory", hint: "its container used more memory than it may; raise the container's limit, and resources.memory",
 		any: []string{"oomkilled", "container killed due to memory usage", "container was oom killed"}},
 	{class: OOMSched, name: "container memory", hint: "its container used more memory than it may; raise the container's limit, and resources.memory",
 		any: []string{"container"}, re: lazyregexp.New(`\bcontainer\b.{0,60}\b(killed|exceed\w*|ran)\b.{0,40}\b(oom|memory)\b`)},
 	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{
-		"oom-kill", "oom_kill event", "out of memory: killed process", "memory cgroup out of memory", "std::bad_alloc", "cannot allocate memory",
+		"oom-kill", "oom_kill event", "out of memory: killed process", "memory cgroup out of memory", "oom killed", "exceeded job memory limit", "exceeded memory limit"}},
+	{class: OOMHost, name: "host memory", hint: allocationHint, any: []string{
+		"std::bad_alloc", "cannot allocate memory",
 		"defaultcpuallocator: can't allocate memory", "defaultcpuallocator: not enough memory", "numpy.core._exceptions._arraymemoryerror",
 		"_arraymemoryerror", "unable to allocate array", "fatal error: runtime: out of memory", "runtime: out of memory",
-		"java.lang.outofmemoryerror", "oom killed", "out of memory (oom)", "exceeded job memory limit", "exceeded memory limit"},
+		"java.lang.outofmemoryerror", "out of memory (oom)"},
 	},
-	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"memoryerror"}, re: lazyregexp.New(`^\s*memoryerror\b`)},
-	{class: OOMHost, name: "host memory", hint: memoryHint, any: []string{"out of memory"}, re: lazyregexp.New(`^[\w./ -]*(fatal|error)?:? ?out of memory\b`)},
+	{class: OOMHost, name: "host memory", hint: allocationHint, any: []string{"memoryerror"}, re: lazyregexp.New(`^\s*memoryerror\b`)},
+	{class: OOMHost, name: "host memory", hint: allocationHint, any: []string{"out of memory"}, re: lazyregexp.New(`^[\w./ -]*(fatal|error)?:? ?out of memory\b`)},
 	{class: OOMHost, name: "shared memory", hint: "/dev/shm is full: fewer loader workers, or a larger --shm-size", any: []string{
 		"insufficient shared memory", "unable to write to file </torch_"},
 	},
@@ -119,6 +127,10 @@ const (
 // harmless is a line that mentions such values and no failure: the program counted, dropped or
 // replaced them.
 var harmless = lazyregexp.New(`\b(no|zero|0|without|ignor\w+|skip\w*|allow\w*) (all |any |of )?(the )?(nans?|infs?)\b|\bnans?\b[^\n]{0,30}\b(dropped|removed|ignored|skipped|replaced|filled|masked|allowed|filtered)\b|\bnans?\b[^\n]{0,30}[=:]\s*(0|none|false|no|off)\b|(not|n't) (be )?nan|\b(drop|remov|replac|fill|mask|filter)\w*\b[^\n]{0,30}\bnans?\b`)
+
+const gpuMemoryHint = "the device's memory is full: a device with more, or a smaller batch"
+
+const allocationHint = "it asked for more memory than the machine gave it; raise resources.memory"
 
 const endingsHint = "a script has the line endings of Windows (CR LF); to convert it: sed -i 's/\\r$//' FILE"
 

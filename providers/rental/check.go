@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/units"
+	"github.com/muster-run/muster/providers/failure"
 )
 
 // Run runs a command on a machine as its user: what it printed, and its exit code.
@@ -79,11 +80,6 @@ const (
 	probed         = 64 << 20 // bytes that check.sh writes
 	sent           = 1 << 20  // bytes that the machine sends
 )
-
-// fatalXids are errors of the driver after which a GPU computes wrongly or not at all:
-// a double-bit error of its memory, and a GPU that is off the bus.
-// https://docs.nvidia.com/deploy/xid-errors
-var fatalXids = []int{48, 79}
 
 // Inspect checks a machine: an Unfit says what is wrong with it.
 func Inspect(run Run, need Need, now func() time.Time) Check {
@@ -176,8 +172,8 @@ func (f *Found) devices(said map[string][]string, need Need, o Offer) error {
 		switch {
 		case err != nil:
 			f.Warnings = append(f.Warnings, "its kernel's log cannot be read")
-		case slices.Contains(fatalXids, n):
-			return &Unfit{fmt.Sprintf("its driver reported Xid %d: a GPU of it is broken", n)}
+		case failure.Lethal(n) != "":
+			return &Unfit{fmt.Sprintf("its driver reported Xid %d: %s", n, failure.Lethal(n))}
 		default:
 			f.Warnings = append(f.Warnings, "Xid "+x)
 		}

@@ -35,6 +35,26 @@ func report(instead ...string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
+// h200 is what check.sh printed on a real machine.
+const h200 = `smi 0
+gpu NVIDIA H200, 143771, 580.159.04
+cuda 13.0
+heat 0, 33, 345, 1980
+heat 0, 33, 345, 1980
+free 66971696
+wrote 28.75 28.82
+`
+
+func TestInspectH200(t *testing.T) {
+	t.Parallel()
+	o := rental.Offer{GPU: "H200", GPUs: 1, GPUMemory: 143771 << 20}
+	run := func(context.Context, rental.Machine, string) (string, int, error) { return h200, 0, nil }
+	found, err := rental.Inspect(run, rental.Need{CUDA: "12.8", Folder: "/root/work", Free: 25e9}, time.Now)(t.Context(), rental.Machine{}, o)
+	if err != nil || found.Driver != "580.159.04" || found.CUDA != "13.0" || len(found.Warnings) > 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 func TestInspect(t *testing.T) {
 	// Requirement: DT-23, ENV-03
 	// Requirement: SM-26
@@ -59,8 +79,8 @@ func TestInspect(t *testing.T) {
 		{report("cuda 13"), ""},
 		{report("cuda"), ""}, // it does not say
 		{report("xid 31"), ""},
-		{report("xid 31\nxid 79"), "its driver reported Xid 79: a GPU of it is broken"},
-		{report("xid 48"), "its driver reported Xid 48: a GPU of it is broken"},
+		{report("xid 31\nxid 79"), "its driver reported Xid 79: the GPU has fallen off the bus"},
+		{report("xid 48"), "its driver reported Xid 48: double-bit memory error; the GPU needs a reset"},
 		{report(hot + "\n" + hot), "its GPU 0 is at 91 °C and runs at 300 of 1410 MHz"},
 		{report(hot + "\nheat 0, 91, 1200, 1410"), ""},
 		{report("heat 0, 91, [N/A], 1410"), ""},

@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/history"
+	"github.com/muster-run/muster/providers/failure"
 )
 
 // Statuses is how statuses are listed.
@@ -229,12 +230,9 @@ func placed(j JobStatus) string {
 }
 
 // reasons are the lines about why a job has its status: how and why it ended, and
-// the last line of its log.
+// the telling line of its log.
 func reasons(j JobStatus, now time.Time) (lines []string) {
-	tail := ""
-	if len(j.Tail) > 0 {
-		tail = j.Tail[len(j.Tail)-1]
-	}
+	tail := failure.Telling(j.Tail, j.Exit)
 	ended := term.Join(", ", j.Class, exitText(j))
 	reason := j.Reason // of a held job it says all three
 	for _, known := range []string{ended, j.Class} {

@@ -47,7 +47,7 @@ func Signature(o *offer.Observation, rules []failure.Rule) string {
 	return v.Signature
 }
 
-// Text is the class, the exit and the log's last line.
+// Text is the class, the exit and the log's telling line.
 func Text(o *offer.Observation) string {
 	text := o.Class
 	switch {
@@ -59,10 +59,8 @@ func Text(o *offer.Observation) string {
 	if o.Reason != "" {
 		text += ": " + o.Reason
 	}
-	for i := len(o.Tail) - 1; i >= 0; i-- {
-		if line := strings.TrimSpace(o.Tail[i]); line != "" {
-			return text + ": " + line
-		}
+	if line := failure.Telling(o.Tail, o.Exit); line != "" {
+		text += ": " + line
 	}
 	return text
 }

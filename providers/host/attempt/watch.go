@@ -113,7 +113,7 @@ func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within tim
 	text := fmt.Sprintf("stalled: %s for %s", what, units.FormatDuration(silent.Round(time.Second)))
 	var work []string
 	if cores, ok := cpuTimeOf(pids(), now).since(w.busy); ok {
-		work = append(work, fmt.Sprintf("its processes kept %.2g cores busy", cores))
+		work = append(work, "its processes kept "+coresText(cores)+" busy")
 	}
 	if len(percent) > 0 {
 		work = append(work, gpuText(percent))
@@ -122,6 +122,14 @@ func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within tim
 		text += "; " + strings.Join(work, ", ")
 	}
 	return text
+}
+
+func coresText(n float64) string {
+	text := fmt.Sprintf("%.2g", n)
+	if text == "1" {
+		return "1 core"
+	}
+	return text + " cores"
 }
 
 func gpuText(percent []int) string {

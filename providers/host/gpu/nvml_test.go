@@ -126,3 +126,64 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
+
+// TestRealDevices holds NVML, muster's program for it, and nvidia-smi to one another on a
+// machine with GPUs.
+func TestRealDevices(t *testing.T) {
+	if !driverLoaded() {
+		t.Skip("this machine has no NVIDIA GPU")
+	}
+	// The other tests' library has the same name, and a process loads one of a name.
+	if alone := "MUSTER_TEST_REAL_NVML"; os.Getenv(alone) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRealDevices$", "-test.v")
+		cmd.Env = append(os.Environ(), alone+"=1")
+		out, err := cmd.CombinedOutput()
+		if t.Log(string(out)); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	direct, err := OpenNVML("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close()
+	t.Setenv(serving, "libnvidia-ml.so.1")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := openProgram(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Close()
+	smi, err := exec.LookPath(smiName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := devices(t, direct)
+	if len(want) == 0 {
+		t.Fatal("NVML finds no device, and the driver is loaded")
+	}
+	for name, r := range map[string]Reader{"the program": served, "nvidia-smi": OpenSMI(smi)} {
+		got := devices(t, r)
+		if len(got) != len(want) {
+			t.Fatalf("%s finds %d devices, NVML %d", name, len(got), len(want))
+		}
+		for i, d := range got {
+			w := want[i]
+			t.Logf("%s: %+v", name, d)
+			if d.ID() != w.ID() || d.Index != w.Index || d.Name != w.Name || d.Model != w.Model || d.Healthy != w.Healthy || len(d.Processes) != len(w.Processes) {
+				t.Errorf("%s says %+v, NVML %+v", name, d, w)
+			}
+			if off := d.Memory - w.Memory; off < -1<<20 || off > 1<<20 { // nvidia-smi counts in MiB
+				t.Errorf("%s says %d bytes of memory, NVML %d", name, d.Memory, w.Memory)
+			}
+		}
+	}
+}
