@@ -7,9 +7,9 @@ import (
 	"github.com/muster-run/muster/lang/grid"
 )
 
-// Alike parts the cells by what they need where they start: cells of one
-// class have the same image, setup and required files there. With env, the
-// variables tell classes apart, too, since a setup may read them.
+// Alike groups the cells by their needs where they start: cells of one class have the same
+// image, setup and required files there. With env, the variables tell classes apart, too,
+// since a setup may read them.
 func (p *Phase) Alike(v Variant, env bool) grid.Projection {
 	f := p.job.form[v]
 	var axes []int

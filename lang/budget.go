@@ -16,7 +16,7 @@ import (
 // warnAt is the share of a limit from which on a plan and a run say so.
 const warnAt = 0.8
 
-// A Budget limits what may be spent.
+// A Budget limits spending.
 type Budget struct {
 	Name      string
 	Limits    map[string]string // unit → decimal: usd, gpu_hours, cpu_hours, node_hours, service_units

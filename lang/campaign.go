@@ -207,7 +207,7 @@ type Moved struct {
 	Range    hcl.Range
 }
 
-// Import adopts what muster did not start: a job of a backend, or files.
+// Import adopts work that muster did not start: a job of a backend, or files.
 type Import struct {
 	To      string // address of a job; of files also of a phase
 	Backend string // of files "" = wherever the jobs may run

@@ -25,7 +25,7 @@ type Checkpoint struct {
 	StepTime  time.Duration // of one step of the work; 0 = not stated
 	MaxLoss   time.Duration
 	Kind      OutputKind // File, which may be a folder as well, or Glob
-	Verify    []Verify   // what one must pass before a launch resumes from it
+	Verify    []Verify   // checks that one must pass before a launch resumes from it
 	MinSize   int64
 	Timeout   time.Duration // of Verify; 0 = not stated
 	Keep      int           // how many of the pattern stay; 0 = all

@@ -123,8 +123,8 @@ func (cp *compiler) templates(p *phaseBuild) {
 	cp.preconditions(p)
 }
 
-// template compiles an expression that must not read what is known only where
-// a job runs. It is nil when that failed, which was reported.
+// template compiles an expression that must not read values known only where a job runs. It is
+// nil after an error, which was reported.
 func (cp *compiler) template(p *phaseBuild, s *expr.Scope, e hcl.Expression, what string) *expr.Template {
 	t := cp.siteTemplate(p, s, e)
 	if t == nil {

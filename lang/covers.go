@@ -18,8 +18,7 @@ type cover struct {
 	text   string
 }
 
-// Bounds of the search for files of one job in the folders of another; what
-// is beyond them is not looked at.
+// Bounds of the search for files of one job in the folders of another; the search stops there.
 const (
 	mostCovers = 1 << 20
 	mostTries  = 1 << 21 // patterns tried on paths

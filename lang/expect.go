@@ -124,7 +124,7 @@ func (x *Expect) failed(why string) string {
 	return msg + " (" + why + ")"
 }
 
-// preconditions compiles what must hold before anything is spent.
+// preconditions compiles the conditions that must hold before anything is spent.
 func (cp *compiler) preconditions(p *phaseBuild) {
 	for _, b := range p.b.All("precondition") {
 		q := Precondition{Message: cp.Text(b, "message"), MinSize: cp.Size(b, "min_size")}

@@ -10,7 +10,7 @@ const (
 	mostRepeats      = 10
 )
 
-// smokeHead reads a smoke block, but for what it expects.
+// smokeHead reads a smoke block without its expectations.
 func (pr *phaseReader) smokeHead(p *phaseBuild, b *syntax.Block) *Smoke {
 	told := len(pr.Sure)
 	s := &Smoke{Walltime: pr.Duration(b, "walltime", -1)}

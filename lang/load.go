@@ -187,8 +187,8 @@ func told(ds diag.List) diag.List {
 	return out
 }
 
-// once drops what is said twice of one place: a template is compiled for
-// the run and for the smoke.
+// once drops equal diagnostics of one place: a template is compiled for the run and for the
+// smoke.
 func once(ds diag.List) diag.List {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(ds, func(d diag.Diagnostic) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// lookup resolves what is known only here.
+// lookup resolves names known only here.
 func (r *renderer) lookup(root, name string) (cty.Value, bool) {
 	switch root {
 	case "input":

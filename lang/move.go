@@ -170,8 +170,8 @@ func addressOf(t hcl.Traversal) (addr.Job, bool) {
 	return j, true
 }
 
-// importable reports an import that cannot adopt what it names: whole says that it
-// names several jobs.
+// importable reports an import that cannot adopt its target: whole says that it names several
+// jobs.
 func (ar *addressReader) importable(b *syntax.Block, p *phaseBuild, whole bool) {
 	if b.Expr("id") != nil {
 		if b.Expr("backend") == nil {

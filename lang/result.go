@@ -17,7 +17,7 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// A resultReader reads result blocks and checks what they refer to.
+// A resultReader reads result blocks and checks their references.
 type resultReader struct{ *phases }
 
 func (rr resultReader) read(blocks []*syntax.Block) (out []*Result) {

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/lang/grid"
 )
 
-// A texts column is what one template says for each combination of the
-// axes it reads: the labels of a phase, or the paths of one output.
+// A texts column is the text of one template for each combination of the axes it reads: the
+// labels of a phase, or the paths of one output.
 type texts struct {
 	p      *phaseBuild
 	output *Output // nil for labels

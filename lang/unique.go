@@ -77,8 +77,8 @@ func (ck *checker) goodLabel(c *texts, text []byte, k int) bool {
 	return false
 }
 
-// anotherAddress says what is wrong with a label that is the address of
-// another job: both are taken for either.
+// anotherAddress reports a label that is the address of another job: each could be taken for
+// the other.
 func (ck *checker) anotherAddress(c *texts, label string, k int) string {
 	j, err := addr.Parse(label)
 	if err != nil || ck.byName[j.Phase] == nil || !ck.byName[j.Phase].ok {

@@ -52,7 +52,7 @@ type Variable struct {
 	Text      string // the value as JSON; "" when sensitive or unknown
 	Digest    string // of a sensitive value, keyed by the caller; "" otherwise
 	Sensitive bool
-	Secrets   []string // of a sensitive value the texts in it, to take them out of what is shown; never stored
+	Secrets   []string // the texts of a sensitive value, to hide them in output; never stored
 	Known     bool     // false only in validate, where variables may lack a value
 }
 

@@ -48,7 +48,7 @@ func adoptFiles(fs *facts, ps phases) (notes []string) {
 	return notes
 }
 
-// adoptBy does what one block asks for, and says when there is nothing to do.
+// adoptBy adopts the jobs of one block, and notes when there are none.
 func (ad *adopter) adoptBy(im *lang.Import) (notes []string) {
 	adopted, done, refused := 0, 0, 0
 	var same sameFiles

@@ -14,8 +14,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// errTrusted says that items were trusted just now: what was done without them is
-// to be done again.
+// errTrusted says that the user has just trusted items: the command starts again.
 var errTrusted = errors.New("items were trusted")
 
 // Allowances are what the campaign may do before anything is approved: what this
@@ -25,7 +24,7 @@ type allowances struct {
 	guard *trust.Guard // nil until the directory is known
 }
 
-// hideSecrets keeps sensitive values of a campaign out of what is said of items.
+// hideSecrets keeps sensitive values of a campaign out of the descriptions of items.
 func (al *allowances) hideSecrets(c *lang.Campaign) {
 	if c == nil || al.guard == nil {
 		return
@@ -54,8 +53,8 @@ func (al *allowances) tellLeft() {
 	}
 }
 
-// needsTrust are items that an approval of a plan does not cover: the plan shows what
-// jobs do, and not who is asked where they may run.
+// needsTrust are items that the approval of a plan does not cover: the plan shows the jobs,
+// not the programs that muster runs to plan them.
 var needsTrust = []trust.Kind{trust.Provider, trust.Host, trust.Backend, trust.Store, trust.Link}
 
 // trustLeft shows the items that were left out and asks for them. It is errTrusted
@@ -119,8 +118,8 @@ func (al *allowances) remember(items []trust.Item) {
 	}
 }
 
-// approved remembers what was met on the way to a plan that was approved on the
-// command line, and lets the campaign run.
+// approved trusts the items of a plan that was approved on the command line, and lets the
+// campaign run.
 func (al *allowances) approved(f applyFlags) {
 	met, by := al.guard.Met(), "-auto-approve"
 	if f.saved != "" {

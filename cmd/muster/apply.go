@@ -200,7 +200,7 @@ func (ap *applying) freshPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	if err := ap.trustLeft(ap.f); err != nil {
 		return w, err
 	}
-	if ap.f.once { // it asks nothing, and does what was approved
+	if ap.f.once { // it asks nothing, and carries out an approved plan
 		w.diags.Append(ap.tryCommands(ctx, w, func(trust.Item) bool { return true })...)
 	}
 	if ap.f.json {
@@ -226,8 +226,7 @@ func (ap *applying) freshPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	return w, nil
 }
 
-// approve asks, or checks that what was said on the command line covers the
-// plan.
+// approve asks, or checks that the flags of the command line cover the plan.
 func (ap *applying) approve(p *planner.Plan) error {
 	switch refused := mustBeSaved(p); {
 	case refused.HasErrors(): // whatever the flags

@@ -93,8 +93,8 @@ type cleanReport struct {
 	Problem string   `json:"problem,omitempty"`
 }
 
-// cleanBackends removes what muster put there, unless jobs are in flight. A
-// backend that cannot be cleaned does not keep the others from it.
+// cleanBackends removes muster's files from backends, unless jobs are in flight. An error of
+// one backend does not stop the others.
 func (a *app) cleanBackends(ctx context.Context, backends *contact.Backends, st *state.State, names []string, asJSON bool) error {
 	if n := len(st.InFlight()); n > 0 {
 		return command.Usagef("%s of this campaign may still run: cancel or finish them before cleaning up", units.Count(n, "job"))

@@ -105,8 +105,7 @@ func (ws *workspace) mustLoad(v varFlags) (*lang.Campaign, error) {
 	return c, ws.report(diags)
 }
 
-// lookLoad is mustLoad for commands that look at what was done: warnings are
-// for those who change the campaign.
+// lookLoad is mustLoad for commands that only read: they print no warnings about the campaign.
 func (ws *workspace) lookLoad(v varFlags) (*lang.Campaign, error) {
 	c, diags := ws.load(v, false)
 	if diags.HasErrors() {

@@ -93,7 +93,7 @@ func (c *cleaning) prune(ctx context.Context, campaign *lang.Campaign, s store.S
 	return c.show(&found)
 }
 
-// show prints what was found or removed; a backend that could not be asked is an error.
+// show prints the files found or removed; a backend that does not answer is an error.
 func (c *cleaning) show(found *page.Clean) error {
 	switch {
 	case c.json:

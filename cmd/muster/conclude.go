@@ -15,7 +15,7 @@ func (ap *applying) conclude(w *work, o progress.Outcome) error {
 		ap.stream().Ended(o)
 	}
 	if w.plan.Destroy {
-		o.Cancelled = 0 // that is what was asked for
+		o.Cancelled = 0 // the user asked for it
 		if o.Stopped == progress.None && (len(page.Unended(w.plan)) > 0 || len(o.Rentals) > 0) {
 			return command.Held
 		}

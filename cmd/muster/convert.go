@@ -95,8 +95,8 @@ func (a *app) convert(from, to, backend string, asJSON bool) error {
 	return nil
 }
 
-// runFolder reads the folder of a queue's run: its state, which knows what is done, with the
-// manifest beside it; the manifest alone where it has not begun.
+// runFolder reads the folder of a queue's run: its state, which lists finished jobs, with the
+// manifest beside it; the manifest alone before the run has begun.
 func runFolder(dir string) (name string, src, manifest []byte, err error) {
 	manifest, err = os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 )
 
-// dataDir is where muster keeps what is not state: caches, requests,
-// providers of this campaign. MUSTER_DATA_DIR moves it off a read-only
-// checkout.
+// dataDir is the folder for everything but the state: caches, requests, providers of this
+// campaign. MUSTER_DATA_DIR moves it off a read-only checkout.
 func (ws *workspace) dataDir() string {
 	if d := os.Getenv("MUSTER_DATA_DIR"); d != "" {
 		return d
@@ -15,8 +14,8 @@ func (ws *workspace) dataDir() string {
 	return filepath.Join(ws.dir, ".muster")
 }
 
-// cacheDir is where muster keeps what it can make again; "" where a link that is
-// not trusted leads it out of the checkout.
+// cacheDir is the folder for files that muster can make again; "" where an untrusted link
+// leads it out of the checkout.
 func (ws *workspace) cacheDir() string {
 	dir := filepath.Join(ws.dataDir(), "cache")
 	if ws.guard.Data(dir) != nil {

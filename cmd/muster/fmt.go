@@ -99,7 +99,7 @@ func (f *formatter) stdin(a *app) error {
 	return err
 }
 
-// take tells of a file that is not canonical, and writes it.
+// take reports a file that is not canonical, and writes it.
 func (f *formatter) take(a *app, c formatChange) error {
 	changed := formattedFile{File: c.Name}
 	if f.diff {

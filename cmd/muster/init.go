@@ -94,7 +94,7 @@ func (a *app) init(ctx context.Context, v varFlags, upgrade, readonly, asJSON bo
 		return err
 	}
 	if err := a.trustProviders(c); errors.Is(err, errTrusted) {
-		if c, err = a.mustLoad(v); err != nil { // with what they say of their blocks
+		if c, err = a.mustLoad(v); err != nil { // with their words for their blocks
 			return err
 		}
 	} else if err != nil {

@@ -6,10 +6,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// logger is where providers and muster itself log: nowhere, unless MUSTER_LOG
-// names a level (trace, debug, info, warn, error); then to standard error, or
-// to the file that MUSTER_LOG_PATH names. It is apart from what is said to
-// people.
+// logger is where providers and muster itself log: nowhere, unless MUSTER_LOG names a level
+// (trace, debug, info, warn, error); then to standard error, or to the file that
+// MUSTER_LOG_PATH names. The log is apart from messages to people.
 func (t *terminal) logger() hclog.Logger {
 	level := hclog.LevelFromString(os.Getenv("MUSTER_LOG"))
 	if level == hclog.NoLevel {

@@ -22,7 +22,7 @@ type planFlags struct {
 	glance                 bool     // a glance at the state is enough if every job is done or stopped
 	here                   bool     // only this machine is asked
 	secrets                bool     // that they are there is checked: jobs may start
-	json                   bool     // a campaign that cannot be read is told as JSON, too
+	json                   bool     // errors of a broken campaign are JSON, too
 	adopt                  bool     // files that jobs may adopt are read whatever their size
 	about                  []string // addresses that the answer is about, refused first if they mean no job
 }

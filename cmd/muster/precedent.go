@@ -114,7 +114,7 @@ func (f precedentsFile) open(flag int) (*os.File, error) {
 // mostIgnored is how many ignored lines are named one by one.
 const mostIgnored = 3
 
-// read reads the file, and warns of what it ignores.
+// read reads the file, and warns of lines that it ignores.
 func (f precedentsFile) read(now time.Time) (lines []precedent.Line, diags diag.List) {
 	file, err := f.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,7 +66,7 @@ func (ws *workspace) try(ctx context.Context, text string) string {
 	defer ws.slow("Running " + term.Fit(term.CleanLine(text), 60) + "…")()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	cmd.Dir, cmd.WaitDelay = ws.dir, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it started ends with it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its processes end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	if err == nil {

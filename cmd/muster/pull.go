@@ -63,8 +63,7 @@ func (a *app) pull(ctx context.Context, v varFlags, to string, asJSON, crate boo
 	return a.report(r.Diagnostics())
 }
 
-// keepRecord writes what was run beside what was copied, together with what earlier
-// copies there recorded.
+// keepRecord writes the record of a pull, merged with those of earlier pulls there.
 func keepRecord(r page.Record, to string, crate bool) error {
 	if len(r.Jobs) == 0 {
 		return nil

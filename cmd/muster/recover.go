@@ -80,7 +80,7 @@ func lost(st *state.State) error {
 	return nil
 }
 
-// look plans as if nothing were held, shows what is there, and goes on with it.
+// look plans as if nothing were held, shows the jobs found, and goes on with them.
 func (r *recovering) look(ctx context.Context, c *lang.Campaign, st *state.State, then func(*work, page.Recovery) error) error {
 	free := *st
 	free.Holds = nil

@@ -67,7 +67,7 @@ The same seed gives the same result, to the byte, while the campaign, its state 
 	}
 }
 
-// A rehearsal is what was asked for.
+// A rehearsal is the request of a user.
 type rehearsal struct {
 	runs        int
 	seed        uint64

@@ -48,7 +48,7 @@ func (ws *workspace) loadSaved(file *planfile.File, v varFlags) (*lang.Campaign,
 	return c, ws.report(diags)
 }
 
-// sensitiveNote says what must be given again.
+// sensitiveNote names the values that must be given again.
 func sensitiveNote(file *planfile.File) string {
 	var flags []string
 	for _, name := range file.Head.Sensitive {

@@ -105,8 +105,8 @@ func readRegular(path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// common is what a campaign counts in with others, nil for nothing: what is simulated
-// spends nothing of theirs.
+// common is the shared ledger of a campaign, nil for none: a simulation spends no shared
+// money.
 func (ap *applying) common(w *work) func(lineage string) ledger.Common {
 	c := w.campaign
 	if w.simulated != nil || !slices.ContainsFunc(c.Budgets, func(b lang.Budget) bool { return b.Shared != nil }) {

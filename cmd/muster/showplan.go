@@ -32,7 +32,7 @@ type planPage struct {
 	o planOutput
 }
 
-// show prints and saves a plan; the error says what is to be done with it.
+// show prints and saves a plan; the error says what to do next.
 func (pg planPage) show() error {
 	w, o := pg.w, pg.o
 	if err := pg.print(); err != nil {
@@ -92,8 +92,8 @@ func (pg planPage) print() error {
 	return nil
 }
 
-// scripts shows what would be submitted, and ends the look before that:
-// ten points of every phase that goes to the queue of a scheduler.
+// scripts shows the scripts that a submission would send, and stops before it: ten points of
+// every phase that goes to a scheduler's queue.
 func (pg planPage) scripts(address string) error {
 	w := pg.w
 	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools, Scripters: plugins.Scripters(w.campaign.Backends)}
@@ -125,7 +125,7 @@ func (pg planPage) scripts(address string) error {
 
 func (pg planPage) json(to io.Writer) error { return view.JSON(to, pg.w.plan, pg.w.diags, pg.sources) }
 
-// meta is what is saved with the plan.
+// meta is the data saved with the plan.
 func (w *work) meta() planfile.Meta {
 	return planfile.Meta{Muster: version, Providers: w.versions, Input: w.input}
 }

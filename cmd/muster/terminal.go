@@ -20,8 +20,8 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A terminal is what one command reads and writes: pages, remarks and questions
-// for people, documents and events for machines.
+// A terminal is the input and output of one command: pages, remarks and questions for people,
+// documents and events for machines.
 type terminal struct {
 	stdin          io.Reader
 	answers        *bufio.Reader // stdin, once something was asked
@@ -131,17 +131,16 @@ func (t *terminal) encode(v any) error { return t.encoder().Encode(v) }
 // encoder writes JSON to standard output.
 func (t *terminal) encoder() *json.Encoder { return page.Encoder(t.stdout) }
 
-// slowNotice is after how long a wait says what it waits for.
+// slowNotice is how long a wait lasts before muster names it.
 const slowNotice = 400 * time.Millisecond
 
-// slow announces a wait that takes long; call what it returns when it ends.
+// slow announces a wait that takes long; call the returned function at its end.
 func (t *terminal) slow(text string) func() {
 	timer := time.AfterFunc(slowNotice, func() { t.notef("%s\n", text) })
 	return func() { timer.Stop() }
 }
 
-// waiting says what is waited for, once in this process: a plan asks its
-// backends more than once.
+// waiting names a wait, once in this process: a plan asks its backends more than once.
 func (t *terminal) waiting(what string) {
 	if t.firstWait(what) {
 		t.notef("%s…\n", diag.Sentence(what))

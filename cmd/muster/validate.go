@@ -47,7 +47,7 @@ without a value are unknown.`,
 	}
 }
 
-// validateJSON prints what was found; files are the campaign's, for their lines.
+// validateJSON prints diagnostics; files are the campaign's, for their lines.
 func validateJSON(out io.Writer, files diag.Sources, diags diag.List) error {
 	errors, warnings := 0, 0
 	for _, d := range diags {

@@ -166,7 +166,7 @@ func (b *backend) record(j *job, o offer.Observation) error {
 	return nil
 }
 
-// tend starts what waits and notices what has ended.
+// tend starts waiting jobs and notices ended ones.
 func (b *backend) tend() {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()

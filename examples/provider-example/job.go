@@ -145,9 +145,9 @@ func (j *job) hold(on bool) error {
 	return err
 }
 
-// clear moves aside what the job replaces, and fails where a file of others is
-// in the way. It does so once: after that a shell of an earlier process may have
-// the job, and what is there may be its work.
+// clear moves aside the files that the job replaces, and fails where a file of others is in
+// the way. It does so once: after that a shell of an earlier process may have the job, and the
+// files may be its work.
 func (j *job) clear() error {
 	if j.has("cleared") {
 		return nil
@@ -200,7 +200,7 @@ func (b *backend) start(j *job) error {
 	gone := make(chan struct{})
 	j.gone = gone
 	go func() {
-		_ = cmd.Wait() // no zombies; what it wrote counts, not what it returns
+		_ = cmd.Wait() // no zombies; its files count, not its exit status here
 		close(gone)
 	}()
 	return nil
@@ -220,7 +220,7 @@ func makeParents(spec providers.Job) error {
 	return nil
 }
 
-// look records what has become of a job since the last look.
+// look records the changes of a job since the last look.
 func (b *backend) look(j *job) (ended bool, err error) {
 	o := j.seen
 	switch {

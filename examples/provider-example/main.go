@@ -1,11 +1,10 @@
-// Command muster-provider-example is a complete provider in a few hundred
-// lines: it runs jobs as plain processes of this machine. It is meant to be
-// copied. What it does not have is what makes a real backend: limits on CPUs
-// and memory, GPUs, retries, dependencies, walltimes.
+// Command muster-provider-example is a complete provider in a few hundred lines: it runs jobs
+// as plain processes of this machine. It is meant to be copied. It lacks parts of a real
+// backend: limits on CPUs and memory, GPUs, retries, dependencies, walltimes.
 //
-// Its one idea: everything it knows is in files, one folder a job, and on the
-// disk before it is reported. The process may be killed at any moment; the next
-// one reads the folders and continues.
+// Its one idea: everything it knows is in files, one folder a job, and on the disk before it
+// is reported. The process may be killed at any moment; the next one reads the folders and
+// continues.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A site is where campaigns are tried, and what is held back for it.
+// A site is a place where campaigns are tried, with its withheld runs.
 type site struct {
 	name      string        // of the backend
 	unit      string        // in which cost is compared

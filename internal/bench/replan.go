@@ -86,8 +86,8 @@ func printReplan(n int, what string, first, again run) {
 		again.wall.Seconds()/first.wall.Seconds(), again.cpu.Seconds()/first.cpu.Seconds())
 }
 
-// unforeseen times the plan of the same campaign without what was kept of it:
-// made from a glance at the state, and then from all of the state.
+// unforeseen times the plan of the same campaign without its caches: made from a glance at the
+// state, and then from all of the state.
 func (b bench) unforeseen(dir string, first run) error {
 	for _, without := range []struct{ file, text string }{
 		{".muster/cache/unchanged.json", "worked out from a glance at the state"},

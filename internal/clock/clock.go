@@ -22,10 +22,10 @@ type Clock interface {
 	Timer(d time.Duration) (c <-chan time.Time, stop func())
 	// Go runs f in a goroutine that takes part.
 	Go(f func())
-	// Park is called before a wait. On a virtual clock it returns when ready
-	// says that the wait would end; on the wall clock it returns at once, and
-	// ready is not called. Ready is called from any goroutine that takes part,
-	// but never beside another: it may read what they own.
+	// Park is called before a wait. On a virtual clock it returns when ready says that the
+	// wait would end; on the wall clock it returns at once, and ready is not called. Ready is
+	// called from any goroutine that takes part, but never beside another: it may read their
+	// data.
 	Park(ready func() bool)
 }
 

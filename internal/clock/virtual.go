@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Virtual is a clock whose time passes only when everybody who takes part
-// waits; it then jumps to the next timer. Of those who take part one runs at a
-// time, in turn, so that what they do has one order.
+// Virtual is a clock whose time passes only when all participants wait; it then jumps to the
+// next timer. One participant runs at a time, in turn, so that their actions have one order.
 type Virtual struct {
 	// Stuck is called, with nobody running, when everybody waits and no timer
 	// is left: only somebody outside can end a wait then. Nil sleeps for

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Clock is a cloud's time, and the lock on everything in it: what is due runs
-// first, each at its own time, so that bills do not depend on when somebody looks.
+// A Clock is a cloud's time, and the lock on everything in it: due actions run first, each at
+// its own time, so that bills do not depend on the time of a request.
 type Clock struct {
 	mu    sync.Mutex
 	from  time.Time // simulated, at began
@@ -79,7 +79,7 @@ func (c *Clock) Run(ctx context.Context) {
 // longestNap is real time between two looks at the queue.
 const longestNap = time.Minute
 
-// due runs what is due, and says in how much real time the next may be.
+// due runs due actions, and returns the real time until the next.
 func (c *Clock) due() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

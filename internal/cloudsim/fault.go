@@ -52,8 +52,8 @@ type Faults struct {
 	list  []*Fault
 }
 
-// NewFaults knows the operations and steps of a cloud, and what can go wrong
-// with each beside the general faults.
+// NewFaults knows the operations and steps of a cloud, and the faults of each beside the
+// general ones.
 func NewFaults(operations []Route, own map[string][]string) *Faults {
 	fs := &Faults{known: map[string][]string{"*": general}}
 	for _, r := range operations {

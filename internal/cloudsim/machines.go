@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// Machines make what is behind rented instances.
+// Machines make the machines behind rented instances.
 type Machines interface {
 	// New makes a machine that is off. Its disk is empty.
 	New(Spec) (Machine, error)
@@ -37,9 +37,9 @@ type Spec struct {
 	Ill          string // one of Ills; "" = healthy
 }
 
-// Ills are what can be wrong with a machine that boots and lets its user in: a driver
-// of 2021, a GPU that fell off the bus, one that is lost, one that is hot and slow, a
-// full or slow disk, a slow network, an image without curl and python3.
+// Ills are the defects of a machine that boots and lets its user in: a driver of 2021, a GPU
+// that fell off the bus, one that is lost, one that is hot and slow, a full or slow disk, a
+// slow network, an image without curl and python3.
 var Ills = []string{"old_driver", "xid", "lost_gpu", "hot", "full_disk", "slow_disk", "slow_network", "no_programs"}
 
 // A Machine is one that is rented. Its methods may take a second; none is called
@@ -86,8 +86,8 @@ func (noMachine) Remove()                                {}
 func (noMachine) Address() string                        { return "" }
 func (noMachine) Dial(context.Context) (net.Conn, error) { return nil, errors.New("no machine") }
 
-// A Runner does what a machine is told, in order, beside the clock: booting takes
-// real time, and the cloud's time goes on meanwhile.
+// A Runner runs the orders of a machine, in order, beside the clock: booting takes real time,
+// and the cloud's time goes on meanwhile.
 type Runner struct {
 	work chan func()
 	done chan struct{}
@@ -108,7 +108,7 @@ func NewRunner() *Runner {
 // Then has f done after all before it.
 func (r *Runner) Then(f func()) { r.work <- f }
 
-// Close does what was ordered, and ends.
+// Close runs the remaining orders, and ends.
 func (r *Runner) Close() {
 	close(r.work)
 	<-r.done

@@ -6,8 +6,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// A Meter counts what one instance costs. It is exact: whole seconds at a price
-// by the hour, and bytes at a price by 10^9 of them.
+// A Meter counts the cost of one instance. It is exact: whole seconds at a price by the hour,
+// and bytes at a price by 10^9 of them.
 type Meter struct{ lines []Line }
 
 // A Line is one thing that was billed at one price.
@@ -57,8 +57,8 @@ func (m *Meter) Lines() []Line { return m.lines }
 var hour = decimal.NewFromInt(3600)
 var giga = decimal.NewFromInt(1e9)
 
-// Amount is what was billed of a kind ("" = all) between two times; what runs is
-// billed up to now.
+// Amount is the bill of a kind ("" = all) between two times; running instances are billed up
+// to now.
 func (m *Meter) Amount(kind string, from, to, now time.Time) (sum decimal.Decimal) {
 	for _, l := range m.lines {
 		if kind != "" && l.Kind != kind {

@@ -156,8 +156,8 @@ func write(w http.ResponseWriter, a Answer) {
 	_, _ = w.Write(a.Body) // to a client that may be gone
 }
 
-// control serves what is under /_sim/. It needs no key: the simulator listens
-// where its user says.
+// control serves the paths under /_sim/. It needs no key: the simulator listens where its user
+// says.
 func (s *Server) control() {
 	clock := s.world.Clock
 	s.mux.HandleFunc("GET /_sim/state", func(w http.ResponseWriter, _ *http.Request) {

@@ -13,7 +13,7 @@ import (
 )
 
 // ofCall words HCL's diagnostic of a function call as muster does: the function, the argument,
-// what is wrong with it, and how the call is written. ok is false for other diagnostics.
+// the error, and how to write the call. ok is false for other diagnostics.
 func ofCall(d *hcl.Diagnostic) (summary, detail string, ok bool) {
 	call, isCall := d.Extra.(hclsyntax.FunctionCallDiagExtra)
 	if !isCall {
@@ -49,8 +49,8 @@ func ofCall(d *hcl.Diagnostic) (summary, detail string, ok bool) {
 	return "", "", false
 }
 
-// told is what is wrong as a sentence, without Go's word for a text that ends too soon, and how
-// the call is written where that helps.
+// told is the error as a sentence, without Go's word for a text that ends too soon, and how to
+// write the call where that helps.
 func told(call hclsyntax.FunctionCallDiagExtra, why, usage string) string {
 	if err := call.FunctionCallError(); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || why == io.EOF.Error() || why == io.ErrUnexpectedEOF.Error() {
 		why = "the text ends too soon"

@@ -27,13 +27,13 @@ func (s Severity) String() string {
 	return "error"
 }
 
-// A Diagnostic says what is wrong, where, what was found and what to do next.
+// A Diagnostic says what is wrong and where, quotes the value found, and names the next step.
 type Diagnostic struct {
 	Severity Severity
 	// Summary is a short sentence without a period.
 	Summary string
-	// Detail tells what was found and what to do; paragraphs are separated by
-	// a blank line and wrapped by the view.
+	// Detail is the value found and the next step; a blank line separates paragraphs, and the
+	// view wraps them.
 	Detail string
 	// Address is the job, phase or backend concerned, if any.
 	Address string
@@ -41,7 +41,7 @@ type Diagnostic struct {
 	In string
 	// Subject is the place at fault; Context a wider range to show around it.
 	Subject, Context *hcl.Range
-	// Values are the symbols of the expression at fault and what they were.
+	// Values are the symbols of the failed expression and their values.
 	Values []Value
 }
 
@@ -156,7 +156,7 @@ func Suggest(given string, candidates []string) string {
 	return best
 }
 
-// longestName bounds what is compared, in letters.
+// longestName bounds compared names, in letters.
 const longestName = 100
 
 // distance is the optimal string alignment distance: insertions, deletions,

@@ -2,7 +2,7 @@ package diag
 
 import "fmt"
 
-// Once says what is true of several jobs once, and of how many it is true.
+// Once merges equal diagnostics of several jobs into one that counts them.
 func (l List) Once() List {
 	type key struct {
 		severity               Severity

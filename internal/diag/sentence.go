@@ -12,8 +12,7 @@ func Sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// FromError is plumbing's error as people are told it: its first line, and what
-// follows below.
+// FromError is a plumbing error for people: its first line, and the rest below.
 func FromError(err error) Diagnostic {
 	first, rest, _ := strings.Cut(err.Error(), "\n")
 	return Diagnostic{Summary: Sentence(first), Detail: strings.TrimSpace(rest)}

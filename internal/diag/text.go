@@ -106,8 +106,8 @@ type numbered struct {
 	text, mark string
 }
 
-// excerptLines bounds what is shown of the source, and so does the width: a
-// hostile line of megabytes must not fill the terminal.
+// excerptLines bounds the shown part of the source, and so does the width: a hostile line of
+// megabytes must not fill the terminal.
 const excerptLines = 4
 
 func (p Printer) excerpt(r *hcl.Range) []numbered {
@@ -164,7 +164,7 @@ func (p Printer) pointed(line []byte, first, end int) (text, mark string) {
 	return text, blank(before) + strings.Repeat("^", min(columns(at), columns(text)-columns(before)))
 }
 
-// shown is a part of a line as the stream shows it: what is wide there counts.
+// shown is a part of a line as the stream shows it: only its width there counts.
 func (p Printer) shown(part []byte) string { return p.clean(strings.ToValidUTF8(string(part), "�")) }
 
 // columns is how many columns a text takes, a tab one.

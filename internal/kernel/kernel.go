@@ -5,7 +5,7 @@ package kernel
 
 import "errors"
 
-// A Process is what the kernel tells of one process.
+// A Process is the kernel's record of one process.
 type Process struct {
 	// Start tells it from others that had its pid: on Linux clock ticks since
 	// boot, on macOS microseconds of the wall clock.

@@ -132,9 +132,9 @@ type piece struct {
 // beyond it waits, as with TCP's own window.
 const window = 256
 
-// carry passes on what one side sends to the other, late. Each piece occupies the line for as
-// long as its bytes need. carry passes on an orderly end alone: a side that was cut off cuts
-// off the other.
+// carry passes bytes from one side to the other, late. Each piece occupies the line for as
+// long as its bytes need. It passes on an orderly end alone: a side that was cut off cuts off
+// the other.
 func (r *Relay) carry(to, from *net.TCPConn) {
 	way := make(chan piece, window)
 	ended := false // written before way is closed, read after

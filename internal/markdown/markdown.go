@@ -11,13 +11,13 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
-// apart is a space of no width. A forge looks for mentions and references in
-// what was rendered, where a backslash is gone (github/cmark-gfm#181): behind
-// their sign it keeps them from being sent out.
+// apart is a space of no width. A forge looks for mentions and references in rendered text,
+// where a backslash is gone (github/cmark-gfm#181): behind their sign it keeps them from being
+// sent out.
 const apart = "\u200b"
 
-// entities stand for what may begin a tag, a code span or another entity: they
-// hold also where something looks for these before it looks for backslashes.
+// entities replace characters that may begin a tag, a code span or another entity: they hold
+// also where something looks for these before it looks for backslashes.
 var entities = map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '`': "&#96;"}
 
 // Text is one line of text, for a paragraph, an item of a list, or a cell of a
@@ -48,7 +48,7 @@ func Text(s string) string {
 			b.WriteString(entity)
 		case strings.ContainsRune("\\*|", r),
 			r == '_' && !(word(before) && word(after)),         // within a word it means itself
-			r == ']' && strings.ContainsRune("([:", after),     // a link, or what one is defined as
+			r == ']' && strings.ContainsRune("([:", after),     // a link, or its definition
 			i == 0 && strings.ContainsRune("#-+=", r),          // a heading, a list, a rule
 			r == '$' && word(after) && !unicode.IsDigit(after), // a formula; $40 is money
 			r == '~':

@@ -18,9 +18,9 @@ import (
 // here reports whether everything that a test may want is to be there.
 func here() bool { return os.Getenv("MUSTER_SYSTEM_TESTS") == "1" }
 
-// System skips a test that only `make test-system` runs; why says what it does
-// that other runs are spared. It fails a test that `make test-system` would not
-// find, because its name does not begin with TestSystem.
+// System skips a test that only `make test-system` runs; why is the reason for keeping it out
+// of other runs. It fails a test that `make test-system` would not find, because its name does
+// not begin with TestSystem.
 func System(t testing.TB, why string) {
 	t.Helper()
 	if !strings.HasPrefix(t.Name(), "TestSystem") && !strings.HasPrefix(t.Name(), "TestNightly") {

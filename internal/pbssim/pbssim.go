@@ -245,7 +245,7 @@ type request struct {
 	Stdin   []byte
 }
 
-// A reply is what it prints.
+// A reply is its output.
 type reply struct {
 	Out, Err string
 	RC       int

@@ -64,7 +64,7 @@ func fields(a attrs, vars []string, order []string, zone *time.Location) (out []
 	return out
 }
 
-// date is a time as ctime(3) prints it; what is no number is printed as it is.
+// date is a time as ctime(3) prints it; text that is no number is printed unchanged.
 func date(text string, zone *time.Location) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

@@ -147,7 +147,7 @@ func normal(kind, value string) string {
 	return value
 }
 
-// sum takes the select statement apart and adds up what it asks for.
+// sum parses the select statement and adds up its requests.
 func (u *submission) sum() {
 	a := u.job.A
 	chunks, name, ok := u.parseSelect(a["Resource_List.select"])

@@ -81,7 +81,7 @@ func (s scheduler) used() map[string]int {
 	return sum
 }
 
-// schedule starts what can start, and says why the rest waits.
+// schedule starts the jobs that can start, and sets the reason of the others.
 func (s scheduler) schedule() {
 	if s.closed {
 		return

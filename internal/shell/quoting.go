@@ -128,7 +128,7 @@ func (p Place) nested(text string, i int) (Place, int) {
 			return Place{in: &nest{n.ends, p}}, i + len(n.begins) - 1
 		}
 	}
-	if strings.HasPrefix(text[i:], "${") { // quoted as what it is in
+	if strings.HasPrefix(text[i:], "${") { // quoted as its context is
 		inner := p
 		inner.in = &nest{"}", p}
 		return inner, i + 1

@@ -70,7 +70,7 @@ type Stream interface {
 	CloseWrite() error // ends the command's standard input
 	// Wait waits for the command to end. The caller must read its standard output meanwhile.
 	Wait() (Exit, error)
-	Stderr() string // the end of what it has written so far
+	Stderr() string // the end of its output so far
 }
 
 // A channel is a Stream over a connection of this process.

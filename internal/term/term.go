@@ -145,8 +145,8 @@ func (l *LineWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Columns is how wide the terminal behind w is now, at most MaxWidth;
-// otherwise what it was.
+// Columns is the present width of the terminal behind w, at most MaxWidth; otherwise the old
+// one.
 func Columns(w io.Writer, was int) int {
 	f, ok := w.(*os.File)
 	if !ok {

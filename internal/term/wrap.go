@@ -49,8 +49,8 @@ func words(s string, width int) []string {
 	return out
 }
 
-// Fold folds the paragraphs of a text, and leaves indented lines alone: what
-// is meant to be copied stays on its line.
+// Fold folds the paragraphs of a text, and leaves indented lines alone, so that they can be
+// copied.
 func Fold(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -61,7 +61,7 @@ func Fold(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Join puts parts together and leaves out what is empty.
+// Join joins the parts that are not empty.
 func Join(sep string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), sep)
 }

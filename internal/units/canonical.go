@@ -4,9 +4,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Canonical gives every number in a value the value of its text, so that
-// 11*0.001, 0.011 and 1.1e-2 are one number. What is unknown stays so, and
-// marks are kept.
+// Canonical gives every number in a value the value of its text, so that 11*0.001, 0.011 and
+// 1.1e-2 are one number. It keeps unknown values and marks.
 func Canonical(v cty.Value) (cty.Value, error) {
 	ty := v.Type()
 	if !holdsNumbers(ty) {

@@ -41,10 +41,9 @@ func plainByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '+' || c == '-'
 }
 
-// AppendKeyText appends an axis value's text as it belongs in a key: bare when
-// all of it is in [A-Za-z0-9._+-], else as a JSON string. What is not
-// printable is escaped, and so is a brace after $ or %, so that an address
-// can be pasted into a campaign file as it is.
+// AppendKeyText appends an axis value's text as it belongs in a key: bare when all of it is in
+// [A-Za-z0-9._+-], else as a JSON string. Unprintable characters are escaped, and so is a
+// brace after $ or %, so that an address can be pasted into a campaign file as it is.
 func AppendKeyText(buf []byte, text string) []byte {
 	if plainKey(text) {
 		return append(buf, text...)

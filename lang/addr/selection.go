@@ -265,7 +265,7 @@ func phasesOf(jobs []Candidate, hits []int) (names []string) {
 	return names
 }
 
-// unknown says what was not found, and what may have been meant.
+// unknown names the missing jobs, and similar names.
 func (s Selection) unknown(jobs []Candidate) string {
 	all := make([]int, len(jobs))
 	for i := range all {

@@ -80,7 +80,7 @@ func shellText(s string) string {
 	return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), "\r\n")
 }
 
-// text parses one text of the command; what has no value stays the shell's.
+// text parses one text of the command; a name without a value remains the shell's.
 func (c *composer) text(at hcl.Range, s string) text {
 	if _, isAxis := c.lookup("GPU"); !isAxis && strings.Contains(s, "${GPU}") {
 		s = strings.ReplaceAll(s, "${GPU}", "${"+gpuVariable+"}")

@@ -29,9 +29,9 @@ func (l *listed) like() string {
 	return s
 }
 
-// fromJobs makes phases of a list of jobs, one for each form they have. A
-// list is mostly a grid in disguise: what is the same in all commands becomes
-// the template, what differs an attribute of the axis job.
+// fromJobs makes phases of a list of jobs, one for each form they have. A list is mostly a
+// grid in disguise: the common part of all commands becomes the template, each difference an
+// attribute of the axis job.
 func (c *converter) fromJobs(p *phase) (out []*target) {
 	var groups []string
 	byForm := map[string][]*listed{}

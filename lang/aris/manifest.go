@@ -64,7 +64,7 @@ type job struct {
 	done    bool // by the word of a queue state
 }
 
-// A reader checks a manifest and collects what must be said about it.
+// A reader checks a manifest and collects diagnostics.
 type reader struct {
 	name  string
 	ds    *diag.List
@@ -80,8 +80,7 @@ func (r *reader) note(format string, args ...any) {
 	}
 }
 
-// warn reports what was not carried over unchanged, and puts it into the
-// campaign's comment, too.
+// warn reports a value that changed on the way, and puts it into the campaign's comment, too.
 func (r *reader) warn(at hcl.Range, summary, detail string, args ...any) {
 	r.ds.Warnat(at, summary, detail, args...)
 	r.note("line %d: %s. %s", at.Start.Line, summary, fmt.Sprintf(detail, args...))

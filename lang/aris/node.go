@@ -34,7 +34,7 @@ const (
 
 func (k kind) String() string { return [...]string{"a single value", "a list", "a mapping"}[k] }
 
-// Bounds of what is read: aliases and nesting multiply.
+// Bounds of the input: aliases and nesting multiply.
 const (
 	maxNodes = 2_000_000
 	maxDepth = 64

@@ -29,9 +29,8 @@ func literal(s string) text {
 // placeholder is ${N}, or {N} for a name alone.
 var placeholder = lazyregexp.New(`\$?\{[A-Za-z_][A-Za-z0-9_.-]*\}`)
 
-// parseText finds the placeholders in a text. lookup gives the expression of
-// a name; what it does not know stays literally and is listed, ${x} and {x}
-// apart.
+// parseText finds the placeholders in a text. lookup gives the expression of a name; unknown
+// names stay as they are and are listed, ${x} and {x} apart.
 func parseText(s string, lookup func(name string) (string, bool)) (t text, unknown []string) {
 	from := 0
 	for _, m := range placeholder.FindAllStringIndex(s, -1) {
@@ -63,7 +62,7 @@ func (t text) refs() (out []string) {
 	return out
 }
 
-// with is the text for one cell: references by what they stand for there.
+// with is the text for one cell: references replaced by their values there.
 func (t text) with(values map[string]string) string {
 	var b strings.Builder
 	for _, p := range t {
@@ -105,7 +104,7 @@ func (t text) dollars() (out text) {
 	return out
 }
 
-// escapes keeps what is the shell's own: ${HOME}, and %{ of some formats.
+// escapes protects the shell's own syntax: ${HOME}, and %{ of some formats.
 var escapes = strings.NewReplacer("${", "$${", "%{", "%%{")
 
 // hcl is the text as an expression: a heredoc for several lines, else a

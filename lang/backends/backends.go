@@ -151,8 +151,8 @@ func (s *Set) profile(b *syntax.Block, own *Backend, offered offer.Schema) {
 	}
 }
 
-// profiled adds the clocks of a profile that can be read; its provider says what is wrong
-// with another. The pools of a host are live and have no month: theirs is the profile's.
+// profiled adds the clocks of a profile that can be read; its provider reports problems of
+// others. The pools of a host are live and have no month: theirs is the profile's.
 func (s *Set) profiled(own *Backend, offered offer.Schema, src string) {
 	file, diags := hclsyntax.ParseConfig([]byte(src), own.Profile, hcl.InitialPos)
 	if diags.HasErrors() {

@@ -16,7 +16,7 @@ type Machine struct {
 	Name    string
 	Status  string    // "running" or "stopped"
 	Since   time.Time // when it came to be what Status says
-	PerHour string    // USD, what it is billed today; "" = not known
+	PerHour string    // USD, its bill today; "" = not known
 	Written hcl.Range // of since; of the block where that is not written
 }
 
@@ -53,7 +53,7 @@ func (s *Set) clock(b *syntax.Block) offer.Clock {
 // least is the least that a machine is said to be billed for an hour, in USD.
 var least = decimal.New(1, -4)
 
-// hoursOfMonth is the month by which platforms bill what is kept on a disk.
+// hoursOfMonth is the month by which platforms bill storage.
 const hoursOfMonth = 730
 
 func (s *Set) machine(b *syntax.Block) Machine {
@@ -83,7 +83,7 @@ func (s *Set) machine(b *syntax.Block) Machine {
 		s.Wrong(e, "price", "A machine is billed by the hour, for its disk by the month, or both: { usd_per_hour = 0.02 } or { usd_per_gb_month = 0.2 }.")
 		return m
 	}
-	if hour.IsPositive() { // what is billed is not shown as free
+	if hour.IsPositive() { // a billed thing is not shown as free
 		hour = decimal.Max(hour.Round(4), least)
 	}
 	if p.Known {

@@ -9,16 +9,16 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Nodes is how many nodes a job takes up: what its options for a type of backend
-// say, where that is more than its resources do, since that is what is asked for
-// there and paid. Where it may run on another type, too, which knows nothing of
-// them, one number for both cannot be right, and that is reported.
+// Nodes is how many nodes a job takes up: the number in its options for a type of backend,
+// where that is larger than in its resources, since muster requests and pays for that one
+// there. Where it may also run on a type that ignores these options, one number for both
+// cannot be right, and is reported.
 func (s *Set) Nodes(shape offer.Shape, options map[string]json.RawMessage, blocks []*syntax.Block, candidates []string) int {
 	nodes := shape.Nodes
 	for _, b := range blocks {
 		var asked struct{ Nodes int }
 		if json.Unmarshal(options[b.Name()], &asked) != nil || asked.Nodes <= shape.Nodes {
-			continue // or its provider says what is wrong with it
+			continue // or its provider reports its problem
 		}
 		own := func(at string) bool { return strings.HasPrefix(at, b.Name()+".") }
 		places := s.mayRunOn(shape, candidates)

@@ -18,8 +18,8 @@ func (s *Set) Candidates(place *syntax.Block) []string {
 	return s.Choice(place, "candidates", "candidates")
 }
 
-// Choice reads a list of backends of which jobs go to one. An empty one is reported,
-// and what may be left out instead.
+// Choice reads a list of backends for jobs that go to one of them. It reports an empty one;
+// instead names an alternative.
 func (s *Set) Choice(b *syntax.Block, name, instead string) []string {
 	e := b.Expr(name)
 	out := s.Places(b, name)

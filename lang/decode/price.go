@@ -15,9 +15,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Price reads price = { usd_per_gpu_hour = 1.10 }, or in another currency
-// price = { currency = "EUR", usd_per_unit = 1.08, per_gpu_hour = 1.02 }, whose
-// rates become money at what is stated; exchange says so in words.
+// Price reads price = { usd_per_gpu_hour = 1.10 }, or in another currency price = { currency =
+// "EUR", usd_per_unit = 1.08, per_gpu_hour = 1.02 }, whose rates become money at the stated
+// value; exchange describes that.
 func (r *Reader) Price(e hcl.Expression) (p offer.Price, exchange string) {
 	p = offer.Price{Known: true}
 	v, ok := r.Eval(e)

@@ -20,10 +20,9 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// A Reader evaluates expressions that know no cell. Diagnostics go to two
-// lists: Sure, the source's, holds what is wrong whatever else is in the file;
-// Perhaps what might follow from a file that could not be read, and is dropped
-// when there is one.
+// A Reader evaluates expressions that know no cell. Diagnostics go to two lists: Sure, the
+// source's, holds errors that are certain; Perhaps holds those that may follow from an
+// unreadable file, and is dropped when there is one.
 type Reader struct {
 	*syntax.Source
 	Static  *hcl.EvalContext // var, local and functions
@@ -59,7 +58,7 @@ func (r *Reader) Eval(e hcl.Expression, more ...map[string]cty.Value) (v cty.Val
 	return v, true
 }
 
-// Wrong reports that an attribute's value is not what it must be.
+// Wrong reports an attribute with a wrong value.
 func (r *Reader) Wrong(e hcl.Expression, name, format string, args ...any) {
 	r.Sure.Errorat(e.Range(), "Invalid "+name, format, args...)
 }

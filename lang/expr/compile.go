@@ -150,7 +150,7 @@ func (c *compiler) cell(n *cellRef) {
 	}
 }
 
-// expression tabulates what has no symbol, and writes out what has one.
+// expression tabulates parts without a symbol, and writes out parts with one.
 func (c *compiler) expression(e hclsyntax.Expression) {
 	d := depends(e)
 	if len(d.symbols) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-// TooMuchWork is the summary of what is said once a campaign has spent its Meter.
+// TooMuchWork is the summary of the error when a campaign has spent its Meter.
 const TooMuchWork = "The campaign takes too much work to read"
 
 // What a Meter counts, in visits of a node of an expression: some 60 ns each.
@@ -39,7 +39,7 @@ const meterName = "muster meter"
 
 var meterType = cty.Capsule("meter", reflect.TypeFor[Meter]())
 
-// Context is an empty scope; what is evaluated in its children is counted.
+// Context is an empty scope; evaluation in its children is counted.
 func (m *Meter) Context() *hcl.EvalContext {
 	return &hcl.EvalContext{Variables: map[string]cty.Value{meterName: cty.CapsuleVal(meterType, m)}}
 }

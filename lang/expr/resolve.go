@@ -213,9 +213,8 @@ func (r *rewriter) static(root, name string) bool {
 	return false
 }
 
-// constant puts the value of a name outside the cell in its place. What does
-// not evaluate stays, for try() and can() to catch, and is reported when it is
-// evaluated for good.
+// constant puts the value of a name outside the cell in its place. A failing expression stays,
+// for try() and can() to catch, and is reported at its final evaluation.
 func (r *rewriter) constant(n *hclsyntax.ScopeTraversalExpr, root, name string) hclsyntax.Expression {
 	s := r.scope
 	if name != "" && !r.static(root, name) {

@@ -66,9 +66,8 @@ func (r *rewriter) expr(e hclsyntax.Expression, arith bool) hclsyntax.Expression
 	}
 }
 
-// maxExponent bounds what is written as a number, in powers of two: twice
-// what a 64-bit float holds. Beyond it computing takes time and memory with
-// the number's size, not its text's.
+// maxExponent bounds numbers, in powers of two: twice the largest of a 64-bit float. Beyond it
+// computing takes time and memory with the number's size, not its text's.
 const maxExponent = 2048
 
 func (r *rewriter) bounded(n *hclsyntax.LiteralValueExpr) {

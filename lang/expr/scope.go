@@ -158,7 +158,7 @@ func (f *frame) eval(e hcl.Expression) (v cty.Value, ds hcl.Diagnostics) {
 	}()
 	f.within()
 	v, ds = e.Value(f.ctx)
-	f.within() // functions count, too, and try and can pass over what they say
+	f.within() // functions count, too, and try and can may drop their errors
 	return v, ds
 }
 

@@ -14,12 +14,11 @@ import (
 //
 // The text of a template is what it prints, with symbols by name:
 //
-//	python train.py --n 384 --out ${output.checkpoint}
+// 	python train.py --n 384 --out ${output.checkpoint}
 //
-// It must never be the same for two different contents, so literal text that
-// looks like a symbol is told apart: the dollars directly before a brace are
-// doubled ("$${HOME}" is the shell's own). Whatever is not a string is written as
-// ${…} with JSON inside, which no literal can be.
+// It must never be the same for two different contents, so literal text that looks like a
+// symbol is told apart: the dollars directly before a brace are doubled ("$${HOME}" is the
+// shell's own). Other values are written as ${…} with JSON inside, which no literal can be.
 
 // AppendText appends the canonical text of cell i as written: what the
 // expression prints for the cell, symbols by name. Equal texts mean equal
@@ -133,8 +132,8 @@ func valueText(v cty.Value) string {
 	return "${" + string(appendJSON(nil, raw)) + "}"
 }
 
-// appendJSON appends a value as JSON with sorted keys and the language's
-// numbers. What is not known yet is the bare word unknown.
+// appendJSON appends a value as JSON with sorted keys and the language's numbers. An unknown
+// value is the bare word unknown.
 func appendJSON(buf []byte, v cty.Value) []byte {
 	v, _ = v.Unmark()
 	ty := v.Type()

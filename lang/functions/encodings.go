@@ -148,7 +148,7 @@ var yamlEncode = function.New(&function.Spec{
 })
 
 func blockStyle(n *yaml.Node) {
-	n.Style = 0 // quotes are where YAML needs them: the tags say what is text
+	n.Style = 0 // quotes only where YAML needs them: the tags mark text
 	for _, c := range n.Content {
 		blockStyle(c)
 	}

@@ -111,7 +111,7 @@ func (v *Value) number() *big.Float {
 	return v.V.AsBigFloat()
 }
 
-// kind names what is not an axis value, as people call it.
+// kind names the type of a value that cannot be on an axis.
 func kind(ty cty.Type) string {
 	if ty.IsTupleType() || ty.IsListType() || ty.IsSetType() {
 		return "a list"

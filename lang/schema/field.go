@@ -17,7 +17,7 @@ const (
 	_ Hash = iota // nothing was decided, which a test refuses
 	// InResult: it determines outputs. Completed jobs run again.
 	InResult
-	// InRequest: it decides where and with what jobs run, not what they compute.
+	// InRequest: it decides where and with what resources jobs run, not what they compute.
 	// Completed jobs stay; jobs that have not started are placed again.
 	InRequest
 	// InNone: it decides how muster handles or checks jobs. A change is in effect
@@ -33,7 +33,7 @@ type Field[T any] struct {
 	// *time.Duration or *[]string.
 	At    func(*T) any
 	Least int                   // of an *int
-	Check func(cty.Value) error // of what is written, before it is converted; may be nil
+	Check func(cty.Value) error // of the written value, before conversion; may be nil
 	// Key is its name in the request hash. A field without one is in it by Name,
 	// and only where it is not zero, so that the hashes of jobs without it stay.
 	Key string

@@ -14,9 +14,8 @@ type Attr struct {
 	Hash     Hash // of an attribute in a phase; undecided elsewhere
 }
 
-// A Block is one block of the language. What is not in these tables is
-// an unknown block or attribute, and what is in them but not in
-// docs/reference/language fails a test.
+// A Block is one block of the language. Blocks and attributes outside these tables are
+// unknown; one that docs/reference/language lacks fails a test.
 type Block struct {
 	Name   string
 	Labels []string // names of its labels

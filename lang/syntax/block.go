@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// A Block is a block of a campaign that agrees with its specification as far
-// as names go. What did not agree was reported and left out.
+// A Block is a block of a campaign with the names of its specification. Others were reported
+// and left out.
 type Block struct {
 	Spec   *schema.Block
 	Labels []string
@@ -115,7 +115,7 @@ func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Bl
 		case spec.Open:
 			// Its owner reads b.syntax.
 		case of != nil && schema.Language.Block(c.Type) != nil && (s.strayed(of, c) || strayed):
-			// It follows from what was reported.
+			// It follows from an earlier error.
 		default:
 			strayed = of != nil && schema.Language.Block(c.Type) != nil
 			meant[UnknownBlock(&s.Sure, spec, c)] = true

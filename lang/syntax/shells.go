@@ -9,9 +9,8 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
-// What a shell expands in braces is no expression. ${ … } that cannot be read
-// is told to be the shell's; where the text shows what it is, with the text to
-// write for it.
+// A shell's expansion in braces is no expression. The error of an unreadable ${ … } says that
+// it is the shell's, and how to write it where the text shows its meaning.
 const (
 	shells     = "This is the shell's"
 	shellsOwn  = "${ … } is an expression of muster. For the shell's own write $${ … }; for a value of muster, a name such as ${cell.N}."
@@ -26,9 +25,9 @@ var shellOpens = lazyregexp.New(`\$\{[^}]*$`)
 // with an operator. A $$ before the brace is no expression of muster.
 var shellParts = lazyregexp.New(`(?:^|[^$])(\$\{(?:[!?@*$#-]\}|[!#][\w@*][^}"\n]*\}|\w+(?:\[[^\]\n]*\])?(?::?[-=?+]|:\d|[%#^,@]|//?)[^}"\n]*\}|\w+\[[@*]\]\}))`)
 
-// tellShells says of errors that ${…} of a shell causes what it is and how it
-// is written. Where it holds # or //, a comment to the parser, the error is
-// behind it, and so may all that follow: they are dropped.
+// tellShells explains errors that ${…} of a shell causes, with the text to write instead.
+// Where it holds # or //, a comment to the parser, the error is behind it, and so may all
+// later ones be: they are dropped.
 func tellShells(ds diag.List, src []byte) diag.List {
 	var out diag.List
 	told := map[int]bool{} // by where the text begins
@@ -57,9 +56,8 @@ func tellShells(ds diag.List, src []byte) diag.List {
 	return slices.DeleteFunc(out, func(d diag.Diagnostic) bool { return d.Subject != nil && d.Subject.Start.Byte > hidden })
 }
 
-// shellPart is the range of the shell text that causes an error: on its
-// line, before it, or on the line above, where what it holds is a comment to
-// the parser.
+// shellPart is the range of the shell text that causes an error: on its line, before it, or on
+// the line above, where its rest is a comment to the parser.
 func shellPart(src []byte, at int) (from, to int, comment bool) {
 	begin := bytes.LastIndexByte(src[:at], '\n') + 1
 	end := len(src)

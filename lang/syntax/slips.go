@@ -11,8 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
-// A slip says in muster's words what HCL says in the parser's, where the text
-// shows what was meant.
+// A slip words a parser's error as muster does, where the text shows the intention.
 type slip struct {
 	of      string             // HCL's summary
 	at      *lazyregexp.Regexp // of the text from the place on; nil: any
@@ -148,7 +147,7 @@ func oneSlipALine(ds diag.List, src []byte) diag.List {
 		a, above := at[d.Subject.Start.Line-1]
 		switch {
 		case above && (d.Summary == quoteOpen || out[a].Summary == shells):
-			// A quote is open because of what is wrong above.
+			// A quote is open because of an error above.
 		case !seen:
 			at[d.Subject.Start.Line] = len(out)
 			out = append(out, d)
@@ -181,8 +180,8 @@ func endOfText(src []byte, at hcl.Range) int {
 	return 0
 }
 
-// isSecondItem reports whether what was found where a one-line block should
-// have ended begins another item, and is not part of a value.
+// isSecondItem reports whether the text at the expected end of a one-line block begins another
+// item, and is not part of a value.
 func isSecondItem(src []byte, at *hcl.Range) bool {
 	if at == nil || at.Start.Byte >= len(src) {
 		return true

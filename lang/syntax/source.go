@@ -40,10 +40,10 @@ type Source struct {
 	Variables []File               // *.auto.mustervars.hcl in the order added
 	Roots     []string             // folders outside the campaign's to which links of its files may lead
 	Files     map[string]*hcl.File // all, by name, for source excerpts
-	Broken    bool                 // a file could not be read or parsed whole: what is missing may be there
+	Broken    bool                 // a file could not be read or parsed whole: a missing name may be in it
 	Lost      bool                 // names that others refer to may be there, too
 	Almost    string               // what in the directory looks like a file of a campaign, and why it is none
-	Sure      diag.List            // what is wrong with it, whatever else is in the file
+	Sure      diag.List            // errors that are certain whatever else is in the file
 
 	slips map[string][]hcl.Pos // where the syntax of a file is at fault, but for a brace that is never closed
 }

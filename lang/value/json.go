@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/internal/units"
 )
 
-// JSON is a value as JSON: keys sorted, numbers by the language's rule,
-// marks dropped, null for what is not known.
+// JSON is a value as JSON: keys sorted, numbers by the language's rule, marks dropped, null
+// for an unknown value.
 func JSON(v cty.Value) json.RawMessage {
 	var b bytes.Buffer
 	writeJSON(&b, v)
@@ -80,7 +80,7 @@ func Encode(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Decode is a JSON text as a value; what is not JSON is a string.
+// Decode is a JSON text as a value; other text is a string.
 func Decode(text string) cty.Value {
 	data := []byte(text)
 	if json.Valid(data) {

@@ -19,11 +19,11 @@ const (
 	// enough is how many measured launches outweigh a guess; the forecast
 	// takes as many.
 	enough = 3
-	// offBy is how many times what was used a request may be before it is
-	// pointed out, here and in a plan.
+	// offBy is the factor by which a request may exceed its use before muster reports it, here
+	// and in a plan.
 	offBy = 2
-	// aboveUse is added to the most memory or cores that were used: what is
-	// asked for after an out-of-memory kill is MaxRSS × 1.2.
+	// aboveUse multiplies the highest use of memory or cores: the request after an
+	// out-of-memory kill is MaxRSS × 1.2.
 	aboveUse = 1.2
 	// aboveTime is added to the longest runtime: hours are estimated with a
 	// buffer of 30 %.
@@ -37,7 +37,7 @@ const (
 type Input struct {
 	Campaign *lang.Campaign
 	State    *state.State
-	Pools    []offer.Pool // as the backends say now; what is not known of them is left out of savings
+	Pools    []offer.Pool // as the backends report now; pools without facts are left out of savings
 }
 
 // A Report is the history of a campaign and what follows from it.
@@ -89,8 +89,7 @@ func (a *adviser) note(format string, args ...any) {
 	a.out.Notes = append(a.out.Notes, fmt.Sprintf(format, args...))
 }
 
-// A Proposal is one change of the campaign, the figures it rests on, and what
-// it would save.
+// A Proposal is one change of the campaign, its figures, and its saving.
 type Proposal struct {
 	Phase  string
 	Kind   string // "memory", "walltime", "cores", "gpus", "place", "split", "retry", "promote", "failure"
@@ -98,7 +97,7 @@ type Proposal struct {
 	Jobs   string // which jobs, where these are not all of the phase
 	Edit   Edit
 	Why    string // the figures
-	Margin string // what is added to them, "" for nothing
+	Margin string // the margin on top, "" for none
 	Saves  []Saving
 }
 
@@ -108,7 +107,7 @@ type Saving struct {
 	Unit   string // "usd", "service_units", "gpu_hours", "cpu_hours", "node_hours", "wait_hours", "run_hours"
 	Amount string // decimal
 	Of     string // "of the 30 jobs left", "of the 10 jobs that ran"
-	AtMost bool   // off the ceiling that is approved, not off what is likely spent
+	AtMost bool   // of the approved ceiling, not of the expected cost
 	// Estimated: by a price that is its provider's guess.
 	Estimated bool
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/lang"
 )
 
-// An Edit is one line of the campaign and what to make of it. A value that
-// depends on the cell has no line that is right for all: After is "" then, and
-// Value says what it should be there. Before is "" for lines to add below that one.
+// An Edit is one line of the campaign and its replacement. A value that depends on the cell
+// has no line that is right for all: After is "" then, and Value says what it should be there.
+// Before is "" for lines to add below that one.
 type Edit struct {
 	File   string
 	Line   int // 0 where nothing is to be edited
@@ -226,7 +226,7 @@ func (ed editor) old(g *group, name string) string {
 	return ed.text(at)
 }
 
-// text is what is written at a range, "" where there is no such place.
+// text is the source text of a range, "" where there is none.
 func (ed editor) text(at hcl.Range) string {
 	src := ed.source(at.Filename)
 	if at.End.Byte > len(src) || at.Start.Byte > at.End.Byte {

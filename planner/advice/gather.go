@@ -23,9 +23,8 @@ type group struct {
 	past     *history.Past
 }
 
-// gather lays the records beside the cells of the campaign. Smokes are shorter
-// than what they stand for, and count for nothing here. has picks jobs by
-// address; nil picks all.
+// gather lays the records beside the cells of the campaign. Smokes are shorter than their
+// jobs, and do not count here. has picks jobs by address; nil picks all.
 func gather(in Input, has func(address string) bool) []*group {
 	records := history.ByCell(in.Campaign, in.State, has)
 	var out []*group
@@ -59,8 +58,8 @@ type class struct {
 	only     bool
 }
 
-// classes groups a phase's cells by what they ask for of a resource, most
-// first; 0 means that nothing is written.
+// classes groups a phase's cells by their request of a resource, most first; 0 means no
+// request.
 func (g *group) classes(of func(offer.Shape) float64) []*class {
 	by := map[float64]*class{}
 	var out []*class
@@ -123,8 +122,7 @@ func measures(launches []launch, of func(launch) (float64, bool)) []float64 {
 	return out
 }
 
-// What one launch used. Memory counts however it ended; time and cores only
-// where it came to its end.
+// The use of one launch. Memory counts for every end; time and cores only for completed ones.
 func usedMemory(l launch) (float64, bool) {
 	used, ok := l.Memory()
 	return float64(used), ok
@@ -145,8 +143,8 @@ func usedTurn(l launch) (float64, bool) {
 	return float64(d), (l.Completed || l.GoesOn) && d > 0
 }
 
-// shortest is the least time over which processor seconds say anything about
-// cores: below it, starting up is most of what is measured.
+// shortest is the least time over which processor seconds say anything about cores: below it,
+// most of the measured time is start-up.
 const shortest = time.Second
 
 func usedCores(l launch) (float64, bool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A History is what is known of a phase's jobs: what they asked for and used,
-// and where their time went.
+// A History is the record of a phase's jobs: their requests and use, and where their time
+// went.
 type History struct {
 	Phase    string
 	GPU      bool // its jobs ask for devices

@@ -22,8 +22,7 @@ const (
 
 const memoryMargin = "20 % above the most that was used, rounded up: jobs are resubmitted with MaxRSS × 1.2"
 
-// memory compares what was asked for of host memory with the most that any
-// launch had in use.
+// memory compares requested host memory with the most that any launch used.
 func (a *adviser) memory(g *group) []Proposal {
 	by := map[int64]history.Memory{}
 	for _, m := range g.past.Memory() {

@@ -109,8 +109,7 @@ func (a *adviser) beside(c *class, change func(offer.Shape) offer.Shape) []Savin
 	return t.list(fmt.Sprintf("until the %s left are done: %d beside one another instead of %d", count(c.left, "job", "jobs"), min(will, c.left), was), false)
 }
 
-// atOnce is how many jobs of a shape one machine holds; 0 where that is not
-// bounded by what is known.
+// atOnce is how many jobs of a shape one machine holds; 0 = unknown.
 func atOnce(p offer.Pool, s offer.Shape) int {
 	n := 0
 	fit := func(have, need int64) {

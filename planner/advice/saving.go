@@ -24,7 +24,7 @@ var savedUnits = []string{place.USD, place.ServiceUnits, place.GPUHours, place.C
 // A tally adds up what a change saves.
 type tally struct {
 	by      map[string]decimal.Decimal
-	guessed bool // what is saved in money or service units is by a price that is a guess
+	guessed bool // a saving in money or service units, by a guessed price
 }
 
 func (t *tally) add(unit string, v decimal.Decimal) {

@@ -7,8 +7,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// smaller finds jobs that held devices several times as large as what they put
-// on them.
+// smaller finds jobs whose devices are several times as large as their use.
 func (a *adviser) smaller(g *group) []Proposal {
 	var out []Proposal
 	for _, c := range g.classes(askedDevice) {
@@ -25,8 +24,7 @@ func (a *adviser) smaller(g *group) []Proposal {
 	return out
 }
 
-// lessDevice lowers what is asked for of a device's memory, which lets jobs go
-// to smaller ones.
+// lessDevice lowers the requested memory of a device, which lets jobs go to smaller ones.
 func (a *adviser) lessDevice(c *class, used []float64) []Proposal {
 	value := sizeLike(most(used)*aboveUse, a.sizeText(c.group, "gpu.memory", c.asked))
 	size, err := units.ParseSize(value)
@@ -63,7 +61,7 @@ func (a *adviser) smallerPool(c *class, bytes float64) (here, there offer.Pool, 
 	here = a.pool(l)
 	s := c.shape(l.Cell)
 	if len(s.GPU.Models) > 0 || here.GPUMem == 0 || !priced(here) {
-		return here, there, false // the campaign names the device, or nobody knows what it was, or what it cost
+		return here, there, false // the campaign names the device, or nobody knows its model or cost
 	}
 	there, ok = a.cheapest(c.group, here, s, func(p offer.Pool) bool {
 		return priced(p) && p.GPUs*max(s.Nodes, 1) >= s.GPUs && p.GPUMem < here.GPUMem && float64(p.GPUMem) >= bytes

@@ -55,7 +55,7 @@ func (ac *accounts) load() {
 	ac.billed = ac.budgets.Recall(ac.st, history.Spender(ac.Campaign.Moved, ac.Plan.Moved()))
 }
 
-// ceiling is what was approved for a plan.
+// ceiling is the approved ceiling of a plan.
 func (ac *accounts) ceiling(plan string) state.Amounts {
 	if most, ok := approvedCeiling(ac.st, plan); ok {
 		return most
@@ -148,7 +148,7 @@ func (ac *accounts) afford(f *attempt) bool {
 	return ac.budgets.Afford(f.tab.Item, f.Addr, f.tab.Dues, ac.Clock())
 }
 
-// claim reserves what attempts may still cost in what is common to many campaigns.
+// claim reserves the remaining ceilings of attempts in ledgers shared by campaigns.
 func (ac *accounts) claim(list ...*attempt) bool {
 	tabs := make([]*ledger.Tab, len(list))
 	for i, f := range list {
@@ -226,7 +226,7 @@ func (ac *accounts) warnOfBudgets() {
 	}
 }
 
-// launched is what is known of a launch that is over.
+// launched is the record of a launch that is over.
 func (ac *accounts) launched(f *attempt, o *offer.Observation, n int) ledger.Launch {
 	l := ledger.Launch{N: n, Seen: o, Waited: jobspec.Waited(ac.st.Jobs[f.Key], f.Token, o.Started, n)}
 	if l.Idle = !ac.ran(f, o, n); l.Idle {
@@ -236,7 +236,7 @@ func (ac *accounts) launched(f *attempt, o *offer.Observation, n int) ledger.Lau
 	if f.asked == nil { // where it is placed says nothing of retries
 		l.Shape = ac.grown(f, f.size(), 1, n)
 	}
-	if o.Got != nil { // what it was given is what is billed
+	if o.Got != nil { // the granted shape is billed
 		got := *o.Got
 		got.Smoke, got.Options = l.Shape.Smoke, l.Shape.Options
 		l.Shape = got

@@ -60,7 +60,7 @@ func openPlan(st *state.State, digest string) string {
 	return ""
 }
 
-// approvedCeiling is what was approved for a plan; ok is false when it never was.
+// approvedCeiling is the ceiling approved for a plan; ok is false without an approval.
 func approvedCeiling(st *state.State, plan string) (most state.Amounts, ok bool) {
 	if a := approvalOf(st, plan); a != nil {
 		return a.Ceiling, true

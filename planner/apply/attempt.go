@@ -15,7 +15,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An attempt is one token from its intent to its end, and what it is for.
+// An attempt is one token from its intent to its end, and its purpose.
 type attempt struct {
 	backends.Attempt
 	p     *phase // nil: the campaign does not want it
@@ -32,12 +32,12 @@ type attempt struct {
 	where   *place.Decision
 	charged *ledger.Tariff // as recorded with its attempt; nil: as where says
 	asked   *offer.Shape   // of its first launch, as recorded; nil: as where says
-	tab     ledger.Tab     // what it cost, and may still cost
+	tab     ledger.Tab     // its cost, spent and possible
 
 	short      string // the limit that keeps it in its queue, "" for none
 	unholdable bool   // its backend does not hold jobs
-	outdated   bool   // what it makes is not what the plan wants: however it ends, its cell starts again
-	orphaned   bool   // what it was queued behind failed while it was unknown itself
+	outdated   bool   // its result is not the plan's: however it ends, its cell starts again
+	orphaned   bool   // the job before it failed while it was unknown itself
 	by         string // who cancelled it
 	imported   bool   // it was started without muster
 	plan       string // whose approval its launches count under: the one that launched it, or which found it in flight
@@ -168,7 +168,7 @@ func (f *attempt) whereItWas(p *planner.Plan) *place.Decision {
 	pool := f.B.Pools[f.Pool]
 	d := &place.Decision{Backend: f.B.Name, Pool: f.Pool, Shape: f.p.Requests(v)[f.p.RequestOf(int(f.cell), v)].Shape,
 		Price: place.Payable(pool, pool.Price, pool.Wait), Wait: pool.Wait, WholeNode: pool.WholeNode, Segments: 1, Why: "where it was placed before"}
-	if now, ok := p.Today(f.p.Name, int(f.cell), f.B.Name, f.Pool); ok && !f.smoke { // its bills may have passed what it quotes
+	if now, ok := p.Today(f.p.Name, int(f.cell), f.B.Name, f.Pool); ok && !f.smoke { // its bills may have passed its quote
 		d.Price = now.Price
 	}
 	if t := f.charged; t != nil { // the pool alone does not say all of it
@@ -218,6 +218,6 @@ func (f *attempt) became(rec *state.Job) bool {
 
 // keyOf is KEY of phase.NAME["KEY"].
 func keyOf(address string) string {
-	j, _ := addr.Parse(address) // what is none has no key
+	j, _ := addr.Parse(address) // others have no key
 	return j.Key
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// begin notes the campaign, its variables (nil: its own) and what is needed to
-// reach its backends when they have left it. A state without a lineage gets the
-// plan's, else a fresh one. Nothing is noted that is known already.
+// begin notes the campaign, its variables (nil: its own) and the configuration that reaches
+// its backends when they have left it. A state without a lineage gets the plan's, else a fresh
+// one. It notes only changes.
 func begin(p *planner.Plan, c *lang.Campaign, lineage, fresh string, variables map[string]state.Variable, muster string, now time.Time) state.Began {
 	ev := state.Began{Campaign: c.Name, Muster: muster, Variables: variables, Protected: p.Protected(), Unprotected: p.Unprotected(), At: now}
 	if lineage == "" {

@@ -78,8 +78,8 @@ func (bs *breakers) openBreaker(p *phase, cause, reason string, count int) {
 	bs.holds.controlQueued(func(f *attempt) bool { return f.p == p }, true)
 }
 
-// breakerReason names the phase that its breaker holds, "" if none. That it opened was told
-// when it did.
+// breakerReason names the phase that its breaker holds, "" if none. muster reported it when
+// the breaker opened.
 func (bs *breakers) breakerReason() string {
 	for _, p := range bs.phases {
 		if p.breaker.Open {

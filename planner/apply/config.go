@@ -17,9 +17,8 @@ import (
 // A Mode is how far a run goes.
 type Mode int
 
-// The modes. Drive stays until the campaign is done, held or failed; Once
-// makes one pass over what was approved; Detach submits all that runs
-// without muster and leaves.
+// The modes. Drive stays until the campaign is done, held or failed; Once makes one pass over
+// the approved plan; Detach submits all that runs without muster and leaves.
 const (
 	Drive Mode = iota
 	Once

@@ -75,7 +75,7 @@ func (dl *deletions) locationOf(d planner.Deletion) string {
 	return dl.places.FilesOf(d.Backend, j.Last().Pool)
 }
 
-// deleted records that files are gone, and what they were of.
+// deleted records deleted files, and their outputs.
 func (dl *deletions) deleted(ds []planner.Deletion) {
 	for _, d := range ds {
 		j := dl.st.Jobs[d.Address]

@@ -39,8 +39,8 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 	return a, err
 }
 
-// quiet is an engine that starts nothing and cancels nothing by itself. What
-// backends have of ours is being looked up; call what it returns at the end.
+// quiet is an engine that starts nothing and cancels nothing by itself. It looks up our jobs
+// on backends; call the returned function at the end.
 func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	c.Mode, c.Requests = Once, ""
 	e := newEngine(ctx, c)

@@ -315,8 +315,8 @@ func (e *engine) waitsForBackend() bool {
 	return false
 }
 
-// end ends a run in good order: what was minted and not sent is withdrawn,
-// calls in flight are awaited, and all is made durable.
+// end ends a run in good order: it withdraws unsent jobs, awaits calls in flight, and makes
+// all durable.
 func (e *engine) end() {
 	if e.Sync() {
 		e.send()

@@ -18,8 +18,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// gates judge smokes, and take back what was queued behind a smoke or a pilot that
-// did not pass.
+// gates judge smokes, and take back jobs queued behind a smoke or a pilot that did not pass.
 type gates struct {
 	*jobs
 	breakers *breakers
@@ -136,7 +135,7 @@ func (gs *gates) judgeLate(p *phase, cell int32) {
 	}
 }
 
-// smokePassed judges a smoke that completed by what it was expected to say.
+// smokePassed judges a completed smoke by its expectations.
 func (gs *gates) smokePassed(f *attempt, metrics map[string]string, o *offer.Observation) {
 	if f.End.Restarts() {
 		f.p.Gate.Retry(f.cell)
@@ -189,8 +188,7 @@ func (gs *gates) validate(p *phase, cell int32, metrics map[string]string, a *st
 	}
 }
 
-// measured holds a smoke against its repeats and against what was expected of it,
-// and says what is wrong.
+// measured compares a smoke with its repeats and its expectations, and returns the difference.
 func (gs *gates) measured(p *phase, cell int32, v *state.Validation) string {
 	if expected := history.Smoke(p.Phase, gs.st.Validations, 0); expected.Basis != forecast.NoHistory {
 		took := time.Duration(v.Elapsed * float64(time.Second))
@@ -210,9 +208,9 @@ func (gs *gates) measured(p *phase, cell int32, v *state.Validation) string {
 	return smokesDisagree(v.Repeats, p.Smoke.Tolerance)
 }
 
-// revoke takes the pass of a phase's smokes away after a job failed for a cause
-// that its configuration shares: what has not been submitted waits for the smokes
-// to pass again. A job submitted before they passed says nothing of them.
+// revoke takes the pass of a phase's smokes away after a job failed for a cause that its
+// configuration shares: unsubmitted jobs wait for the smokes to pass again. A job submitted
+// before they passed does not count.
 func (gs *gates) revoke(f *attempt, o *offer.Observation) {
 	p, rec := f.p, gs.st.Jobs[f.Key]
 	if p.Smoke == nil || !failure.OfConfiguration(o.Class) || rec == nil || rec.Last() == nil {

@@ -29,7 +29,7 @@ func (h *holds) covers(p *phase, cell int32) bool {
 	return h.Covers(p.Phase, int(cell))
 }
 
-// controlAll tells every queue what it may start by itself.
+// controlAll tells every queue which jobs it may start by itself.
 func (h *holds) controlAll() {
 	h.backends.TellAll(h.All)
 	if !h.All && h.Any() {
@@ -50,10 +50,10 @@ func (h *holds) controlQueued(match func(*attempt) bool, hold bool) {
 	}
 }
 
-// moves reports whether an attempt will end by itself. What a hold or a breaker
-// keeps in the queue of a backend does not, nor what is queued there to come
-// after other jobs: it moves when they do. It is asked at every turn, of queues of
-// any length: while a job runs that is answer enough, and no attempt is asked.
+// moves reports whether an attempt will end by itself. A job in a queue behind a hold or a
+// breaker does not, nor one behind other jobs: it moves when they do. The loop asks at every
+// turn, for queues of any length: while a job runs that is answer enough, and no attempt is
+// asked.
 func (h *holds) moves() bool {
 	stopped, runs := h.Any() || h.accounts.shorted > 0, false
 	for _, p := range h.phases {
@@ -89,8 +89,7 @@ func (h *holds) stuck(f *attempt) bool {
 	return h.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || f.comesAfter())
 }
 
-// comesAfter reports whether an attempt waits for others: what it reads, or what
-// its phase tries first.
+// comesAfter reports whether an attempt waits for others: its inputs, or its phase's pilots.
 func (f *attempt) comesAfter() bool {
 	g := &f.p.Gate
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// inputs bring to each job what it reads, and the source of its phase.
+// inputs bring each job its inputs, and the source of its phase.
 type inputs struct {
 	*jobs
 	accounts *accounts
@@ -44,7 +44,7 @@ func (is *inputs) inputPaths(f *attempt, name string) []string {
 	return paths
 }
 
-// inputRecords are what was recorded of an input's files where the job runs.
+// inputRecords are the records of an input's files where the job runs.
 func (is *inputs) inputRecords(f *attempt, name string) []providers.Recorded {
 	for _, ed := range f.p.inputs {
 		if ed.In.Name == name {
@@ -126,8 +126,7 @@ func (is *inputs) carryAhead(ed *edge, producer int32) {
 	}
 }
 
-// loadTransfers begins with what was made before this run, and with files that no
-// phase makes.
+// loadTransfers begins with files of earlier runs, and with those that no phase makes.
 func (is *inputs) loadTransfers() {
 	is.loadStores()
 	if is.staging.Together() {
@@ -181,8 +180,8 @@ func (is *inputs) codeHere(p *phase, b *backends.Backend, pool string) (verdict,
 	return full, ""
 }
 
-// stored are the paths of an input that no phase makes where a job runs, and what
-// is recorded of its files there.
+// stored are the paths of an input that no phase makes where a job runs, and the record of its
+// files there.
 func (is *inputs) stored(f *attempt, name string) ([]string, []providers.Recorded) {
 	for _, st := range f.p.stores {
 		if st.In.Name == name {

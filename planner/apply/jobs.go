@@ -19,7 +19,7 @@ type jobs struct {
 	byName   map[string]*phase
 	attempts map[string]*attempt // by token
 	byJob    map[string]*attempt // by state address
-	hashes   *planner.Settler    // of what is settled while the run lasts
+	hashes   *planner.Settler    // of jobs settled while the run lasts
 }
 
 // grown is what launch n of an attempt asked for, grown from that of an earlier one.
@@ -69,8 +69,8 @@ func (js *jobs) inOrder(match func(*attempt) bool) (out []*attempt) {
 	return out
 }
 
-// metrics are the values read of a job that did well, and why others have none. The
-// first of a phase without one is told at once; status and report have all.
+// metrics are the values read of a job that did well, and why others have none. The first of a
+// phase without one is reported at once; status and report have all.
 func (js *jobs) metrics(p *phase, address string, all map[string]offer.Metric) (values, unread map[string]string) {
 	if len(all) > 0 {
 		values = make(map[string]string, len(all))

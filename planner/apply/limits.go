@@ -26,7 +26,7 @@ type limits struct {
 	accounts *accounts
 	holds    *holds
 	repriced bool      // queued jobs cost what their places ask now
-	deadline time.Time // of a budget, when what is queued is held; zero = none ahead
+	deadline time.Time // of a budget, when queued jobs are held; zero = none ahead
 }
 
 // keepWithin holds queued jobs in their queues while ledger plus ceilings pass a
@@ -284,8 +284,8 @@ func Restrain(ctx context.Context, c Config) (progress.Outcome, error) {
 	return e.summary.outcome(), e.err
 }
 
-// watchWaits sets aside what jobs have waited beyond what was quoted where that
-// is billed, and takes back from its queue what no account covers any more.
+// watchWaits sets aside billed waits beyond their quotes, and takes jobs that no account
+// covers any more back from their queue.
 func (l *limits) watchWaits() {
 	now := l.Clock()
 	if l.accounts.waits.IsZero() || l.accounts.waits.After(now) || l.backends.Unanswered > 0 {

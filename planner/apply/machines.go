@@ -12,9 +12,9 @@ import (
 // machinesToken marks the entry of a backend's machines in the ledger.
 const machinesToken = "machines"
 
-// reconcile enters, for each backend that rents, what its machines cost beside what its
-// jobs were charged, so that its entries add up to the cloud's bill. A backend where jobs
-// are in flight waits: what they cost is counted at their ceiling.
+// reconcile enters, for each backend that rents, the cost of its machines beyond the charges
+// of its jobs, so that its entries add up to the cloud's bill. A backend with jobs in flight
+// waits: they count at their ceilings.
 func (ac *accounts) reconcile() {
 	var names []string
 	for _, r := range ac.st.Rentals {

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// counts sums the cells by what they are at the end.
+// counts sums the cells by their final status.
 func (sm *summary) counts() progress.Outcome {
 	o := progress.Count(sm.nodes)
 	for _, p := range sm.phases {

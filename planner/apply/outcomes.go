@@ -17,7 +17,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// outcomes record what backends tell of attempts, and decide what follows.
+// outcomes record observations of attempts, and decide what follows.
 type outcomes struct {
 	*jobs
 	accounts  *accounts
@@ -32,7 +32,7 @@ type outcomes struct {
 	cancelled int // attempts that ended as cancelled
 }
 
-// observe folds what was seen of one job. What it says twice changes nothing.
+// observe folds an observation of one job. A repeated one changes nothing.
 func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	n := f.N
 	oc.machine(f.B.Name, o.Rental)

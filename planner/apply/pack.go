@@ -185,8 +185,8 @@ func (ac *accounts) leave(f *attempt) {
 	}
 }
 
-// reshare sets aside for the jobs of a pack what they may be charged where they are
-// fewer than began: until the last one ends, they have the node in equal parts.
+// reshare sets aside for the jobs of a pack their shares where fewer of them run than began:
+// until the last one ends, they have the node in equal parts.
 func (ac *accounts) reshare(list []*attempt) {
 	for _, f := range list {
 		if f.asked.Pack <= len(list) || f.short != "" {

@@ -28,7 +28,7 @@ type phase struct {
 	cells.Node
 	places places
 	before int             // completed before this run
-	unread map[string]bool // metrics without a value that the user was told about
+	unread map[string]bool // metrics without a value that were reported
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
 	length   func(cell int32) time.Duration // how long each is expected to take; nil = all alike

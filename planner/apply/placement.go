@@ -46,9 +46,8 @@ func (pl *placement) leave(f *attempt, class string) string {
 	return " on " + next.Where()
 }
 
-// takes reports whether a candidate could have a cell now. What was tried in
-// a smoke is tried for its environment alone; a cell that overflows has left it
-// with the plan, and may come back.
+// takes reports whether a candidate could have a cell now. A smoke proves its environment
+// alone; a cell that overflows left it with the plan, and may come back.
 func (pl *placement) takes(p *phase, cell int32, c *place.Candidate, d *place.Decision) bool {
 	if !c.Fits || pl.backends.Contacts[c.Backend] == nil || pl.backends.At(c.Backend, c.Pool).Away() {
 		return false
@@ -94,8 +93,8 @@ func (pl *placement) elsewhere(f *attempt, why string) bool {
 	return false
 }
 
-// coveredAt reports whether every account would cover an attempt at another place,
-// without what is set aside for it where it is.
+// coveredAt reports whether every account would cover an attempt at another place, without its
+// present reservation.
 func (pl *placement) coveredAt(f *attempt, at *place.Decision) bool {
 	there := attempt{Attempt: backends.Attempt{Addr: f.Addr, N: f.N, First: f.First, B: pl.backends.At(at.Backend, at.Pool), Pool: at.Pool},
 		p: f.p, cell: f.cell, plan: f.plan, max: f.max, where: at}

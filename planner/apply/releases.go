@@ -26,7 +26,7 @@ type releases struct {
 	next    time.Time         // when their providers are asked whether they are gone
 	asking  int
 	gone    []string // backends that gave machines back in this run
-	asked   bool     // what is rented when the run ends
+	asked   bool     // machines rented when the run ends
 }
 
 // A releaser is the backends of a run; see backends.Set.
@@ -39,7 +39,7 @@ type releaser interface {
 
 const (
 	goneEvery = 15 * time.Second // between two questions whether a machine is gone
-	goneMost  = 15 * time.Minute // how long a run waits for that; the next plan lists what is there still
+	goneMost  = 15 * time.Minute // goneMost bounds the wait for that; the next plan lists the machines that remain
 )
 
 // giveBack gives the machine of a row back. An answer that does not come, or says
@@ -124,15 +124,15 @@ func (rl *releases) look() {
 	rl.wakeAt(rl.next)
 }
 
-// askLast asks, once, what is still rented when a run ends; it reports whether there is
-// somebody to ask.
+// askLast asks, once, for the machines that are still rented when a run ends; it reports
+// whether a backend was asked.
 func (rl *releases) askLast() bool {
 	if rl.asked {
 		return false
 	}
 	rl.asked = true
 	rented := map[string]bool{}
-	for _, backend := range rl.gone { // when they ended, and what they cost
+	for _, backend := range rl.gone { // their ends, and their cost
 		rented[backend] = true
 	}
 	for _, r := range rl.st.Rentals {

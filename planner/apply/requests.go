@@ -179,8 +179,8 @@ func smokesAndJobs(n, smokes int) string {
 	return units.Count(smokes, "smoke") + " and " + units.Count(n-smokes, "job")
 }
 
-// resumed says what a resume has let go. Where no apply runs, only what a
-// scheduler has starts without one: a host's queue waits to be told.
+// resumed describes the effect of a resume. Without an apply only jobs in a scheduler start: a
+// host's queue waits for one.
 func (rq *requests) resumed(n, smokes, alone, there int, lifted bool) (int, string) {
 	if start := n - alone; rq.quiet && start > 0 {
 		text := "Released. "
@@ -302,7 +302,7 @@ func (rq *requests) placeAgain(p *phase, cell int32, rec *state.Job) {
 	(&attempt{Attempt: backends.Attempt{B: rq.backends.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell}).whereItWas(rq.Plan)
 }
 
-// releaseQueues lets queues start again what is held no more.
+// releaseQueues lets queues start jobs whose hold was lifted.
 func (rq *requests) releaseQueues(phases []string) {
 	rq.holds.controlAll()
 	rq.holds.controlQueued(rq.holds.mayStart, false)

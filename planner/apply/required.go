@@ -16,7 +16,7 @@ type requiredBackends struct {
 	Plan     *planner.Plan
 	Campaign *lang.Campaign
 	State    *state.State
-	Starts   bool // else only what is in flight matters
+	Starts   bool // else only jobs in flight matter
 }
 
 // Needed names, in order, every backend that the plan or a job in flight needs.
@@ -32,7 +32,7 @@ func (r requiredBackends) Needed() []string {
 			need[a.Backend] = true
 		}
 	}
-	if len(r.State.Breakers)+len(r.State.Holds) > 0 { // a queue that was told to stop must hear of a resume
+	if len(r.State.Breakers)+len(r.State.Holds) > 0 { // a stopped queue must learn of a resume
 		for _, j := range r.State.Jobs {
 			if a := j.Last(); a != nil && r.declared(a.Backend) {
 				need[a.Backend] = true

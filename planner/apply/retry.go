@@ -161,7 +161,7 @@ func (oc *outcomes) askCheckpoint(f *attempt, o *offer.Observation, n, try int) 
 		case err != nil && class == providers.Unreachable:
 			oc.backends.Unreachable(f.B, err)
 			oc.Later(connection.Backoff(try), func() {
-				if oc.attempts[f.Token] == f { // nothing was told meanwhile
+				if oc.attempts[f.Token] == f { // no news meanwhile
 					oc.askCheckpoint(f, o, n, try+1)
 				}
 			})
@@ -206,7 +206,7 @@ func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, actio
 	case f.outdated:
 		oc.schedule.startOver(f)
 	case action == retry.Again:
-		oc.breakers.countAgain(f, o) // first: what is stopped is not due
+		oc.breakers.countAgain(f, o) // first: stopped jobs are not due
 		oc.schedule.retryAt(f.p, f.cell, ev.Retry)
 		leaves := oc.placement.leave(f, o.Class)
 		if f.B.Can.HostQueue || leaves != "" {

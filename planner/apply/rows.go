@@ -179,7 +179,7 @@ func (rw *rows) adoptImport(p *phase, cell int32) {
 		if d == nil || d.Backend != b.Name {
 			f.where = f.whereItWas(rw.Plan)
 		}
-		rw.accounts.setAside(f, nil) // nobody asked for it, and what it may cost counts all the same
+		rw.accounts.setAside(f, nil) // nobody asked for it, and its ceiling counts all the same
 		req := p.Requests(0)[p.RequestOf(int(cell), 0)]
 		rw.Emit(state.Intended{Job: rw.builder.record(f, req, p.Label(int(cell))), Fresh: true, At: rw.Clock(),
 			Attempt: state.Attempt{N: 1, Token: im.ID, Backend: b.Name, Plan: rw.approval, Fence: rw.Session.Fence(), Why: imported,

@@ -12,10 +12,9 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A run is what every part of the engine shares: what is to be done, the state
-// and its journal, the backends, and whether anything new may start. An event is
-// appended before whatever depends on it is sent; after an error nothing is
-// appended and nothing is sent.
+// A run is shared by every part of the engine: the plan, the state and its journal, the
+// backends, and whether anything new may start. An event is appended before whatever depends
+// on it is sent; after an error nothing is appended and nothing is sent.
 type run struct {
 	Config
 	*loop.Loop
@@ -65,8 +64,8 @@ func (r *run) Emit(ev state.Event) {
 	}
 }
 
-// commit makes what was appended durable when something depends on it or it
-// has waited long enough. It reports whether the outboxes may be sent.
+// commit makes appended events durable when something depends on them or they have waited long
+// enough. It reports whether the outboxes may be sent.
 func (r *run) commit() bool {
 	if r.err != nil {
 		return false
@@ -80,7 +79,7 @@ func (r *run) commit() bool {
 	return r.Sync()
 }
 
-// Sync makes durable what was appended; false once the state cannot be written.
+// Sync makes appended events durable; false once the state cannot be written.
 func (r *run) Sync() bool {
 	if r.err != nil {
 		return false

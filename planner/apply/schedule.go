@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// schedule moves cells between waiting, ready and held, and takes back what was
-// queued behind a job that is not done.
+// schedule moves cells between waiting, ready and held, and takes back jobs that are queued
+// behind a job that is not done.
 type schedule struct {
 	*jobs
 	holds   *holds
@@ -69,7 +69,7 @@ func (sc *schedule) behindPilots(p *phase) {
 	sc.takeBack(p, func(f *attempt) bool { return !f.smoke && !p.Gate.Pilots[f.cell] })
 }
 
-// takeBack takes what has not started of a phase out of its queues.
+// takeBack takes the jobs of a phase that have not started out of their queues.
 func (sc *schedule) takeBack(p *phase, which func(*attempt) bool) {
 	n := 0
 	for _, f := range sc.attempts {
@@ -111,7 +111,7 @@ func (sc *schedule) completed(p *phase, cell int32) {
 	p.Complete(cell, func(to *cells.Node, c int32) { sc.makeReady(sc.phases[to.Ord], c) })
 }
 
-// refuseCell holds a cell, or its smoke, that lacks what it needs.
+// refuseCell holds a cell, or its smoke, whose needs are not met.
 func (sc *schedule) refuseCell(p *phase, cell int32, smoke bool, why string) {
 	if !smoke {
 		sc.holdJob(p, cell, why)
@@ -121,7 +121,7 @@ func (sc *schedule) refuseCell(p *phase, cell int32, smoke bool, why string) {
 	sc.Note(p.Address(int(cell)), "the smoke of "+p.Address(int(cell))+" is held: "+why, true)
 }
 
-// unpark lets cells look again for what they read; -1-cell is a smoke.
+// unpark makes cells check their inputs again; -1-cell is a smoke.
 func (sc *schedule) unpark(p *phase, late []int32) {
 	for _, c := range late {
 		if c < 0 {

@@ -106,8 +106,8 @@ func (p *phase) unsettle(cell int32) {
 	p.unsettled[cell] = unsettled
 }
 
-// awaitsHash reports whether a cell reads what a job makes whose hash is yet to come.
-// What runs, and what is done, has the hash that it was started with.
+// awaitsHash reports whether a cell reads what a job makes whose hash is yet to come. Running
+// and completed jobs keep the hash that they started with.
 func (p *phase) awaitsHash(cell int32) bool {
 	for _, ed := range p.inputs {
 		if ed.from.unsettled == nil {
@@ -172,7 +172,7 @@ func (se *settler) settleDone(p *phase, cell int32) {
 		p.unsettled[cell] = settledLate
 		se.changedInput(p, cell, err.Error())
 		return
-	case err != nil: // what was made from it stays
+	case err != nil: // results made from it stay
 		se.Note(p.Address(int(cell)), p.Address(int(cell))+" stays done, though its input cannot be digested: "+err.Error(), true)
 	case !known || p.awaitsHash(cell):
 		return

@@ -60,8 +60,8 @@ func orNone(text string) string {
 	return text
 }
 
-// smokeTooSlow says by how much a smoke missed its least throughput, "" if it did not:
-// a share of what would have let it take the expected time.
+// smokeTooSlow says by how much a smoke missed its least throughput, "" if it did not: a share
+// of the throughput that fits the expected time.
 func smokeTooSlow(took, expected time.Duration, least float64) string {
 	if least <= 0 || expected <= 0 || took.Seconds()*least <= expected.Seconds() {
 		return ""

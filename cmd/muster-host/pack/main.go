@@ -1,6 +1,6 @@
-// Command pack builds muster-host for every kind of host, as the ssh provider
-// embeds it: NAME.gz with NAME.sha256 beside it, the digest of what is inside.
-// What has not changed is left alone.
+// Command pack builds muster-host for every kind of host, as the ssh provider embeds it:
+// NAME.gz with NAME.sha256 beside it, the digest of what is inside. It leaves unchanged files
+// alone.
 //
 //	pack FOLDER [ARCHITECTURE…]
 package main

@@ -29,6 +29,5 @@ type Command struct {
 // A Run runs a command, once its flags are parsed; args are the other words.
 type Run func(ctx context.Context, args []string) error
 
-// An Example is a command line and what it is for. It is shown in the help, and
-// a test runs it.
+// An Example is a command line and its purpose. The help shows it, and a test runs it.
 type Example [2]string

@@ -61,8 +61,8 @@ func (t *Table) runOne(ctx context.Context, c *Command, args []string) error {
 	return run(ctx, positional)
 }
 
-// extraArgs are MUSTER_CLI_ARGS and MUSTER_CLI_ARGS_plan: they stand after
-// the subcommand and before what was typed, so that what was typed wins.
+// extraArgs are MUSTER_CLI_ARGS and MUSTER_CLI_ARGS_plan. They follow the subcommand and
+// precede the typed arguments, so that the typed ones win.
 func extraArgs(name string) []string {
 	word := strings.ReplaceAll(name, " ", "_")
 	out := strings.Fields(os.Getenv("MUSTER_CLI_ARGS"))

@@ -1,9 +1,9 @@
 package command
 
-// CompletionScripts are what each shell is given to complete with. They ask
-// muster itself, so that they never grow old. bash breaks words at "=" and takes
-// what it is given as typed: it gets whole words and addresses without quotes, of
-// which it keeps what it has not broken off. The others quote what needs it.
+// CompletionScripts are the completion scripts of each shell. They ask muster itself, so that
+// they are always up to date. bash breaks words at "=" and inserts completions unquoted: it
+// gets whole words and addresses without quotes, and keeps the part after the break. The
+// others quote.
 var CompletionScripts = map[string]string{
 	"bash": `_muster() {
   local IFS=$' \t\n' line="${COMP_LINE:0:COMP_POINT}" cur="${COMP_WORDS[COMP_CWORD]}" words typed=""

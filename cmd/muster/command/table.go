@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Table is the commands of a program, in the order of their reference, and
-// what they have in common.
+// A Table is the commands of a program, in the order of their reference, and their common
+// parts.
 type Table struct {
 	Commands []*Command
 	Groups   []Group // of the overview: every command that is not hidden is in one

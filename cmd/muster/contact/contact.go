@@ -103,7 +103,7 @@ func (b *Backends) Ask(ctx context.Context, names []string) []page.Backend {
 	return out
 }
 
-// Clean takes away what muster put on a backend, and says what that was.
+// Clean removes muster's files from a backend, and returns their list.
 func (b *Backends) Clean(ctx context.Context, name string) ([]string, error) {
 	p, err := b.Reach(ctx, name)
 	if err != nil {

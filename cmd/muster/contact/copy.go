@@ -77,7 +77,7 @@ func (b *Backends) bytes(addresses []string) (sum int64) {
 	return sum
 }
 
-// origins are where outputs lie. Each backend is asked once what it has.
+// origins are the places of outputs. Each backend is asked once for its own.
 type origins struct {
 	*Backends
 	pools map[string][]offer.Pool
@@ -105,8 +105,7 @@ func (b origins) copy(ctx context.Context, j *state.Job, o state.Output, to stri
 	return files, err
 }
 
-// of is where an output is read from, and what is billed there of 10^9 bytes that
-// leave.
+// of is the place from which an output is read, and the price there of 10^9 bytes that leave.
 func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end staging.End, rate decimal.Decimal, err error) {
 	p, err := b.Reach(ctx, o.Backend)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Pruning is what may go: what is older than Older, and logs and failed outputs of a job beyond
-// those of its newest Keep launches.
+// A Pruning selects files older than Older, and logs and failed outputs of a job beyond those
+// of its newest Keep launches.
 type Pruning struct {
 	Now   time.Time
 	Older time.Duration
@@ -36,8 +36,8 @@ var (
 	aside    = path.Join(".muster", "replaced") + "/"
 )
 
-// Prunable lists what a pruning would remove, with sizes as the backends have them. What
-// is not there is left out; a backend that cannot be asked is a problem of the page.
+// Prunable lists what a pruning would remove, with sizes as the backends have them. It leaves
+// out missing files; a backend that does not answer is a problem of the page.
 func (b *Backends) Prunable(ctx context.Context, p Pruning) page.Clean {
 	out := page.CleanOf(p.Older, p.Keep)
 	wanted := map[pile][]string{}

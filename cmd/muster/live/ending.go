@@ -9,9 +9,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// endings shows a destroy: what is ended counts towards nothing, so that there
-// is no share of it to show. How many jobs are cancelled is said once, and then
-// what went wrong.
+// endings shows a destroy. Its jobs count towards no total, so that there is no percentage. It
+// prints the number of cancelled jobs once, and then the errors.
 type endings struct {
 	w      io.Writer
 	style  term.Style

@@ -56,7 +56,7 @@ func (e *Events) Show(p progress.Snapshot) {
 	e.write("info", "progress", "progress", map[string]any{"phases": phases, "waits": p.Waits, "final": p.Final})
 }
 
-// Diagnostics writes what was found, field for field as in other documents.
+// Diagnostics writes diagnostics, field for field as in other documents.
 func (e *Events) Diagnostics(l diag.List, sources diag.Sources) {
 	for _, d := range diag.ToJSON(l, sources) {
 		level := "error"
@@ -103,7 +103,7 @@ type PhaseEvent struct {
 	Queued    int             `json:"queued"`
 	Verifying int             `json:"verifying"`
 	Unknown   int             `json:"unknown"`
-	Away      []progress.Away `json:"away,omitempty"` // what was last heard of these
+	Away      []progress.Away `json:"away,omitempty"` // when each last answered
 	Waiting   int             `json:"waiting"`
 	RetryAt   time.Time       `json:"retry_at,omitzero"` // when the last of those waiting may start
 	Pending   int             `json:"pending"`

@@ -11,12 +11,12 @@ import (
 var screen struct {
 	mu     sync.Mutex
 	paused int
-	after  bytes.Buffer // what was drawn meanwhile
+	after  bytes.Buffer // output during the pause
 	to     io.Writer
 	say    func(string) // puts a line above the bars; nil = no run is shown
 }
 
-// mostAfter bounds what is kept of the drawing while it is paused, bytes.
+// mostAfter bounds the output that is kept during a pause, bytes.
 const mostAfter = 256 << 10
 
 // Pause keeps the terminal as it is until the function that it returns is called.

@@ -68,7 +68,7 @@ type savingReport struct {
 	Unit   string `json:"unit"` // usd, service_units, gpu_hours, cpu_hours, node_hours, wait_hours, run_hours
 	Amount string `json:"amount"`
 	Of     string `json:"of"`
-	AtMost bool   `json:"at_most,omitempty"` // off the ceiling of a plan, not off what is likely spent
+	AtMost bool   `json:"at_most,omitempty"` // of the ceiling of a plan, not of its expected cost
 	// Estimated: by a price that is its provider's guess.
 	Estimated bool `json:"estimated,omitempty"`
 }

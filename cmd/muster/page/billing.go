@@ -73,7 +73,7 @@ func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time) 
 	}
 }
 
-// rateText is what is taken in an hour: "$0.70/h, 2 GPUs".
+// rateText is the price of an hour: "$0.70/h, 2 GPUs".
 func rateText(perHour state.Amounts, asked []string) string {
 	var parts []string
 	for _, u := range []struct{ unit, one, many string }{

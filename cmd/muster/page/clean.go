@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 )
 
-// A Clean is the JSON of `muster clean -json`: what may be removed, or was.
+// A Clean is the JSON of `muster clean -json`: the files that may be removed, or were.
 type Clean struct {
 	FormatVersion string            `json:"format_version"`
 	Older         float64           `json:"older_seconds"`

@@ -24,7 +24,7 @@ type Comparison struct {
 	Phases        []comparedPhase `json:"phases"`
 }
 
-// A comparedPhase counts its jobs by what they are to the other run.
+// A comparedPhase counts its jobs by their relation to the other run.
 type comparedPhase struct {
 	Phase   string       `json:"phase"`
 	Same    int          `json:"same"`

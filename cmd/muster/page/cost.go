@@ -242,7 +242,7 @@ func onlyHours(ceiling state.Amounts) bool {
 	return true
 }
 
-// writeBilled says what is billed right now: machines, and what runs.
+// writeBilled prints everything that is billed now: machines, and running jobs.
 func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 	rented := slices.DeleteFunc(slices.Clone(r.Rentals), func(rental state.Rental) bool { return !rental.Rented() })
 	if len(rented)+len(r.Billed) == 0 {

@@ -39,8 +39,8 @@ func (r Report) CSV(to io.Writer) error {
 	return w.Error()
 }
 
-// csvColumns names each column once: an axis or a metric that has the name of
-// a column before it is written with what it is.
+// csvColumns names each column once: an axis or a metric with the name of an earlier column
+// gets its kind as a prefix.
 func csvColumns(axes, metrics []string) []string {
 	own := []string{"status", "class", "attempts", "backend", "seconds", "planned_seconds", "cpu_seconds", "max_rss", "gpu_max_mem", "started", "ended"}
 	out := []string{"address", "phase"}
@@ -60,7 +60,7 @@ func csvColumns(axes, metrics []string) []string {
 	return out
 }
 
-// number leaves a cell empty for what is not known.
+// number leaves a cell empty for an unknown value.
 func number(f float64) string {
 	if f < 0 {
 		return ""

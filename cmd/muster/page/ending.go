@@ -21,9 +21,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Ending is the last words of a run, of the plan saved in a file or of one made
-// for it (""): how it ended, and the results; after a destroy what is billed on
-// at the backends, since no plan ends it.
+// Ending is the last words of a run, of the plan saved in a file or of one made for it (""):
+// how it ended, and the results; after a destroy, machines that the backends still bill, since
+// no plan ends them.
 func Ending(p *planner.Plan, o progress.Outcome, saved string, backends []*lang.Backend, width int) string {
 	text := conclusion(o, p.Of(planner.Missing), p.Of(planner.Altered), saved)
 	if p.Destroy && o.Stopped == progress.None {
@@ -123,8 +123,8 @@ func unended(p *planner.Plan) string {
 	return b.String()
 }
 
-// conclusion is the last word of a run. A saved plan that has not come to its end
-// is carried on with by its file: what was approved stays approved.
+// conclusion is the last line of a run. An unfinished saved plan goes on by its file: its
+// approval still holds.
 func conclusion(o progress.Outcome, missing, altered []string, saved string) string {
 	var b strings.Builder
 	again := "muster apply"

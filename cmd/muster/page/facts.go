@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// factLines say whose word the facts of pools are, where that is not the same of
-// all; what two sources say where they differ; and what is known of the site.
+// factLines say where the facts of pools come from, where the sources differ between pools;
+// what two sources say where they disagree; and the facts of the site.
 func factLines(pools []offer.Pool) (lines []string) {
 	whose := origins(pools)
 	if whose != "" {
@@ -89,7 +89,7 @@ func origin(f offer.Fact) string {
 	return source
 }
 
-// about are texts, in the order in which they came, each with what it is about.
+// about are texts, in order of arrival, each with its subjects.
 type about struct {
 	texts []string
 	of    map[string][]string

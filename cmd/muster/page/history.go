@@ -58,7 +58,7 @@ func EventText(e state.Event) string {
 	return state.EventAddress(e)
 }
 
-// ceilingText is ": at most $40.00" of what was approved.
+// ceilingText is ": at most $40.00" of an approved ceiling.
 func ceilingText(ceiling state.Amounts) string {
 	if text := view.Amounts(ceiling); text != "" {
 		return ": at most " + text

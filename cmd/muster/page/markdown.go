@@ -171,7 +171,7 @@ func timeRows(history []historyReport) [][]string {
 	return rows
 }
 
-// useRows are what launches used of what they asked for.
+// useRows compare the use of launches with their requests.
 func useRows(history []historyReport) [][]string {
 	rows := [][]string{{"phase", "resource", "asked for", "median", "most"}}
 	for _, h := range history {

@@ -23,8 +23,8 @@ type Totals struct {
 	Resumes map[string]int `json:"resumes,omitempty"`
 }
 
-// take counts a job of the report; nil = it has no record. Stuck is what it waits for that will
-// not come by itself.
+// take counts a job of the report; nil = it has no record. Stuck names a dependency that needs
+// a person.
 func (t *Totals) take(j *state.Job, stuck string) {
 	switch {
 	case j != nil && stuck != "" && explain.InQueue(j.Status):

@@ -19,9 +19,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Planned sets the forecasts that were approved beside what came. Each approval
-// counts with what it planned for the jobs that ended under it: whole where the plan
-// came to its end, else each phase by the share of its jobs that were billed.
+// Planned compares approved forecasts with the results. Each approval counts with its forecast
+// for the jobs that ended under it: whole where the plan came to its end, else each phase by
+// the share of its jobs that were billed.
 type Planned struct {
 	Approvals int            `json:"approvals"` // of which a forecast was kept
 	Jobs      int            `json:"jobs"`      // planned
@@ -80,7 +80,7 @@ func plannedOf(c *lang.Campaign, st *state.State) *Planned {
 			jobs, came = jobs+part.Jobs, came+n
 			sums.plan(phase, part.Amounts, share)
 		}
-		if a.Outcome == state.Superseded { // what it left is in a later one
+		if a.Outcome == state.Superseded { // a later approval covers the rest
 			jobs = came
 		}
 		out.Jobs, out.Billed = out.Jobs+jobs, out.Billed+came
@@ -310,12 +310,12 @@ func ratioText(ratio string) string {
 	return ratio + "×"
 }
 
-// head says for how much of what was planned the rows are.
+// head says which part of the plan the rows cover.
 func (p *Planned) head() string {
 	return fmt.Sprintf("planned and actual, for %d of %s", p.Billed, units.Count(p.Jobs, "planned job"))
 }
 
-// left says what is in no row; "" where nothing is.
+// left lists the jobs that are in no row; "" for none.
 func (p *Planned) left() string {
 	if p.Without == 0 {
 		return ""

@@ -41,7 +41,7 @@ func PullTo(dir string) Pull {
 	return Pull{FormatVersion: FormatVersion, To: dir, Files: []PulledFile{}, Failed: []Unpulled{}}
 }
 
-// Text is the line that sums up what is here and how much is not.
+// Text is the line that sums up present and missing files.
 func (p Pull) Text() string {
 	var bytes int64
 	var billed amount.Tally

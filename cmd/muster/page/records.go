@@ -100,7 +100,7 @@ func someOf(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// expectedRows set the time that jobs took beside what was expected at their launch.
+// expectedRows compare the time of jobs with the time expected at their launch.
 func (r Report) expectedRows() [][]string {
 	rows := [][]string{{"phase", "jobs", "expected", "took", "ratio", "farthest off"}}
 	for _, ph := range r.Phases {
@@ -129,8 +129,8 @@ func off(ratio float64) float64 { return max(ratio, 1/ratio) }
 
 func timesText(r float64) string { return fmt.Sprintf("%.2f×", r) }
 
-// A Record is the file that pull writes beside what it copied: what was run, from what,
-// where and when, with the digest of every file.
+// A Record is the file that pull writes beside its copies: command, sources, place, time and
+// the digest of every file.
 type Record struct {
 	FormatVersion string      `json:"format_version"`
 	Type          string      `json:"type"` // "muster run"
@@ -154,7 +154,7 @@ type JobRecord struct {
 	Files  []PulledFile      `json:"files"`
 }
 
-// RecordOf is the record of what was copied.
+// RecordOf is the record of a pull.
 func RecordOf(c *lang.Campaign, st *state.State, p Pull, now time.Time) Record {
 	r := Record{FormatVersion: FormatVersion, Type: recordType, Campaign: c.Name, Description: c.Description, Lineage: st.Lineage, Written: now, Jobs: []JobRecord{}}
 	at := map[string]int{}

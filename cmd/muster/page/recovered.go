@@ -28,7 +28,7 @@ type Recovery struct {
 	Unknown       []string          `json:"unknown"` // what no backend can tell
 }
 
-// A RecoveredPhase is what is there of a phase's jobs.
+// A RecoveredPhase counts the jobs found of a phase.
 type RecoveredPhase struct {
 	Phase     string `json:"phase"`
 	Jobs      int    `json:"jobs"`
@@ -113,7 +113,7 @@ func (r Recovery) Text(width int) string {
 	return b.String()
 }
 
-// Ending is the last word: what was adopted, and what to do before anything runs.
+// Ending is the last paragraph: the adopted jobs, and the next step.
 func (r Recovery) Ending(width int) string {
 	jobs := 0
 	for _, ph := range r.Phases {

@@ -20,7 +20,7 @@ type Replaced struct {
 // mostReplaced bounds the files that are counted in one folder.
 const mostReplaced = 20_000
 
-// ReplacedIn counts what was moved aside in workdirs of this machine; a workdir
+// ReplacedIn counts the files that muster moved aside in workdirs of this machine; a workdir
 // without such a folder has no entry.
 func ReplacedIn(workdirs []string) (out []Replaced) {
 	seen := map[string]bool{}

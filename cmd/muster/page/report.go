@@ -149,8 +149,8 @@ func ReportOf(c *lang.Campaign, st *state.State, s selection.Jobs) Report {
 	return r
 }
 
-// historyOf is where the time of the selected jobs went, and what they used of
-// what they asked for.
+// historyOf is where the time of the selected jobs went, and their use of the resources that
+// they asked for.
 func historyOf(c *lang.Campaign, st *state.State, s selection.Jobs) []historyReport {
 	out := []historyReport{}
 	for _, h := range advice.HistoryOf(advice.Input{Campaign: c, State: st}, s.Has) {

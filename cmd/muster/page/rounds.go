@@ -212,8 +212,7 @@ func (r Report) outOfMemory(b *strings.Builder, w writing, _ advice.Report) {
 	}
 }
 
-// nextConfiguration is the last setting that was promoted, and what it does to the time
-// of a job.
+// nextConfiguration is the last promoted setting, and its effect on the time of a job.
 func (r Report) nextConfiguration(b *strings.Builder, w writing, _ advice.Report) {
 	for _, v := range slices.Backward(r.Rounds) {
 		if v.Promoted == "" {

@@ -13,7 +13,7 @@ import (
 type Seen struct {
 	Jobs        map[string]offer.Observation // by token
 	Unreachable map[string]string            // by backend
-	Findings    []observed.Finding           // what is not as muster left it
+	Findings    []observed.Finding           // differences from muster's own files
 }
 
 // as is a record as its backend says that the job ended, for what waits for it.
@@ -94,8 +94,8 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	}
 }
 
-// unknown is the status of a job whose backend, or its host, cannot be asked.
-// What was heard last stays.
+// unknown is the status of a job whose backend, or its host, does not answer. The last known
+// facts stay.
 func (v *JobStatus) unknown(why string, since time.Time) {
 	v.Start = time.Time{}
 	if !since.IsZero() {

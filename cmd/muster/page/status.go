@@ -30,12 +30,12 @@ type Status struct {
 	Pauses        []state.Pause `json:"pauses,omitempty"`
 	// Unreachable says of backends that cannot be asked why not; -refresh.
 	Unreachable map[string]string `json:"unreachable,omitempty"`
-	// Findings say what is not as muster left it: an edited copy of the source;
-	// -refresh.
+	// Findings are differences from the files that muster left, such as an edited copy of the
+	// source; with -refresh.
 	Findings []string `json:"findings,omitempty"`
 	// Empty are outputs of 0 bytes, where others of the same name are not.
 	Empty []EmptyOutput `json:"empty,omitempty"`
-	// Replaced is what was moved aside on this machine.
+	// Replaced counts files that muster moved aside on this machine.
 	Replaced []Replaced `json:"replaced,omitempty"`
 	// Rentals are the machines that are billed now, by id.
 	Rentals []state.Rental `json:"rentals,omitempty"`
@@ -81,8 +81,8 @@ type JobStatus struct {
 	alike    int // further jobs that this line of the table includes
 }
 
-// blocked is the status of a job that has no record and waits for what will
-// not come by itself.
+// blocked is the status of a job that has no record and waits for something that needs a
+// person.
 const blocked = "blocked"
 
 // old is the status of a completed job that the begun plan runs again, until
@@ -214,7 +214,7 @@ func (m *statusMaker) records(p *lang.Phase) []*state.Job {
 	return out
 }
 
-// judge marks a job whose time is not what was measured of others.
+// judge marks a job whose time differs from the measured time of others.
 func (s *JobStatus) judge(pace *history.Pace, cell int, j *state.Job, now time.Time) {
 	if j == nil {
 		return
@@ -336,7 +336,7 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 	}
 	switch {
 	case root == "":
-	case s.Status == blocked: // its scheduler gave it up, since what it comes after failed
+	case s.Status == blocked: // its scheduler gave it up, since a job before it failed
 		s.Reason = "waits for " + root
 	case explain.InQueue(state.Status(s.Status)):
 		s.Reason, s.resume = term.Join("; ", s.Reason, "waits for "+root), root

@@ -59,7 +59,7 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	return b.String()
 }
 
-// phaseTable is a line a phase; what does not fit beside it goes on below.
+// phaseTable has a line for each phase; long notes continue below.
 func phaseTable(phases []PhaseStatus, width int) string {
 	t := term.Table{Indent: "  ", Align: []term.Align{term.Left, term.Right}}
 	var rest []string

@@ -41,7 +41,7 @@ func ExplainAbsent(diags diag.List, absent map[string]error) diag.List {
 	return diags
 }
 
-// Fault tells of a provider's error what was found and what to do next.
+// Fault describes a provider's error, with the next step.
 func Fault(err error) diag.Diagnostic {
 	var e *providers.Error
 	if errors.As(err, &e) {

@@ -14,8 +14,8 @@ type Locked struct {
 	Version string `json:"version"`
 }
 
-// Lock starts each external provider the campaign uses once, checks
-// its version, and writes down what was found; read-only it only checks.
+// Lock starts each external provider of the campaign once, checks its version, and records it;
+// read-only it only checks.
 func (p Set) Lock(ctx context.Context, c *lang.Campaign, readonly bool) ([]Locked, diag.List, error) {
 	locked := []Locked{}
 	types := externalTypes(c)

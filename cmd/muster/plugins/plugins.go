@@ -71,9 +71,9 @@ type Set struct {
 	Dir    string // of the campaign
 	Logger func() hclog.Logger
 	Pin    launch.Pin  // how strict .muster.lock.hcl is
-	Gate   launch.Gate // what may be started, reached and run; nil: everything
-	// Still starts no process: of an external provider is known what was kept in
-	// Keep when it last started.
+	Gate   launch.Gate // decides what may be started, reached and run; nil: everything
+	// Still starts no process: the schema of an external provider comes from Keep, which has
+	// it from the last start.
 	Still  bool
 	Keep   string        // folder for schemas of external providers, by digest; "" = none
 	Person launch.Person // who answers what hosts ask; nil = nobody
@@ -133,8 +133,8 @@ func (p Set) Schemas() (out map[string]offer.Schema, absent map[string]error) {
 	return out, absent
 }
 
-// externalSchema asks an external provider, or says what is known of one that may
-// not be started.
+// externalSchema asks an external provider, or returns the kept schema of one that may not be
+// started.
 func (p Set) externalSchema(typ string) (offer.Schema, error) {
 	l := p.Launcher()
 	defer l.Close()
@@ -144,7 +144,7 @@ func (p Set) externalSchema(typ string) (offer.Schema, error) {
 	}
 	if p.Still {
 		if p.Gate != nil {
-			_ = p.Gate.Start(typ, path, digest) // so that it is told
+			_ = p.Gate.Start(typ, path, digest) // so that the refusal is shown
 		}
 		return p.kept(typ, digest), nil
 	}
@@ -167,8 +167,7 @@ func (p Set) schemaFile(digest string) string {
 	return filepath.Join(p.Keep, strings.TrimPrefix(digest, "sha256:")+".json")
 }
 
-// kept is the schema of a program as it was told when the program last ran, or one
-// of which nothing is known.
+// kept is the schema that a program gave when it last ran, or an unknown one.
 func (p Set) kept(typ, digest string) offer.Schema {
 	var s offer.Schema
 	b, err := os.ReadFile(p.schemaFile(digest))

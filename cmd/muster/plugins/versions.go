@@ -27,8 +27,8 @@ func externalTypes(c *lang.Campaign) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Unsuitable tells of the providers whose versions the campaign does not
-// want. A built-in one has muster's own.
+// Unsuitable reports providers whose versions the campaign does not allow. A built-in one has
+// muster's own version.
 func Unsuitable(c *lang.Campaign, schemas map[string]offer.Schema, version string) (diags diag.List) {
 	for _, typ := range slices.Sorted(maps.Keys(c.RequiredProviders)) {
 		have := schemas[typ].Version

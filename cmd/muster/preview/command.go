@@ -89,7 +89,7 @@ type writer struct {
 	job      *providers.Job
 	rendered lang.Rendered
 	backend  *lang.Backend       // nil where the job has no place yet
-	hidden   lang.SensitiveParts // what is named and not shown
+	hidden   lang.SensitiveParts // named, and not shown
 	folder   string              // for the lists of input files
 	lists    map[string]string   // path of the list of each input of several files
 }

@@ -47,7 +47,7 @@ func starts(pp *planner.PhasePlan) (list []start) {
 	return list
 }
 
-// A Preview is what is shown before anything is submitted.
+// A Preview is the page shown before a submission.
 type Preview struct {
 	Campaign  *lang.Campaign
 	Plan      *planner.Plan
@@ -184,7 +184,7 @@ func (v Preview) siteOfStart(pp *planner.PhasePlan, at start) lang.Site {
 	return s
 }
 
-// workdir is a backend's as the jobs of one of its pools are told it.
+// workdir is a backend's workdir as jobs of one of its pools see it.
 func workdir(c *lang.Campaign, b *lang.Backend, pools []offer.Pool, pool string) string {
 	of := slices.DeleteFunc(slices.Clone(pools), func(p offer.Pool) bool { return p.Backend != b.Address() })
 	return site.AtHome(site.Workdir(c, b), of, pool)

@@ -98,7 +98,7 @@ func cut(script providers.Script) string {
 	return fmt.Sprintf(", %d %s like this one: %d jobs each, the last %d", len(sizes), word, sizes[0], sizes[len(sizes)-1])
 }
 
-// likes gathers what would start of a phase by what it has in common.
+// likes groups the jobs of a phase that would start, by their common parts.
 func (v Preview) likes(pp *planner.PhasePlan) (out []*likeJobs, diags diag.List) {
 	p := pp.Phase
 	by := map[string]*likeJobs{}

@@ -21,7 +21,7 @@ const Env = "MUSTER_TRUST"
 
 // A Guard decides for one command. It is a launch.Gate. Any goroutine may use it.
 type Guard struct {
-	Hide func(string) string // takes sensitive values out of what is shown; nil shows all
+	Hide func(string) string // takes sensitive values out of messages; nil hides nothing
 
 	roots []string // folders of which everything may be read
 	all   bool     // everything is allowed, and nothing remembered
@@ -32,7 +32,7 @@ type Guard struct {
 	key     []byte
 	trusted map[string]bool
 	granted map[string]bool // by content: allowed for this command
-	accept  bool            // what is met is granted, and noted
+	accept  bool            // new items are granted, and noted
 	met     []Item          // granted in passing
 	left    []Item          // refused
 	seen    map[string]bool // by content: in left or met
@@ -59,8 +59,8 @@ func (g *Guard) reload() {
 // Problem is why nothing can be read from the store or remembered; nil if it can.
 func (g *Guard) Problem() error { return g.broken }
 
-// Checkout is the work tree of git around a folder, or the folder. A home that is
-// kept in git is no checkout of what is below it.
+// Checkout is the work tree of git around a folder, or the folder. A home that is kept in git
+// is no checkout of the folders below it.
 func Checkout(dir, home string) string {
 	for at := dir; ; {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil && !within(at, filepath.Clean(home)) {
@@ -100,7 +100,7 @@ func (g *Guard) knows(it Item) bool {
 	return g.all || g.granted[it.content] || g.key != nil && g.trusted[digest(g.key, it)]
 }
 
-// Left is what was refused since the last Trust, in the order of lists.
+// Left are the items refused since the last Trust, in the order of lists.
 func (g *Guard) Left() []Item {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,15 +132,14 @@ func (g *Guard) Trust(items []Item, now time.Time) error {
 	return g.store.add(items, now)
 }
 
-// Accept grants from now on what is met, for who has said yes beforehand.
+// Accept grants new items from now on, for a user who has approved beforehand.
 func (g *Guard) Accept() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.accept = true
 }
 
-// Met is what was granted in passing since Accept, in the order of lists, and
-// forgets it.
+// Met are the items granted since Accept, in the order of lists; it forgets them.
 func (g *Guard) Met() []Item {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -310,5 +309,5 @@ func (g *Guard) State(path string, write bool) error {
 	return nil
 }
 
-// Folder is where this user keeps what is trusted; "" where nothing can be kept.
+// Folder is where this user's trusted items are kept; "" where nothing can be kept.
 func (g *Guard) Folder() string { return g.store.dir }

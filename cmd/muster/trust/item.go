@@ -40,7 +40,7 @@ var kinds = []Kind{Provider, Host, Backend, Store, Link, Folder, Command, Setup,
 type Item struct {
 	Kind    Kind
 	What    string // one line for people, clean of control characters
-	content string // what is trusted, exactly; it may hold secrets and is stored as a keyed digest
+	content string // the exact text of the item; it may hold secrets and is stored as a keyed digest
 	count   int    // of Kind in sentences; 0 = 1
 }
 
@@ -141,9 +141,8 @@ func connection(settings map[string]json.RawMessage) (hosts []string, who string
 	return hosts, who
 }
 
-// ofSetup is the setup of a check where it would run, with the variables that
-// may decide what it does. On this machine the files of the checkout that it
-// names are part of it.
+// ofSetup is the setup of a check where it would run, with the variables that may change its
+// effect. On this machine the files of the checkout that it names are part of it.
 func ofSetup(b providers.Backend, c providers.Check) Item {
 	env := maps.Clone(b.Env)
 	if env == nil {
@@ -167,8 +166,8 @@ func ofSetup(b providers.Backend, c providers.Check) Item {
 	return item(Setup, strings.Join(c.Setup, "; "), content...)
 }
 
-// steering are beginnings of variables by which a shell, the loader or an
-// interpreter chooses what it runs.
+// steering are prefixes of variables by which a shell, the loader or an interpreter chooses
+// what to run.
 var steering = []string{"PATH", "LD_", "DYLD_", "ENV", "BASH_", "IFS", "SHELLOPTS", "PYTHON", "PERL", "RUBY", "NODE_", "GIT_", "JAVA_", "MODULE"}
 
 func steers(name string) bool {

@@ -1,8 +1,8 @@
-// Package trust remembers what this user has allowed campaigns to do, item by
-// item and by content. It decides which programs a read-only command may start,
-// where it may connect, what it may run there, and what it may read outside the
-// checkout. It keeps the allowed items in the user's state folder, never in a
-// checkout, and only this user's yes adds one.
+// Package trust remembers the actions that this user has allowed campaigns, item by item and
+// by content. It decides which programs a read-only command may start, where it may connect,
+// which commands it may run there, and which files it may read outside the checkout. It keeps
+// the allowed items in the user's state folder, never in a checkout, and only this user's yes
+// adds one.
 package trust
 
 import (

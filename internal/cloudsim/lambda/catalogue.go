@@ -78,7 +78,7 @@ func (k *kind) architecture() string {
 	return "x86_64"
 }
 
-// types is the catalogue: an object by name. What it says of capacity may be old.
+// types is the catalogue: an object by name. Its capacity may be old.
 func (l *Lambda) types(*cloudsim.Call) cloudsim.Answer {
 	out := map[string]any{}
 	for _, k := range kinds {

@@ -159,7 +159,7 @@ func (i *instance) end() {
 
 func (i *instance) gone() bool { return i.status == terminated }
 
-// close ends what is behind it.
+// close ends its machine.
 func (i *instance) close() {
 	i.cancel()
 	if i.runner != nil {
@@ -179,7 +179,7 @@ func (i *instance) reboot() {
 	i.after(restarting, func() { i.checked(false) })
 }
 
-// rate is what it costs an hour now.
+// rate is its price an hour now.
 func (i *instance) rate() decimal.Decimal {
 	if i.from.IsZero() || !i.to.IsZero() {
 		return decimal.Zero
@@ -187,7 +187,7 @@ func (i *instance) rate() decimal.Decimal {
 	return i.kind.hourly()
 }
 
-// bill is what it cost up to now: each minute that began.
+// bill is its cost up to now: each minute that began.
 func (i *instance) bill(now time.Time) decimal.Decimal {
 	if i.from.IsZero() {
 		return decimal.Zero

@@ -126,7 +126,7 @@ func (l *Lambda) Faults() map[string][]string {
 	}
 }
 
-// What can go wrong with it alone.
+// Its own faults.
 const (
 	noCapacity   = "no_capacity"     // although the catalogue shows some
 	quota        = "quota"           // of the account
@@ -135,7 +135,7 @@ const (
 	bootsIll     = "unhealthy" // right after it booted
 	noSSH        = "no_ssh"    // active, and no ssh server answers
 	wrongGPU     = "wrong_gpu" // another GPU than its type says
-	lag          = "lag"       // lists show what was For ago, for that long
+	lag          = "lag"       // lists show the state of For ago, for that long
 	linger       = "linger"    // acknowledged, and still terminating and charged For
 	refused      = "refused"   // while it boots
 )

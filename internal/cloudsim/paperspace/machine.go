@@ -164,7 +164,7 @@ func (m *machine) boots(e *event) {
 	})
 }
 
-// boot has what is behind it boot, with its startup script.
+// boot boots its machine, with its startup script.
 func (m *machine) boot() {
 	if m.box == nil || m.fault == noSSH {
 		return
@@ -230,7 +230,7 @@ func (m *machine) doom(e *event) {
 	})
 }
 
-// close ends what is behind it.
+// close ends its machine.
 func (m *machine) close() {
 	m.cancel()
 	m.timer()
@@ -247,7 +247,7 @@ func (m *machine) diskHour() decimal.Decimal {
 	return decimal.RequireFromString(monthly[m.asked.DiskSize]).Div(hoursOfMonth)
 }
 
-// rate is what it costs an hour now.
+// rate is its price an hour now.
 func (m *machine) rate() decimal.Decimal {
 	if m.gone {
 		return decimal.Zero
@@ -259,8 +259,7 @@ func (m *machine) rate() decimal.Decimal {
 	return sum.Round(6)
 }
 
-// bill is what it cost up to now: compute by the hour that began, its disk by the
-// second.
+// bill is its cost up to now: compute by the hour that began, its disk by the second.
 func (m *machine) bill(now time.Time) decimal.Decimal {
 	end := now
 	if m.gone {

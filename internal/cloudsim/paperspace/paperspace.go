@@ -101,7 +101,7 @@ func (p *Paperspace) Faults() map[string][]string {
 	}
 }
 
-// What can go wrong with it alone.
+// Its own faults.
 const (
 	noCapacity   = "no_capacity"   // an error at once; of start, off again with an event
 	locked       = "locked"        // a type that support has not unlocked for the account
@@ -109,7 +109,7 @@ const (
 	bootsForever = "boots_forever" // serviceready, and never ready
 	noSSH        = "no_ssh"        // ready, and no ssh server answers
 	wrongGPU     = "wrong_gpu"     // another GPU than its type's
-	lag          = "lag"           // lists show what was For ago, for that long
+	lag          = "lag"           // lists show the state of For ago, for that long
 	cut          = "cut"           // a page that says that there is more, and not where
 	linger       = "linger"        // acknowledged, and there and billed For
 )

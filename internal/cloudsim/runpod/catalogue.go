@@ -98,7 +98,7 @@ func (h *host) happen(e cloudsim.Event) error {
 
 // A query is what a catalogue is asked for.
 type query struct {
-	stock     bool // with what is there now
+	stock     bool // with the present stock
 	count     int
 	cloud     string
 	countries []string
@@ -112,7 +112,7 @@ var (
 )
 
 // readQuery reads the parameters of the catalogue of GPUs. All but include want
-// include=AVAILABILITY; what is malformed is 422, what contradicts itself 400.
+// include=AVAILABILITY; a malformed value is 422, a contradiction 400.
 func readQuery(c *cloudsim.Call) (q query, refusal *cloudsim.Answer) {
 	refuse := func(a cloudsim.Answer) (query, *cloudsim.Answer) { return q, &a }
 	q.count = 1

@@ -120,7 +120,7 @@ func (q *creation) count() int {
 // mostSpend is what an account may spend in an hour, dollars.
 var mostSpend = decimal.NewFromInt(80)
 
-// noMore is how a lack of machines is told; the spend limit is told alike.
+// noMore is the answer to a lack of machines; the spend limit gives the same.
 var noMore = fails(http.StatusBadRequest, "There are no longer any instances available with the requested specifications. Please refresh and try again.")
 
 // create makes a pod of one GPU type at one place.
@@ -159,7 +159,7 @@ func (r *RunPod) create(c *cloudsim.Call) cloudsim.Answer {
 	return cloudsim.JSON(http.StatusCreated, p.row())
 }
 
-// place finds a machine that has what is asked for.
+// place finds a machine with the requested parts.
 func (r *RunPod) place(a *cloudsim.Account, q *creation) (*host, *cloudsim.Answer) {
 	in := q.DataCenterIDs
 	if len(q.Mounts.Network) > 0 {

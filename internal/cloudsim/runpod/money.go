@@ -44,8 +44,8 @@ func (r *RunPod) burn(a *cloudsim.Account) (sum decimal.Decimal) {
 	return sum
 }
 
-// settle ends what is not paid for: pods with a network volume are stopped, others
-// terminated with all that is on them.
+// settle ends unpaid pods: it stops those with a network volume, and terminates others with
+// their disks.
 func (r *RunPod) settle() {
 	for _, p := range r.pods {
 		switch {

@@ -35,7 +35,7 @@ var actions = map[string][]string{
 	provisioning: {"stop", "terminate"}, starting: {"stop", "terminate"}, running: {"stop", "restart", "terminate"}, exited: {"start", "terminate"}, failed: {"start", "terminate"},
 }
 
-// What is billed.
+// Kinds of bills.
 const (
 	gpuBill  = "gpu"
 	diskBill = "disk" // of the container
@@ -140,7 +140,7 @@ func (p *pod) runs() {
 	p.after(mapping, p.listens)
 }
 
-// listens maps another port than before, and boots what is behind it.
+// listens maps another port than before, and boots its machine.
 func (p *pod) listens() {
 	t := p.host.gpu
 	spec := cloudsim.Spec{Name: p.id, GPU: t.id, GPUs: p.count, GPUMiB: t.mib, Kept: p.kept(), API: p.r.API, URLVar: "RUNPOD_API_URL"}
@@ -246,8 +246,8 @@ func (p *pod) cost() decimal.Decimal {
 	return p.host.price().Mul(decimal.NewFromInt(int64(p.count)))
 }
 
-// bill bills what it is now: a stopped pod's container disk costs nothing, and what
-// it keeps twice as much.
+// bill bills its present state: a stopped pod's container disk costs nothing, and its volume
+// twice as much.
 func (p *pod) bill() {
 	now, on := p.r.second(), p.status != exited
 	disk, kept := decimal.Zero, stoppedPrice
@@ -348,7 +348,7 @@ func (p *pod) vanish() {
 	p.close()
 }
 
-// close ends what is behind it.
+// close ends its machine.
 func (p *pod) close() {
 	p.cancel()
 	p.unmap()

@@ -170,7 +170,7 @@ func (q *quotas) headers(now time.Time) (policy, state string) {
 	return strings.Join(p, ", "), strings.Join(s, ", ")
 }
 
-// What can go wrong with it alone.
+// Its own faults.
 const (
 	noCapacity = "no_capacity" // a GPU that the catalogue has cannot be placed
 	noPool     = "no_pool"     // the account may not use the GPU
@@ -182,7 +182,7 @@ const (
 	wrongGPU   = "wrong_gpu"   // the machine has another GPU than was asked for
 	zeroGPUs   = "zero_gpus"   // a stopped pod starts without its GPUs
 	gpuTaken   = "taken"       // it does not start: somebody else has them
-	lag        = "lag"         // lists show what was For ago
+	lag        = "lag"         // lists show the state of For ago
 	noList     = "no_list"     // 200 without a list
 	linger     = "linger"      // acknowledged, and still there and charged For
 )

@@ -60,7 +60,7 @@ const (
 // runWords are the words of launch modes, alone or together.
 var runWords = []string{"ssh", "ssh_proxy", "ssh_direct", "ssh_direc", "jupyter", "jupyter_proxy", "jupyter_direct", "jupyter_direc", "args"}
 
-// check reads a creation, and says what is wrong with it.
+// check reads a creation, and returns its first error.
 func (r *creation) check(body []byte) (code, text string) {
 	const invalid = "invalid_args"
 	if err := cloudsim.Parse(body, r); err != nil {

@@ -21,7 +21,7 @@ const (
 	expiring   = 48 * time.Hour  // between the end of its contract and its deletion
 )
 
-// What is billed.
+// Kinds of bills.
 const (
 	gpuBill  = "gpu"
 	diskBill = "disk"
@@ -275,7 +275,7 @@ func (i *instance) leave() {
 	}
 }
 
-// auction ends what is outbid on a machine, and starts what waits for a part.
+// auction ends outbid instances on a machine, and starts those that wait for a part.
 func (v *Vast) auction(m *machine) {
 	for id := v.firstID(); id <= v.lastID; id++ {
 		i := v.instances[id]
@@ -336,7 +336,7 @@ func (i *instance) vanish() {
 	i.close()
 }
 
-// close ends what is behind it.
+// close ends its machine.
 func (i *instance) close() {
 	i.cancel()
 	for _, p := range i.ports {

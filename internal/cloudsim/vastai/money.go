@@ -36,7 +36,7 @@ func (v *Vast) spent(a *cloudsim.Account) (sum decimal.Decimal) {
 // left is an account's credit.
 func (v *Vast) left(a *cloudsim.Account) decimal.Decimal { return a.Credit.Sub(v.spent(a)) }
 
-// settle bills transferred bytes, and ends what is not paid for.
+// settle bills transferred bytes, and ends unpaid instances.
 func (v *Vast) settle() {
 	for _, i := range v.instances {
 		if !i.gone {
@@ -167,7 +167,7 @@ func (i *instance) charge(begin, end time.Time) map[string]any {
 	}
 }
 
-// invoices are what was paid in.
+// invoices are the payments.
 func (v *Vast) invoices(c *cloudsim.Call) cloudsim.Answer {
 	filters := map[string]filter{}
 	err := decode(c.Query.Get("select_filters"), &filters)

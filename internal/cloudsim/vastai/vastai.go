@@ -123,7 +123,7 @@ func (v *Vast) Faults() map[string][]string {
 	}
 }
 
-// What can go wrong with it alone.
+// Its own faults.
 const (
 	goneNow        = "gone_410"        // the offer goes while it is accepted
 	goneBefore     = "gone_404"        // it went before
@@ -133,7 +133,7 @@ const (
 	wrongGPU       = "wrong_gpu"       // the machine has another GPU than its offer says
 	hostSilent     = "unknown"         // its host sends no heartbeat
 	gpuTaken       = "taken"           // somebody else rented the GPU of a stopped instance
-	lag            = "lag"             // lists show what was For ago, for that long
+	lag            = "lag"             // lists show the state of For ago, for that long
 	notSuccess     = "not_success"     // 200 with success false, and no instances
 	linger         = "linger"          // acknowledged, and still there and charged For
 	working        = "working"         // the old list works, as before June 2026

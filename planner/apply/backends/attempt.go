@@ -19,7 +19,7 @@ const (
 	Stays  End = iota // it is not being cancelled
 	Rerun             // start again: the work is another
 	Again             // start again: the same work, asked for differently
-	Behind            // start again when what it was queued behind is done, which failed
+	Behind            // start again when the job before it, which failed, is done
 	Hold              // stay cancelled, by a person
 	Forget            // not wanted any more
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// reachBound are the tries after which a backend counts as away: what was
-// minted for it goes elsewhere, and jobs that it may have are unknown.
+// reachBound are the tries after which a backend counts as away: its minted jobs go elsewhere,
+// and jobs that it may have are unknown.
 const reachBound = 6
 
 // A Contact is one configured place in this run.
@@ -20,9 +20,9 @@ type Contact struct {
 
 	load    int // jobs that may run at once of those that it has, on all its queues
 	watched bool
-	cursor  string // of what was folded
-	durable string // of what is durable
-	asking  bool   // what it has, now
+	cursor  string // of folded events
+	durable string // of durable events
+	asking  bool   // its queue, now
 	volumes volumes
 	// Closed says that it cannot be asked in this run, whatever is waited for: the key is
 	// not that of the account which rents its machines.
@@ -45,7 +45,7 @@ type Backend struct {
 	reasons  []string          // why it cannot be asked, as they were told since it last answered
 	Full     string            // why nothing may start there until its workdir takes files
 
-	share   connection.Load // of what may run at once
+	share   connection.Load // of the jobs that may run at once
 	outbox  []*Attempt      // minted, to be submitted
 	quiet   time.Time       // nothing is submitted before; after an error
 	tries   int
@@ -56,7 +56,7 @@ type Backend struct {
 	pressed  int
 	pressing bool
 	told     bool // in this run, whether it may start jobs
-	held     bool // what it was told
+	held     bool // its last order
 }
 
 // Title is how a backend is spoken of.
@@ -103,7 +103,7 @@ func (cs *core) Sending(mute bool) bool {
 	return false
 }
 
-// Outgoing reports whether something depends on what is not durable yet.
+// Outgoing reports whether something waits for events that are not durable yet.
 func (cs *core) Outgoing() bool {
 	for _, b := range cs.Queues {
 		if len(b.outbox) > 0 || b.Queued() {

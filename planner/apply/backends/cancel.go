@@ -87,8 +87,8 @@ func (es *endings) setUnknown(b *Backend, fs []*Attempt) {
 	}
 }
 
-// awaitEnd looks for the end of a cancelled job until it is told; a watch is
-// usually faster. failed are the look-ups since the last that was answered.
+// awaitEnd polls for the end of a cancelled job; a watch is usually faster. failed counts the
+// look-ups since the last answer.
 func (es *endings) awaitEnd(f *Attempt, tries, failed int) {
 	if !es.inFlight(f) {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// control says to queues what they may start by themselves.
+// control tells queues which jobs they may start by themselves.
 type control struct {
 	*core
 	lookups *lookups
@@ -31,8 +31,8 @@ func (ct *control) Tell(b *Backend, hold bool) {
 	ct.control(b, r)
 }
 
-// caps are how many of each phase may run at once by now, for a queue that keeps
-// to that by itself: what it was handed before may have come with another.
+// caps are how many of each phase may run at once by now, for a queue that keeps to that by
+// itself: earlier jobs may have come with another cap.
 func (ct *control) caps(b *Backend) map[string]int {
 	if !b.Can.HostQueue && !b.Can.Arrays {
 		return nil
@@ -98,7 +98,7 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 			return
 		}
 		if r.Hold != nil && len(r.Tokens) == 0 {
-			b.told = false // it is told again before it is given anything
+			b.told = false // it gets the order again before any job
 		}
 		if r.Hold == nil || *r.Hold || connection.ClassOf(err) != providers.Unreachable {
 			ct.Note(b.Title(), b.Title()+" did not take the hold: "+err.Error(), true)

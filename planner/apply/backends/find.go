@@ -156,7 +156,7 @@ func (ls *lookups) absent(f *Attempt, why string) {
 	}
 }
 
-// observe tells what was seen of one job.
+// observe posts the observation of one job.
 func (ls *lookups) observe(c *Contact, o *offer.Observation) {
 	f := ls.attempts[connection.Stem(o.Token)]
 	if f == nil || f.B.Contact != c || o.Presence == offer.Absent {
@@ -214,8 +214,8 @@ func (ls *lookups) second(f *Attempt, handle string) {
 	})
 }
 
-// press has a backend deliver what it keeps, where its scheduler may have
-// room by now. While muster stays, its watch does that.
+// press makes a backend deliver jobs that it keeps, where its scheduler may have room by now.
+// While muster runs, its watch does that.
 func (ls *lookups) press(b *Backend, presses func() bool, then func()) {
 	kept := slices.DeleteFunc(ls.on(b), func(f *Attempt) bool { return !f.NeedsMuster() || f.End != Stays })
 	if len(kept) == 0 || !presses() {
@@ -243,13 +243,13 @@ func (ls *lookups) press(b *Backend, presses func() bool, then func()) {
 	})
 }
 
-// sendAgain has a backend submit what it kept when a submission failed, for a run
-// that does not stay: no watch would do that.
+// sendAgain makes a backend submit the jobs that it kept when a submission failed, for a run
+// that ends: no watch would do that.
 func (ls *lookups) sendAgain(b *Backend) {
 	if ls.Stays || b.pressing || !ls.Unsettled() {
 		return
 	}
-	if unsent, unknown := ls.unsent(b); !unsent || unknown { // what is unknown is being looked for
+	if unsent, unknown := ls.unsent(b); !unsent || unknown { // unknown jobs are being looked for
 		return
 	}
 	b.pressing = true
@@ -285,8 +285,8 @@ func (ls *lookups) Unsettled() bool {
 	return false
 }
 
-// lose is for a place whose watch lost it, or hosts of it without saying which:
-// every queue is asked after what it has, until it can say.
+// lose is for a place whose watch lost it, or hosts of it without saying which: every queue is
+// asked for its jobs until it answers.
 func (ls *lookups) lose(c *Contact) {
 	for _, b := range c.Lines {
 		if fs := ls.on(b); len(fs) > 0 && !b.looking {

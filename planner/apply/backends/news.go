@@ -5,7 +5,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// News is what is learnt: of an attempt, of a queue, or of who drives it.
+// News is an event: of an attempt, of a queue, or of its driver.
 type News interface{ news() }
 
 // Of an attempt.
@@ -37,10 +37,10 @@ type (
 		*Attempt
 		Why string
 	}
-	// Cancelling is an attempt whose backend is told to end it.
+	// Cancelling is an attempt whose backend was asked to end it.
 	Cancelling struct{ *Attempt }
-	// Gone is one that was to be cancelled, and that its backend does not have;
-	// Why is "" when it ended as it was told to.
+	// Gone is an attempt to be cancelled that its backend does not have; Why is "" when it
+	// ended by the cancel.
 	Gone struct {
 		*Attempt
 		Why string
@@ -56,7 +56,7 @@ type (
 		*Backend
 		Was string
 	}
-	// Lost says that a queue cannot be asked, and what it has is unknown.
+	// Lost says that a queue does not answer, and that its jobs are unknown.
 	Lost struct{ *Backend }
 	// Answered says that one that was lost can be asked again.
 	Answered struct{ *Backend }

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// outbox is what was minted and not sent.
+// outbox holds minted jobs that were not sent.
 type outbox struct{ *core }
 
 // Mint puts an attempt into the outbox of its backend.
@@ -65,7 +65,7 @@ func (ob *outbox) rejected(f *Attempt, err *providers.Error) {
 	}
 }
 
-// Withdraw takes back what was minted for a backend and never left.
+// Withdraw takes back jobs that were minted for a backend and never sent.
 func (ob *outbox) Withdraw(b *Backend, why string) {
 	unsent := b.outbox
 	b.outbox = nil
@@ -74,8 +74,7 @@ func (ob *outbox) Withdraw(b *Backend, why string) {
 	}
 }
 
-// DropEnding takes out, of all that was minted and never left, what is to be
-// cancelled.
+// DropEnding takes jobs to be cancelled out of those that were never sent.
 func (ob *outbox) DropEnding() (dropped []*Attempt) {
 	for _, b := range ob.Queues {
 		keep := b.outbox[:0]

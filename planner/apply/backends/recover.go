@@ -11,8 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// opening reaches backends, at the start and when they come back, and finds what
-// they have of ours.
+// opening reaches backends, at the start and when they come back, and finds our jobs there.
 type opening struct {
 	*core
 	endings *endings
@@ -20,10 +19,9 @@ type opening struct {
 	watches *watches
 }
 
-// Recover asks every backend about what it may have of ours, before anything
-// new is started: an intent without outcome is found, or surely absent and
-// sent again under its token, or unknown. Then the watches begin. Presses says
-// whether backends shall deliver what they keep.
+// Recover asks every backend for jobs of ours, before anything new starts: an intent without
+// outcome is found, or surely absent and sent again under its token, or unknown. Then the
+// watches begin. Presses says whether backends shall deliver kept jobs.
 func (op *opening) Recover(presses func() bool) {
 	open := map[*Backend][]*Attempt{}
 	for _, b := range op.Queues {

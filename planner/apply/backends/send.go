@@ -21,10 +21,9 @@ const (
 	slowSubmit = 10 * time.Second // after this a submission that has no answer is said
 )
 
-// Send submits minted jobs. It is called only when all intents are
-// durable. Backends are told first whether all is held: a hold of an earlier run
-// may still be in their queues. It returns when something may be sent that
-// waits for a time.
+// Send submits minted jobs. It is called only when all intents are durable. Backends are told
+// first whether all is held: a hold of an earlier run may still be in their queues. It returns
+// the time at which a waiting job may be sent.
 func (ss *submissions) Send(held bool) (wake time.Time) {
 	for _, b := range ss.Queues {
 		if b.Calling() || len(b.outbox) == 0 || b.Provider == nil {

@@ -22,7 +22,7 @@ import (
 type Run interface {
 	Hear(News)
 	Note(address, text string, bad bool) // shows a line to the user
-	Sync() bool                          // makes durable what it heard
+	Sync() bool                          // makes events durable
 }
 
 // A Config connects a Set with the run that it serves.
@@ -38,7 +38,7 @@ type Config struct {
 	Provider func(backendType string) (providers.Provider, error)
 	Environ  []string // where a local job's environment starts from
 
-	Away  map[string]string // why backends cannot be asked, as this user was told just now
+	Away  map[string]string // why backends do not answer, as this user has just read
 	Stays bool              // the run watches until its jobs are over
 }
 
@@ -149,8 +149,8 @@ func (cs *core) stocked(c *Contact) {
 	cs.Hear(Met{})
 }
 
-// Unreachable notes that a backend cannot be asked. That says nothing about
-// its jobs. Each reason is told once, until the backend answers.
+// Unreachable notes that a backend does not answer. That says nothing about its jobs. Each
+// reason is shown once, until the backend answers.
 func (cs *core) Unreachable(b *Backend, err error) {
 	why := providers.WithHint(err)
 	reason := providers.Reason(err)
@@ -171,9 +171,8 @@ func (cs *core) speaks(b *Backend) {
 	cs.Reachable(b)
 }
 
-// Reachable notes that it answered. What it answers beside its queue, as it takes
-// a file or a job, or tells what a job wrote down, is no news of a queue that it
-// says it cannot ask.
+// Reachable notes an answer. An answer beside its queue, such as taking a file or a job or
+// reading a job's record, is no news of a queue that it cannot ask.
 func (cs *core) Reachable(b *Backend) {
 	if b.mute {
 		return

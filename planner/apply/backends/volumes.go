@@ -88,8 +88,8 @@ func (rs *rooms) WaitsForRoom(wants func(*Backend) bool) bool {
 // one full.
 func (c *Contact) LookAtOnce() { c.volumes.next = time.Time{} }
 
-// askRoom asks a place beside the calls to it: nothing waits for the answer
-// but, before the first one, what is to start.
+// askRoom asks a place beside the calls to it: nothing waits for the answer but the first
+// launches.
 func (rs *rooms) askRoom(c *Contact) {
 	v := &c.volumes
 	first := !v.looked
@@ -118,7 +118,7 @@ func (rs *rooms) askRoom(c *Contact) {
 				rs.endings.Cancel() // those that were found meanwhile
 			}
 			v.next = rs.Time.Now().Add(roomEvery)
-			if err == nil { // else its trouble is told where it matters
+			if err == nil { // else its trouble is reported elsewhere
 				rs.sawRoom(lines, found)
 			}
 			for _, b := range lines {
@@ -130,7 +130,7 @@ func (rs *rooms) askRoom(c *Contact) {
 	})
 }
 
-// sawRoom takes what was found of the queues of a place, in order.
+// sawRoom takes the findings about the queues of a place, in order.
 func (rs *rooms) sawRoom(lines []*Backend, found []providers.Finding) {
 	for i, b := range lines {
 		full := ""

@@ -34,8 +34,8 @@ func (w watch) Broke(err error) {
 	})
 }
 
-// Settled waits until what was folded is durable, for the next watch tells
-// the backend that it may forget it.
+// Settled waits until folded events are durable, for the next watch tells the backend that it
+// may forget them.
 func (w watch) Settled(cursor string) string {
 	got := make(chan string, 1)
 	w.Post(func() {
@@ -55,8 +55,8 @@ func (w watch) Settled(cursor string) string {
 	return cursor
 }
 
-// fold takes a batch of a watch in. Of what one job went through in it, only
-// the last step and the ends of its launches are kept.
+// fold takes a batch of a watch in. Of each job's steps in it, only the last and the ends of
+// its launches are kept.
 func (ws *watches) fold(c *Contact, batch providers.Batch) {
 	if len(c.Lines) == 1 { // else it says nothing of single hosts
 		ws.Reachable(c.Lines[0])
@@ -115,7 +115,7 @@ func (ws *watches) Durable() {
 	}
 }
 
-// Acknowledge tells every place, at the end of a run, what is durable here.
+// Acknowledge sends every place, at the end of a run, the durable cursor.
 func (ws *watches) Acknowledge() {
 	for _, c := range ws.Contacts {
 		if c.Provider == nil || c.durable == "" || slices.ContainsFunc(c.Lines, func(b *Backend) bool { return b.Down != "" }) {

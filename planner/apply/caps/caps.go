@@ -24,7 +24,7 @@ type Caps struct {
 	books []*book
 }
 
-// A book is a file of budgets and what is spent of them.
+// A book is a file of budgets and their spending.
 type book struct {
 	file    string
 	budgets []lang.Budget

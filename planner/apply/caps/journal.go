@@ -16,11 +16,11 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Ledger is the name of the file, beside the one of budgets, in which campaigns
-// record what they spent and may still spend.
+// Ledger is the name of the file, beside the one of budgets, in which campaigns record their
+// spending and reservations.
 const Ledger = "muster.ledger.jsonl"
 
-// A line is what is known of one share; the last one of a share holds.
+// A line is the state of one share; the last one of a share holds.
 type line struct {
 	Lineage  string        `json:"lineage"`
 	Key      string        `json:"key"`
@@ -35,7 +35,7 @@ type line struct {
 
 type id struct{ lineage, key string }
 
-// A journal is a file of lines, which are only ever added, and what they come to.
+// A journal is a file of lines, which are only ever added, and their sum.
 type journal struct {
 	path  string
 	read  int64 // of it, in bytes
@@ -48,7 +48,7 @@ func journalOf(budgets string) *journal {
 	return &journal{path: filepath.Join(filepath.Dir(budgets), Ledger), lines: map[id]line{}, sums: map[string]ledger.Amounts{}}
 }
 
-// look reads what was added; a file that is not there holds nothing.
+// look reads new lines; a missing file is empty.
 func (j *journal) look() error {
 	f, err := os.OpenFile(j.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,7 @@ func (j *journal) open() error {
 	return nil
 }
 
-// sync makes durable what was added.
+// sync makes new lines durable.
 func (j *journal) sync() error {
 	if j.file == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Node is a phase among others: its cells, the gate before them, what they
-// wait for, and who waits for them.
+// A Node is a phase among others: its cells, the gate before them, its inputs and its
+// consumers.
 type Node struct {
 	Tally
 	Gate      Gate

@@ -6,7 +6,7 @@ import (
 	"github.com/muster-run/muster/internal/clock"
 )
 
-// A Loop runs what is posted to it, one after another, until it is done.
+// A Loop runs posted closures, one after another, until it is done.
 type Loop interface {
 	Post(func())
 	Later(time.Duration, func()) // posts, unless the loop ends before

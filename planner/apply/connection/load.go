@@ -12,8 +12,8 @@ type Throttle struct {
 // of those under one throttle no more than that lets run.
 type Load struct{ under map[Throttle]int }
 
-// Give counts a job that the queue gets (1) or is rid of (-1), and tells by how
-// much that changes what may run at once.
+// Give counts a job that the queue gets (1) or loses (-1), and returns the change of the jobs
+// that may run at once.
 func (l *Load) Give(t Throttle, n int) (change int) {
 	if t.Most <= 0 {
 		return n
@@ -28,7 +28,7 @@ func (l *Load) Give(t Throttle, n int) (change int) {
 	return min(before+n, t.Most) - min(before, t.Most)
 }
 
-// More is by how much n more jobs would raise what may run at once.
+// More is by how much n more jobs would raise the number that may run at once.
 func (l *Load) More(t Throttle, n int) int {
 	if t.Most <= 0 {
 		return n

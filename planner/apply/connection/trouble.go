@@ -14,8 +14,7 @@ const (
 	loginPause = 3 * time.Second // at most, while a person is to log in
 )
 
-// ClassOf is the class of a provider's error; what is no provider's error
-// says that it could not be asked.
+// ClassOf is the class of a provider's error; any other error means no answer.
 func ClassOf(err error) providers.ErrorClass {
 	var pe *providers.Error
 	if errors.As(err, &pe) {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	ackInterval = 4096 // events after which a watch is told what is durable
+	ackInterval = 4096 // events after which a watch gets the durable cursor
 	ackTimeout  = 50 * time.Millisecond
 )
 
@@ -72,9 +72,8 @@ func sleep(ctx context.Context, clk clock.Clock, d time.Duration) bool {
 	}
 }
 
-// Acknowledge tells a place what is durable here. The first thing that
-// arrives, or the time-out, ends it: what counts is that it has seen the
-// cursor.
+// Acknowledge sends a place the durable cursor. The first event that arrives, or the time-out,
+// ends it: then the place has seen the cursor.
 func (c *Place) Acknowledge(ctx context.Context, cursor string) {
 	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()

@@ -83,8 +83,7 @@ func (b *Book) Put(key string, t Taken) {
 	}
 }
 
-// Save writes what is new; that it cannot be written is no error: files are read
-// again.
+// Save writes new entries; a write error does no harm: files are read again.
 func (b *Book) Save() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -123,7 +123,7 @@ func sum(root, abs string, r *reader) (string, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// A reader stops when its context ends, and tells what is read.
+// A reader stops when its context ends, and reports its progress.
 type reader struct {
 	ctx context.Context
 	io.Reader
@@ -193,7 +193,7 @@ func ask(ctx context.Context, v Verifier, at site.Filesystem, paths []string, op
 	return out, nil
 }
 
-// Unread is why a file cannot be read, without its path, which is told beside it.
+// Unread is why a file cannot be read, without its path, which is shown beside it.
 func Unread(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -100,8 +100,8 @@ func checks(verify []lang.Verify) (out []providers.VerifyCheck) {
 	return out
 }
 
-// Declared are the outputs of a job as a backend gets them to verify what is
-// there: each with the metrics that are read from it.
+// Declared are the outputs of a job as a backend gets them for verification: each with the
+// metrics that are read from it.
 func Declared(p *lang.Phase, cell int) []providers.Output {
 	out := make([]providers.Output, len(p.Outputs))
 	for k, d := range p.Outputs {

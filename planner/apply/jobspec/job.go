@@ -26,9 +26,9 @@ type Launch struct {
 	Most     int // launches that it may have in all
 }
 
-// Job is the job of a launch as its backend is given it, and as a plan shows it,
-// but for what only the state says: what it comes after, which files it may
-// replace, and what was recorded of its inputs.
+// Job is the job of a launch as its backend gets it, and as a plan shows it, without the parts
+// that only the state has: the jobs before it, the files that it may replace, and the record
+// of its inputs.
 func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag.List) {
 	v := l.Site.Variant
 	r, diags := p.Render(l.Cell, l.Site)

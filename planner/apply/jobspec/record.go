@@ -48,8 +48,7 @@ func LaunchToken(token string, after, n int) string {
 	return token + "/" + strconv.Itoa(n)
 }
 
-// OutputsOf are the outputs that an observation tells of, as the state keeps
-// them.
+// OutputsOf are the outputs of an observation, as the state keeps them.
 func OutputsOf(o *offer.Observation, backend, workdir string) []state.Output {
 	if len(o.Outputs) == 0 {
 		return nil

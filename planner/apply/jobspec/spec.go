@@ -42,10 +42,9 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 	return s
 }
 
-// InTime has a job end by its walltime, which is the most that is paid for it: a
-// host's queue asks it to end at the walltime that it is told, and kills it a
-// grace later. A checkpoint's signal keeps its distance from that, as far as
-// there is time for it.
+// InTime has a job end by its walltime, which bounds its cost: a host's queue asks it to end
+// at its walltime, and kills it a grace later. A checkpoint's signal keeps its distance from
+// that, as far as there is time.
 func InTime(job *providers.Job) {
 	limit := job.Shape.Walltime
 	if limit <= 0 {

@@ -1,5 +1,5 @@
-// Package ledger keeps what a run spent and what it may still spend, so that
-// nothing is started that could pass a budget or the approved ceiling.
+// Package ledger keeps the spending and the remaining ceilings of a run, so that nothing
+// starts that could pass a budget or the approved ceiling.
 package ledger
 
 import (
@@ -26,11 +26,10 @@ const (
 	nodeHours    = 4
 )
 
-// Amounts are quantities by unit, in ninths of a billionth, and cheap enough to
-// sum at every submission. An hour has 3,600 seconds: by ninths, decimal rates of
-// up to five places times whole seconds are exact, so that three launches at a
-// third of a dollar are a dollar. What is more than fits, a thousand million of a
-// unit, stays at beyond.
+// Amounts are quantities by unit, in ninths of a billionth, and cheap enough to sum at every
+// submission. An hour has 3,600 seconds: by ninths, decimal rates of up to five places times
+// whole seconds are exact, so that three launches at a third of a dollar are a dollar. Larger
+// amounts, from a thousand million of a unit, stay at beyond.
 type Amounts [len(units)]int64
 
 // beyond is more than any account covers.
@@ -52,8 +51,7 @@ func (a *Amounts) Add(b Amounts, times int64) {
 	}
 }
 
-// Charge raises what is charged, money and service units, to what another
-// amount holds of it.
+// Charge raises charged amounts, money and service units, to those of another.
 func (a *Amounts) Charge(most Amounts) {
 	for u := range gpuHours {
 		a[u] = max(a[u], most[u])
@@ -119,7 +117,7 @@ func magnitude(v int64) uint64 {
 	return uint64(v)
 }
 
-// Text is the amounts as the state keeps them; what is zero is left out.
+// Text is the amounts as the state keeps them, without zeros.
 func (a Amounts) Text() state.Amounts {
 	out := state.Amounts{}
 	for u, name := range units {

@@ -10,9 +10,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An Ask is what has to be known to tell what a job may still cost.
+// An Ask holds the facts that decide the possible cost of a job.
 type Ask struct {
-	Where    *place.Decision // nil: only what is recorded is known
+	Where    *place.Decision // nil: only the record is known
 	Recorded state.Amounts   // with its attempt; nil: nothing is
 	Planned  offer.Shape     // of a first launch
 	Charged  *Tariff         // as recorded with its attempt; nil: as it is placed
@@ -51,7 +51,7 @@ func (ps Prices) Dues(a Ask) Dues {
 	}
 	d := Dues{One: t.Ceiling(shape), Left: left, Open: t.Open(shape)}
 	if a.Recorded != nil {
-		d.One = mostOf(a.Recorded, t.Ceiling(shape)) // what it is charged may not have been known when it was launched
+		d.One = mostOf(a.Recorded, t.Ceiling(shape)) // its charge may not have been known when it was launched
 	}
 	d.Each = Parse(d.One)
 	if len(a.Retry.Scale) > 0 {
@@ -69,8 +69,7 @@ func (ps Prices) Dues(a Ask) Dues {
 	return d
 }
 
-// mostOf is what was set aside, and what is known by now of the units that it
-// leaves out.
+// mostOf is the amount set aside, with the units that it lacks at today's prices.
 func mostOf(recorded, now state.Amounts) state.Amounts {
 	out := maps.Clone(now)
 	maps.Copy(out, recorded)
@@ -82,8 +81,8 @@ func alike(a, b offer.Shape) bool {
 	return a.Walltime == b.Walltime && a.GPUs == b.GPUs && a.CPUs == b.CPUs && a.Nodes == b.Nodes && max(a.Pack, 1) == max(b.Pack, 1) && a.Beside() == b.Beside()
 }
 
-// Dearer reports whether a launch of this shape may cost more by what is asked
-// now than was set aside for it.
+// Dearer reports whether a launch of this shape may cost more at today's prices than was set
+// aside for it.
 func (t *Tab) Dearer(now Tariff, s offer.Shape) bool {
 	most := Parse(now.Ceiling(s))
 	for u := range most {

@@ -57,8 +57,7 @@ func (bs *Books) Budget(b *lang.Budget) {
 	bs.accounts = append(bs.accounts, a)
 }
 
-// Ceiling opens an account for what was approved with a plan; one that is open
-// stays as it is.
+// Ceiling opens an account for the approval of a plan; an open one stays unchanged.
 func (bs *Books) Ceiling(plan string, limits state.Amounts) {
 	if slices.ContainsFunc(bs.accounts, func(a *account) bool { return a.plan == plan }) {
 		return
@@ -130,7 +129,7 @@ func (a Amounts) free() bool {
 	return a == Amounts{}
 }
 
-// reserve counts what is in flight, at its ceiling; negative times take it away.
+// reserve counts a launch in flight at its ceiling; negative times take it away.
 func (bs *Books) reserve(it Item, what Amounts, times int64) {
 	if what == (Amounts{}) {
 		return
@@ -159,8 +158,8 @@ func (bs *Books) Afford(it Item, address string, due Dues, now time.Time) bool {
 	return true
 }
 
-// Enter counts what is spent beside any launch, if every account covers it;
-// else it says which does not.
+// Enter counts spending beside any launch, if every account covers it; else it names the
+// account that does not.
 func (bs *Books) Enter(en state.Entry) (why string) {
 	it, spent := Item{Phase: en.Phase, Backend: en.Backend, Plan: en.Plan}, Parse(en.Spent.Map())
 	for _, a := range bs.accounts {
@@ -178,7 +177,7 @@ func (bs *Books) Enter(en state.Entry) (why string) {
 	return why
 }
 
-// Restate replaces what was entered beside any launch.
+// Restate replaces spending entered beside any launch.
 func (bs *Books) Restate(en state.Entry, was, now state.Amounts) {
 	more := Parse(now)
 	more.Add(Parse(was), -1)

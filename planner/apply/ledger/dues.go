@@ -32,7 +32,7 @@ type Rise struct{ Billed, Rated int64 }
 // Rises reports whether bills exceed the rates.
 func (r Rise) Rises() bool { return r.Billed > r.Rated && r.Rated > 0 }
 
-// of raises what is charged, money and service units, rounding up.
+// of raises charged amounts, money and service units, rounding up.
 func (r Rise) of(a Amounts) Amounts {
 	if !r.Rises() {
 		return a

@@ -28,7 +28,7 @@ func (bs *Books) Raise(t *Tab, by Rise) {
 	bs.count(t, 1)
 }
 
-// Passed reports whether ledger plus what is in flight pass a limit.
+// Passed reports whether the ledger plus launches in flight pass a limit.
 func (bs *Books) Passed(now time.Time) bool {
 	for _, a := range bs.accounts {
 		if a.passed(now) {
@@ -90,8 +90,8 @@ func (bs *Books) Deadline(now time.Time) (next time.Time) {
 	return next
 }
 
-// RiseOf is by how much a launch was billed above the rates of its tab; the zero
-// Rise where it was not, or where that cannot be told.
+// RiseOf is by how much a launch was billed above the rates of its tab; the zero Rise for none
+// or an unknown one.
 func (t *Tab) RiseOf(l Launch) (r Rise, told bool) {
 	if t.Tariff == nil || l.Seen == nil || l.Seen.Usage == nil || unbegun(l.Seen) {
 		return r, false

@@ -14,8 +14,8 @@ func (t *Tab) Queued() bool {
 	return t.Tariff != nil && t.Tariff.Price.BillsWhileQueued && t.Tariff.Price.Known && t.Left > 0
 }
 
-// Await sets aside what the launch at hand has waited beyond what was quoted, and
-// some more. It says for how long that does.
+// Await sets aside the wait of the present launch beyond its quote, and some more. It returns
+// for how long that suffices.
 func (bs *Books) Await(t *Tab, s offer.Shape, waited time.Duration) time.Duration {
 	covered := max(t.Tariff.Around-t.Tariff.Boot, t.covered)
 	if waited < covered {

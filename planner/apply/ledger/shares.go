@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Share is what the launches of one token took and may still take, or what is
-// billed on a backend beside launches.
+// A Share is the spent and reserved amounts of the launches of one token, or of bills on a
+// backend beside launches.
 type Share struct {
 	Key         string // within the campaign
 	Backend     string
@@ -40,8 +40,8 @@ func (bs *Books) Join(c Common) {
 	bs.shares = shares{common: c, now: map[string]*Share{}, told: map[string]Share{}, dirty: map[string]bool{}}
 }
 
-// of is the share of a token, or of what is billed beside launches. Nothing is
-// spent on simulated backends.
+// of is the share of a token, or of bills beside launches. Nothing is spent on simulated
+// backends.
 func (s *shares) of(backend, key string) *Share {
 	if s.common == nil || strings.HasPrefix(backend, "sim.") {
 		return &Share{}
@@ -55,7 +55,7 @@ func (s *shares) of(backend, key string) *Share {
 	return sh
 }
 
-// Claim reserves the rest of tabs in what is common, before their jobs start.
+// Claim reserves the rest of tabs in shared ledgers, before their jobs start.
 func (bs *Books) Claim(tabs ...*Tab) bool {
 	s := &bs.shares
 	if s.common == nil {
@@ -138,7 +138,7 @@ func (s *shares) enter(en *state.Entry, spent Amounts) {
 	s.of(en.Backend, entryKey(en)).Spent.Add(spent, 1)
 }
 
-// claimEntry reserves what is spent at once, beside any launch.
+// claimEntry reserves spending beside any launch.
 func (bs *Books) claimEntry(en *state.Entry, spent Amounts) string {
 	s := &bs.shares
 	sh := s.of(en.Backend, entryKey(en))

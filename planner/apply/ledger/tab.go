@@ -25,7 +25,7 @@ type Tab struct {
 	// heard of their end.
 	guessed map[int]Amounts
 	parked  bool          // it cannot start: nothing is set aside for it
-	covered time.Duration // of the wait of the launch at hand, beyond what was quoted
+	covered time.Duration // of the present launch's wait, beyond its quote
 }
 
 // A Launch is one that is over, as far as it is known.
@@ -51,8 +51,8 @@ func (bs *Books) count(t *Tab, times int64) {
 	}
 }
 
-// Covers reports whether what is set aside on a tab still fits into every account
-// that counts it: a limit may have been lowered since.
+// Covers reports whether the reservation of a tab still fits into every account that counts
+// it: a limit may have been lowered since.
 func (bs *Books) Covers(t *Tab, now time.Time) bool {
 	bs.count(t, -1)
 	defer bs.count(t, 1)
@@ -148,8 +148,7 @@ func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok boo
 	return en, true
 }
 
-// landOne takes away what was set aside for the next launch, which is over;
-// nothing when none was.
+// landOne takes away the reservation of the next launch, which is over; nothing without one.
 func (bs *Books) landOne(t *Tab) (most Amounts) {
 	if t.Left <= 0 {
 		return most
@@ -184,8 +183,8 @@ func (t *Tab) unpriced(spent Amounts) []string {
 	return []string{units[serviceUnits]}
 }
 
-// estimated reports whether money or service units of what was spent are by rates
-// that are an estimate, and not as its backend billed them.
+// estimated reports whether money or service units of the spending come from estimated rates,
+// not from its backend's bill.
 func (t *Tab) estimated(spent Amounts, o *offer.Observation) bool {
 	if t.Tariff == nil {
 		return false
@@ -204,9 +203,8 @@ func (t *Tab) estimated(spent Amounts, o *offer.Observation) bool {
 	return false
 }
 
-// cost is what a launch used, as large as it was and priced as its placement,
-// unless its backend says what it charged. Where that cannot be told it counts
-// at its ceiling, and known is false.
+// cost is a launch's use at its real size and the price of its placement, unless its backend
+// reports a charge. An unknown cost counts at its ceiling, and known is false.
 func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 	elapsed, measured := elapsedOf(l.Seen, l.Limit)
 	switch {
@@ -219,7 +217,7 @@ func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
 	default:
 		waited := l.Waited
 		if waited >= 0 {
-			waited = max(waited-t.Tariff.Boot, 0) // what is charged has the boot beside the wait
+			waited = max(waited-t.Tariff.Boot, 0) // a charge includes the boot beside the wait
 		}
 		spent, known = t.Tariff.Took(l.Shape, elapsed, waited)
 		if !known {
@@ -267,8 +265,8 @@ const tokenDigits = 8
 
 func short(token string) string { return token[:min(len(token), tokenDigits)] }
 
-// Recall enters what is in a state's ledger, each entry under the phase that it
-// counts for. It returns, for tokens in flight, the last launch that is.
+// Recall enters a state's ledger, each entry under its phase. It returns, for tokens in
+// flight, the last launch.
 func (bs *Books) Recall(st *state.State, phase func(*state.Entry) string) (last func(address, token string) int) {
 	type tab struct{ address, token string }
 	paid := map[tab]int{}

@@ -22,9 +22,8 @@ func TariffOf(d *place.Decision) Tariff {
 	return Tariff{Price: d.Price, WholeNode: d.WholeNode, Around: d.Around(), Boot: d.Boot, Hold: d.Hold}
 }
 
-// Recorded is how an attempt is charged, as it was when it was launched; nil
-// where that was not recorded. What was not known then of its service units is as
-// today at its place; where may be nil.
+// Recorded is the tariff of an attempt at its launch; nil without a record. Service units that
+// were unknown then are those of today at its place; where may be nil.
 func Recorded(a *state.Attempt, where *place.Decision) *Tariff {
 	var today place.Decision
 	if where != nil {

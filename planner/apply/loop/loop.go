@@ -81,14 +81,13 @@ func (l *Loop) Later(d time.Duration, f func()) {
 	})
 }
 
-// Take waits until something is posted, and runs what is there, in order and at
-// most 4096 closures. It comes back earlier when the timer goes off, which it
-// reports, and when one of the channels is closed: nothing is run any more
-// then. A nil timer never goes off, a nil channel is never closed.
+// Take waits until something is posted, and runs up to 4096 closures, in order. It comes back
+// earlier when the timer goes off, which it reports, and when one of the channels is closed:
+// nothing is run any more then. A nil timer never goes off, a nil channel is never closed.
 func (l *Loop) Take(timer <-chan time.Time, leave, lost <-chan struct{}) (timeUp bool) {
 	ended := func() bool { return clock.Closed(leave) || clock.Closed(lost) }
 	l.time.Park(func() bool { return len(l.inbox) > 0 || len(timer) > 0 || ended() })
-	if ended() { // or whoever was told to stop would go on as long as there is news
+	if ended() { // or a stopped participant would go on as long as there is news
 		return false
 	}
 	select {

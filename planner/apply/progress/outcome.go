@@ -28,7 +28,7 @@ const (
 // smokes apart.
 type Outcome struct {
 	Stopped Stop
-	Why     string // in words: which budget, whose hold, what is beyond
+	Why     string // in words: the budget, the hold, or the limit
 	// Approval, with Budget, says that the limit is the ceiling that was approved: a
 	// new approval raises it, and no budget has to be.
 	Approval bool
@@ -72,8 +72,8 @@ type BackendCount struct {
 	Jobs    int
 }
 
-// Count is how far a run got: its cells by what they are now, phase by phase in
-// the order of the campaign.
+// Count is the progress of a run: its cells by present status, phase by phase in the order of
+// the campaign.
 func Count(phases []*cells.Node) Outcome {
 	var o Outcome
 	blocked := cells.Blocked(phases)
@@ -115,9 +115,9 @@ func (o *Outcome) QueueOn(jobs map[string]int) {
 	})
 }
 
-// Verdict is what is recorded of a plan that came to its end: "done", "held", or
-// "stopped by budget"; "" while the same command would carry on with it. A run
-// that does not stay (Once, Detach) ends nothing while jobs are left.
+// Verdict is the record of a plan that came to its end: "done", "held", or "stopped by
+// budget"; "" while the same command would continue it. A run that does not stay (Once,
+// Detach) ends nothing while jobs remain.
 func (o *Outcome) Verdict(stays, held bool) string {
 	left := o.Running + o.Waiting()
 	switch {

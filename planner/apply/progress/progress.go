@@ -33,7 +33,7 @@ type Phase struct {
 	Queued    int // in a queue, and start by themselves
 	Verifying int
 	Unknown   int       // their backend cannot be asked
-	Away      []Away    // what was last heard of these
+	Away      []Away    // when each last answered
 	Waiting   int       // wait to be retried
 	RetryAt   time.Time // when the last of these may start; zero where none waits for a time
 	Pending   int

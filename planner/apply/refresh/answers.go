@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Answers are what was found so far, from many goroutines. Whoever reads or sets
-// the result holds the lock.
+// Answers are the findings so far, from many goroutines. Readers and writers of the result
+// hold the lock.
 type answers struct {
 	sync.Mutex
 	Result

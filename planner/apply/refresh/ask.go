@@ -15,7 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// An asker asks backends, in steps. Some steps belong to parts that own what they learn.
+// An asker asks backends, in steps. Some steps belong to parts that own their findings.
 type asker struct {
 	*facts
 	answers   *answers
@@ -48,7 +48,7 @@ func (as *asker) ask(ctx context.Context, a *ask) {
 	for _, step := range steps {
 		err := step(ctx, a)
 		if providers.IsWithheld(err) {
-			_ = as.preflight.run(ctx, a) // so that what it would run is withheld in one go
+			_ = as.preflight.run(ctx, a) // so that all its commands are withheld at once
 			as.answers.unasked(a.name, "it is not trusted yet")
 			return
 		}
@@ -95,8 +95,7 @@ func whyNot(ctx context.Context, err error) string {
 	return providers.WithHint(err)
 }
 
-// A miswritten error is a mistake in what is written of a backend, which no answer
-// of it fixes.
+// A miswritten error is a mistake in the text about a backend, which no answer of it fixes.
 type miswritten struct{ error }
 
 func (m miswritten) Unwrap() error { return m.error }
@@ -124,8 +123,8 @@ func (as *asker) configure(ctx context.Context, a *ask) (err error) {
 	return err
 }
 
-// misconfigured tells a mistake in what is written of a backend, such as one in
-// its profile: an error, where a backend that cannot be asked may be none.
+// misconfigured reports a mistake in the text about a backend, such as one in its profile: an
+// error, where a backend that does not answer may be none.
 func misconfigured(name string, err error) observed.Finding {
 	return observed.Finding{Diagnostic: diag.Diagnostic{Summary: "backend." + name + " cannot be used as it is written", Detail: providers.WithHint(err), Address: "backend." + name}}
 }
@@ -200,7 +199,7 @@ func contains(shapes []offer.Shape, s offer.Shape) bool {
 
 const findMax = 2000 // tokens of one Find call
 
-// jobs looks for what is in flight.
+// jobs looks for jobs in flight.
 func (as *asker) jobs(ctx context.Context, a *ask) error {
 	for tokens := a.tokens; len(tokens) > 0; {
 		n := min(len(tokens), findMax)

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Changed are the outputs of a record that are gone by what was seen, those that are
-// back, and those that were touched and hold the same bytes.
+// Changed are the outputs of a record that are gone, those that are back, and those that were
+// touched and hold the same bytes.
 func Changed(j *state.Job, seen planner.Observed) (changed []state.Output) {
 	touched := seen.Touched[j.Address]
 	for _, o := range j.Outputs {

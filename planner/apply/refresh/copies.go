@@ -27,8 +27,8 @@ type copies struct {
 	sources *sources
 }
 
-// compare compares copies of the source with the source: what somebody edited
-// in place is told before anything is approved.
+// compare compares copies of the source with the source: edits in place are reported before
+// any approval.
 func (c *copies) compare(ctx context.Context, a *ask) error {
 	if !c.Copies || a.lang == nil {
 		return nil

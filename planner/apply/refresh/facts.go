@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Facts are what is known before anybody is asked. They do not change.
+// Facts are known before any question. They do not change.
 type facts struct {
 	Input
 	groups  []jobGroup
@@ -144,7 +144,7 @@ func (f *facts) secrets() map[string]string {
 	return out
 }
 
-// announce tells of a wait that lasts; the returned function ends it.
+// announce shows a wait that lasts; the returned function ends it.
 func (f *facts) announce(what string) func() {
 	if f.Waiting == nil {
 		return func() {}

@@ -20,15 +20,14 @@ import (
 // groundMax is how many outputs one Verify call looks at.
 const groundMax = 2000
 
-// Grounds are what is at the paths where jobs will write.
+// Grounds are the files at the paths where jobs will write.
 type grounds struct {
 	*facts
 	answers *answers
 }
 
-// look looks at what is at the output paths of jobs that may start, on each
-// spot where they may. Folders of this machine are listed here; others are
-// listed by who serves the backend.
+// look lists the files at the output paths of jobs that may start, on each spot where they
+// may. It lists folders of this machine itself; providers list others.
 func (gs *grounds) look(ctx context.Context, a *ask) error {
 	if !gs.Refresh || gs.Options.Destroy || gs.Options.RefreshOnly || a.lang == nil {
 		return nil

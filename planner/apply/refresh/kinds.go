@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// mostKinds is how many distinct jobs of a phase are rendered to see what they
-// need; a note counts those beyond.
+// mostKinds is how many distinct jobs of a phase are rendered to find their needs; a note
+// counts those beyond.
 const mostKinds = 10_000
 
 // A kind is the open jobs of a group that need the same where they start: one
@@ -153,7 +153,7 @@ func oneHome(pools []offer.Pool) bool {
 	return !slices.ContainsFunc(pools, func(p offer.Pool) bool { return p.Home != pools[0].Home })
 }
 
-// note says what was not looked at.
+// note names the jobs that were not checked.
 func (pf *preflight) note(p *lang.Phase, what string) {
 	pf.answers.tell(diag.Diagnostic{Severity: diag.Warning, Summary: "not everything was looked at beforehand", Detail: what, Address: "phase." + p.Name, Subject: p.Range.Ptr()})
 }

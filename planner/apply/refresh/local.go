@@ -75,9 +75,9 @@ func ObserveLocal(ctx context.Context, in Input) (Result, bool) {
 	}}}
 	for _, p := range in.Campaign.Phases {
 		if _, has := p.Images(lang.Run); has || len(p.Raw) > 0 {
-			return Result{}, false // its backend has the image; a glance lacks what was recorded of files
+			return Result{}, false // its backend has the image; a glance lacks the records of files
 		}
-		f.idle[p.Name] = true // or something of it starts, and what is said here is not used
+		f.idle[p.Name] = true // or a job of it starts, and this finding is not used
 	}
 	f.Refresh = false // of jobs in flight there are none, and files were looked at
 	for _, a := range f.asks() {

@@ -29,7 +29,7 @@ type outputs struct {
 // is reported, after it was opened: a touched file with the same bytes is no
 // difference.
 func (o *outputs) look(ctx context.Context, a *ask) error {
-	if a.early == nil { // what is looked at early is sorted, and on this machine
+	if a.early == nil { // early findings are sorted, and on this machine
 		o.unreached(a)
 		a.sortOutputs()
 	}
@@ -45,7 +45,7 @@ func (o *outputs) look(ctx context.Context, a *ask) error {
 			n := min(len(rs), verifyMax)
 			got, err := a.p.Verify(ctx, request(by, rs[:n], true))
 			if providers.IsWithheld(err) {
-				got, err = nil, nil // what may not be read is believed
+				got, err = nil, nil // an unreadable file counts as unchanged
 			}
 			if err != nil {
 				return err
@@ -134,8 +134,8 @@ func (a *ask) lookEarly() {
 // looked is what nearby finds.
 type looked struct{ far, differ []recorded }
 
-// nearby looks at the files of this machine, on all cores: what differs, and
-// what is elsewhere or is more than a file.
+// nearby looks at the files of this machine, on all cores: differ are other files, far those
+// elsewhere or of more than one file.
 func (a *ask) nearby(remote bool) (far, differ []recorded) {
 	parts := slices.Collect(slices.Chunk(a.outputs, len(a.outputs)/runtime.GOMAXPROCS(0)+1))
 	found := make([]looked, len(parts))
@@ -192,7 +192,7 @@ func request(at [2]string, rs []recorded, open bool) providers.VerifyRequest {
 	return v
 }
 
-// report keeps what is broken, and what holds other bytes than recorded.
+// report keeps broken outputs, and those with other bytes than recorded.
 func (o *outputs) report(r recorded, got offer.Output) {
 	if got.Unverified { // nobody knows: it stays as recorded
 		got = named(r, got)
@@ -215,7 +215,7 @@ func (o *outputs) report(r recorded, got offer.Output) {
 	o.answers.Unlock()
 }
 
-// named says of what was found which output it is.
+// named adds the output's name to a finding.
 func named(r recorded, got offer.Output) offer.Output {
 	if got.Name == "" {
 		got.Name = r.out.Name

@@ -15,8 +15,8 @@ type preflight struct {
 	answers *answers
 }
 
-// run checks that what is still to be done could run: once for all the
-// jobs that need the same, and for each volume.
+// run checks that the remaining jobs could run: once for all the jobs with the same needs, and
+// for each volume.
 func (pf *preflight) run(ctx context.Context, a *ask) error {
 	if !pf.Preflight || pf.Options.Destroy || a.lang == nil || a.p == nil {
 		return nil
@@ -71,8 +71,7 @@ func (s *sayings) add(f providers.Finding) *saying {
 	return out
 }
 
-// ofJobs adds what is true of jobs of a kind: to what was said of others of
-// their phase, if it is the same.
+// ofJobs adds a finding about jobs of a kind, to an equal one of their phase if there is one.
 func (s *sayings) ofJobs(f providers.Finding, k *kind) {
 	for _, had := range *s {
 		if had.phase == k.phase.Name && had.kinds[0].group.Smoke == k.group.Smoke && had.Warning == f.Warning && had.Summary == f.Summary && had.Detail == f.Detail {
@@ -84,8 +83,8 @@ func (s *sayings) ofJobs(f providers.Finding, k *kind) {
 	said.phase, said.kinds = k.phase.Name, []*kind{k}
 }
 
-// ofVolume adds what is true of a volume, unless it was said of jobs: a
-// workdir that cannot be used is so for both.
+// ofVolume adds a finding about a volume, unless jobs have the same: an unusable workdir is a
+// finding of both.
 func (s *sayings) ofVolume(f providers.Finding, v volume) {
 	for _, had := range *s {
 		if had.Summary == f.Summary && had.Detail == f.Detail {

@@ -120,7 +120,7 @@ func (r *rawInputs) on(backend string) iter.Seq2[*lang.Phase, *lang.RawInput] {
 	}
 }
 
-// found takes up what was found of inputs, and says what is wrong with files.
+// found takes in inputs that were found, and reports problems of files.
 func (r *rawInputs) found(found map[*lang.RawInput][][]*rawFile) {
 	told := map[*rawFile]bool{}
 	for _, p := range r.Campaign.Phases {
@@ -154,8 +154,8 @@ func (r *rawInputs) found(found map[*lang.RawInput][][]*rawFile) {
 	}
 }
 
-// wrong says what is wrong with an input. Where all jobs of the phase are done
-// it is a warning: they stay done. So it is where the plan leaves the phase out.
+// wrong reports a problem of an input. Where all jobs of the phase are done, or the plan
+// leaves the phase out, it is a warning: they stay done.
 func (r *rawInputs) wrong(p *lang.Phase, in *lang.RawInput, cell int, err error) {
 	d := diag.Diagnostic{Summary: "an input cannot be read", Subject: &in.Range, Address: p.Address(cell),
 		Detail: fmt.Sprintf("The input %q: %s.", in.Name, strings.TrimSuffix(providers.WithHint(err), "."))}

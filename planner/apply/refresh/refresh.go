@@ -22,9 +22,9 @@ import (
 
 const (
 	slowNotice = 400 * time.Millisecond // after this a wait is announced
-	// askTimeout is for all that one backend is asked. What is away is told by its
-	// provider much earlier; a busy scheduler or login node takes its time, and
-	// who has had enough of waiting can say so.
+	// askTimeout bounds all questions to one backend. A provider reports an unreachable
+	// machine much earlier; a busy scheduler or login node takes its time, and a person may
+	// interrupt.
 	askTimeout = 2 * time.Minute
 )
 
@@ -35,8 +35,8 @@ type Input struct {
 	Provider func(backendType string) (providers.Provider, error)
 	Options  planner.Options
 	Now      time.Time
-	// Cache is a folder for what is known of source files and of jobs that
-	// were not listed; "" = none.
+	// Cache is a folder for digests of source files and for jobs that a listing left out; "" =
+	// none.
 	Cache string
 
 	Refresh   bool // look for jobs and stat recorded outputs
@@ -54,12 +54,12 @@ type Input struct {
 	// Reads is nil for folders that may be read, and says why another may not. What
 	// says what for; "" only asks. nil allows all.
 	Reads func(dir, what string) error
-	// Waiting is told, from any goroutine, what is waited for after 400 ms;
-	// nil tells nobody.
+	// Waiting is called, from any goroutine, with the name of a wait of more than 400 ms; may
+	// be nil.
 	Waiting func(what string)
 }
 
-// A Result is what was found, in the form the planner takes it.
+// A Result is the findings, in the form that the planner takes.
 type Result struct {
 	Observed planner.Observed
 	Pools    []offer.Pool

@@ -82,7 +82,7 @@ func (pf *preflight) need(a *ask, left map[string]*made, pools []offer.Pool) (v 
 			most, v.sum = n, sum(once, g)
 			v.of(p)
 		}
-		if m.jobs == 0 && !g.Smoke { // what they leave is not known yet
+		if m.jobs == 0 && !g.Smoke { // its outputs are not known yet
 			keep += jobs * max(g.Shape.Disk-m.each(p), 0)
 		}
 	}

@@ -26,14 +26,14 @@ const (
 	unknownTime = time.Hour
 )
 
-// assumed is what is drawn from for one phase.
+// assumed is the distribution of one phase.
 type assumed struct {
 	phase   *lang.Phase
 	plan    forecast.Phase
 	rates   map[string]float64 // nil: no history, and machines fail as published
 	order   []string           // classes
 	expects expectation        // of smokes
-	texts   []string           // what is drawn from; none when nothing of it is to run
+	texts   []string           // the sample; none when no job of it will run
 }
 
 func assumptions(in Input, places map[string]*described) map[string]*assumed {
@@ -76,7 +76,7 @@ func assumptions(in Input, places map[string]*described) map[string]*assumed {
 	return out
 }
 
-// unpriced tells of a place whose bill no figure has.
+// unpriced notes a place whose bill no figure includes.
 func (a *assumed) unpriced(d place.Decision) {
 	_, known := place.Cost(d.Shape, d.Price, time.Hour)
 	for _, unit := range []string{place.USD, place.ServiceUnits} {
@@ -86,7 +86,7 @@ func (a *assumed) unpriced(d place.Decision) {
 	}
 }
 
-// tell notes what is drawn from, once.
+// tell notes a source of the sample, once.
 func (a *assumed) tell(text string) {
 	if !slices.Contains(a.texts, text) {
 		a.texts = append(a.texts, text)
@@ -143,7 +143,7 @@ func failing(of *lang.Phase, phase string, st *state.State) (map[string]float64,
 	return rates, fmt.Sprintf("%s, of %d launches", shares(rates), n)
 }
 
-// stated is what was said of failures on the command line.
+// stated are the failure rates of the command line.
 func stated(rates map[string]float64) string {
 	if !slices.ContainsFunc(slices.Collect(maps.Values(rates)), func(v float64) bool { return v > 0 }) {
 		return "no failures, as stated"
@@ -201,8 +201,7 @@ func drawShared(seed uint64, nth int, what string, step float64) float64 {
 	return sim.Deviation(u)
 }
 
-// launchesApart keeps launches apart that are counted from 1 again, after
-// somebody resumed what was held.
+// launchesApart separates launches that count from 1 again after a resume.
 const launchesApart = 1 << 20
 
 // model draws how launches go on a backend in the n-th rehearsal.

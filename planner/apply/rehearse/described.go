@@ -42,7 +42,7 @@ func describedIn(c *lang.Campaign, st *state.State) (map[string]*described, erro
 	return out, nil
 }
 
-// says is what is said of a phase's jobs; nothing where nobody describes the backend.
+// says describes a phase's jobs; nil without a description of the backend.
 func (d *described) says(phase string) sim.Says {
 	if d == nil {
 		return sim.Says{}

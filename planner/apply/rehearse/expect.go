@@ -18,7 +18,7 @@ const Unexpected = "expect"
 // didFail begins the message of a smoke that did not end well.
 const didFail = "it failed: "
 
-// An expectation is what is assumed of what the smokes of a phase say.
+// An expectation is an assumption about the results of a phase's smokes.
 type expectation struct {
 	fails  float64 // share of smokes that say other than expected
 	judged bool    // by the metrics that their simulated backend says
@@ -56,8 +56,8 @@ func expectationOf(pp *planner.PhasePlan, in Input, places map[string]*described
 	return expectation{fails: share, text: fmt.Sprintf("smokes miss their expectations, as seen: %d of %d (%s)", off, n, percent(share))}
 }
 
-// unexpected is a plan and its campaign without what smokes are expected to say,
-// where nobody knows what they would.
+// unexpected is a plan and its campaign without the expectations of smokes that nobody can
+// predict.
 func unexpected(c *lang.Campaign, p *planner.Plan, book map[string]*assumed) (*lang.Campaign, *planner.Plan) {
 	campaign, plan := *c, *p
 	campaign.Phases, plan.Phases = slices.Clone(c.Phases), slices.Clone(p.Phases)

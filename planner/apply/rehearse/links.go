@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A link is what is carried to and from a backend in a second.
+// A link is the bandwidth to and from a backend, bytes a second.
 type link struct {
 	bytes int64  // 0 takes no time
 	how   string // that is known

@@ -89,7 +89,7 @@ func (from Input) plannedAgain(st *state.State, now time.Time) (*planner.Plan, e
 	return p, nil
 }
 
-// attended says what is assumed of those who are needed; "" where nobody was.
+// attended names the assumption about the people who are needed; "" without one.
 func (s *Stage) attended(needed bool) string {
 	var gates []string
 	for _, h := range s.in.State.Holds {
@@ -111,8 +111,7 @@ func (s *Stage) attended(needed bool) string {
 	return ""
 }
 
-// Attended says what was assumed of the person that a run waits for; "" where none
-// was needed.
+// Attended names the assumption about the person that a run waits for; "" without one.
 func (s *Stage) Attended(runs []Result) string {
 	return s.attended(slices.ContainsFunc(runs, func(r Result) bool {
 		return r.Stopped == progress.Hold || r.Failed+r.Held+r.Blocked > 0 || len(r.Open) > 0

@@ -29,7 +29,7 @@ import (
 // is waited for that never comes.
 const longest = 10 * 365 * 24 * time.Hour
 
-// Input is what is rehearsed.
+// Input is the campaign and the assumptions of a rehearsal.
 type Input struct {
 	Campaign *lang.Campaign
 	State    *state.State
@@ -43,11 +43,11 @@ type Input struct {
 	// Unexpected is the share of smokes that say other than their phase expects;
 	// nil takes what history shows.
 	Unexpected *float64
-	// Bandwidth of links to other machines, bytes a second, instead of what was
-	// measured; 0 takes that.
+	// Bandwidth of links to other machines, bytes a second, instead of the measured one; 0
+	// takes the measured one.
 	Bandwidth int64
-	// ResumeAfter is how long after the last job ended somebody comes and resumes
-	// what is held; 0 is never. Again is what is planned from then.
+	// ResumeAfter is how long after the end of the last job a person resumes held jobs; 0 is
+	// never. Again plans from then on.
 	ResumeAfter time.Duration
 	Again       planner.Input
 }
@@ -67,7 +67,7 @@ type Result struct {
 	Open    []string // phases whose breaker opened
 	Smoked  []string // phases held for a smoke that failed
 	Kept    []string // phases with failed, held or blocked jobs, and why
-	Visits  int      // how often somebody came and resumed what was held
+	Visits  int      // number of times that a person resumed held jobs
 	Endless bool     // something was waited for that never came
 }
 

@@ -125,8 +125,8 @@ func (s *World) in(ctx context.Context, c apply.Config, do func(context.Context,
 	return out, err
 }
 
-// seldomSynced makes events durable every so often: what they tell of is in
-// this process, too, and a crash loses both.
+// seldomSynced makes events durable now and then: the jobs are simulated in this process, and
+// a crash loses both.
 type seldomSynced struct {
 	store.Session
 	last time.Time

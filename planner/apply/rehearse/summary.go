@@ -50,7 +50,7 @@ func Units(runs []Result) []string {
 	return out
 }
 
-// Spent is the figure of what was spent in a unit.
+// Spent is the spending in a unit.
 func Spent(unit string) func(Result) float64 {
 	return func(r Result) float64 {
 		f, _ := strconv.ParseFloat(r.Spent[unit], 64)
@@ -86,8 +86,8 @@ type Ending struct {
 	Endless  bool
 }
 
-// Endings are the ways in which rehearsals were stopped, most often first; of as many,
-// causes before what they keep from starting.
+// Endings are the ways in which rehearsals stopped, most frequent first; among equals, causes
+// come before their effects.
 func Endings(runs []Result) []Ending {
 	by, out := map[string]int{}, []Ending{} // into out
 	for _, r := range runs {

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// mostWaiting is how many reasons of one rehearsal are told.
+// mostWaiting bounds the reasons that one rehearsal reports.
 const mostWaiting = 5
 
 // waiting says which phases have jobs at the end that failed, are held, or wait for

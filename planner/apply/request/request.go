@@ -17,7 +17,7 @@ type Request struct {
 	At        time.Time `json:"at"`
 }
 
-// A Verb is what is asked.
+// A Verb is the kind of a request.
 type Verb string
 
 // The verbs.
@@ -33,7 +33,7 @@ const (
 type Answer struct {
 	ID    string    `json:"id"`
 	Error string    `json:"error,omitempty"`
-	Text  string    `json:"text,omitempty"` // what was done, in words
+	Text  string    `json:"text,omitempty"` // the effect, in words
 	Jobs  int       `json:"jobs"`           // how many jobs it touched
 	At    time.Time `json:"at"`
 }

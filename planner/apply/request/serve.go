@@ -181,8 +181,7 @@ func write(path string, v any) error {
 	return atomicfile.Write(path, b, 0o600)
 }
 
-// InLoop serves what is asked in a loop that post hands closures to: handle
-// answers there.
+// InLoop serves requests in a loop that runs the closures given to post: handle answers there.
 func InLoop(ctx context.Context, dir string, post func(func()), handle func(Request, chan<- Answer)) {
 	Serve(ctx, dir, func(r Request) (Answer, bool) {
 		got := make(chan Answer, 1)

@@ -46,7 +46,7 @@ func (b *Breaker) Failed(f Failure, policy breaker.Policy) (trip *Trip, warning 
 	return trip, isNear(warning, policy)
 }
 
-// isNear is a warning with what it warns of.
+// isNear is a warning with the limit that it names.
 func isNear(warning string, policy breaker.Policy) string {
 	if warning == "" {
 		return ""

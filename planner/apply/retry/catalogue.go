@@ -19,7 +19,7 @@ func Rules(c *lang.Campaign) []failure.Rule {
 	return out
 }
 
-// classify reads what was seen of a failed launch.
+// classify reads the evidence of a failed launch.
 func classify(o *offer.Observation, rules []failure.Rule) failure.Verdict {
 	return failure.Classify(failure.Evidence{Exit: o.Exit, Signal: o.Signal, OOMKills: -1, HostOOMKills: -1,
 		Tail: []byte(strings.Join(o.Tail, "\n")), GPUs: len(o.GPUs) > 0}, rules)

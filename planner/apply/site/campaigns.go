@@ -22,7 +22,7 @@ type Tenant struct {
 // mostTenant bounds the file of a tenant, in bytes.
 const mostTenant = 64 << 10
 
-// File is the path of a tenant's file below a workdir, and what it holds.
+// File is the path of a tenant's file below a workdir, and its text.
 func (t Tenant) File(lineage string) (name string, text []byte) {
 	text, _ = json.Marshal(t) // three texts
 	return path.Join(providers.CampaignsDir, lineage+".json"), append(text, '\n')

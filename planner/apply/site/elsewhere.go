@@ -100,7 +100,7 @@ func keptBackend(kept state.Backend) (conf providers.Backend) {
 	return conf
 }
 
-// wayOut ends what is said of a job that cannot be asked about.
+// wayOut ends messages about a job whose backend does not answer.
 const wayOut = ", or end the job there and run `muster state rm`"
 
 func gone(conf providers.Backend, host, from string) string {

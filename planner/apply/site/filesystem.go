@@ -39,7 +39,7 @@ func FilesystemOf(b providers.Backend, pools []offer.Pool, pool string) Filesyst
 	return s
 }
 
-// Name is how a provider is told whose files are meant.
+// Name names the owner of the files to a provider.
 func (s Filesystem) Name() string { return providers.At(s.Backend, s.Pool) }
 
 // Sees reports whether two spots have the same files.
@@ -62,9 +62,8 @@ func named(pools []offer.Pool, name string) (offer.Pool, bool) {
 	return offer.Pool{}, false
 }
 
-// AtHome is a workdir as the jobs of a pool see it: `~`, and what is relative
-// on another machine, begin at the home that the pool tells, so that what is
-// rendered needs no shell to find it.
+// AtHome is a workdir as the jobs of a pool see it: `~`, and a relative path on another
+// machine, begin at the home that the pool reports, so that rendered paths need no shell.
 func AtHome(workdir string, pools []offer.Pool, pool string) string {
 	p, answers := named(pools, pool)
 	home := p.Home

@@ -9,9 +9,8 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// Kept is what a state may remember of a backend: its configuration less what
-// is sensitive. A backend that has left the campaign is reached with it, and
-// asks again for what is not there.
+// Kept is the part of a backend's configuration that a state may keep: all but sensitive
+// values. muster reaches a backend that has left the campaign with it, and asks for the rest.
 func Kept(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backend {
 	conf := Backend(c, b, lineage)
 	if b.SecretSetup {

@@ -48,8 +48,7 @@ func Copy(ctx context.Context, s Spec, want, to string) error {
 			return fmt.Errorf("copy source: %w", err)
 		}
 	}
-	// What was copied must be what was digested: a file may have changed
-	// between the two.
+	// The copy must match its digest: a file may have changed between the two.
 	got, err := Read(ctx, Spec{Dir: tmp})
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func (f File) copyTo(to string) error {
 	return err
 }
 
-// removeAll removes a tree even where it was sealed. What is gone is fine.
+// removeAll removes a tree even where it was sealed. A missing one is no error.
 func removeAll(root string) {
 	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

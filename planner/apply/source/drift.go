@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// A DriftError says that a copy of a source is not what was copied: somebody
-// edited it where it is.
+// A DriftError says that somebody edited a copy of a source in its place.
 type DriftError struct {
 	Dir         string
 	File        string // the first that differs
@@ -55,9 +54,8 @@ func Drift(ctx context.Context, t Tree, to string, far Shore) error {
 	return unchanged(to, t.Files, digests)
 }
 
-// unchanged compares a copy with what was copied. Digests are those of the
-// copy, in the order of the files; "" = gone. Files that were added are none of
-// our business: programs leave caches.
+// unchanged compares a copy with its source. Digests are those of the copy, in the order of
+// the files; "" = gone. Added files do not matter: programs leave caches.
 func unchanged(to string, files []File, digests []string) error {
 	var e *DriftError
 	for i, f := range files {

@@ -21,9 +21,9 @@ var tolerant = []string{"python", "rscript", "julia", "perl", "ruby", "node", "p
 
 var shellEnds = []string{".sh", ".bash", ".zsh", ".ksh", ".csh", ".slurm", ".sbatch"}
 
-// Unreadable reports whether what runs a script takes its line endings, those of
-// Windows, for a part of its words. The kernel does of the first line of what is
-// run by its name; a shell of every line.
+// Unreadable reports whether the program that runs a script takes Windows line endings for a
+// part of its words. The kernel does in the first line of a script run by its name; a shell in
+// every line.
 func (s script) Unreadable() bool {
 	first, rest, _ := bytes.Cut(s.text, []byte("\n"))
 	by := strings.ToLower(path.Base(s.By))

@@ -47,9 +47,9 @@ func holds(c *lang.Campaign, s *lang.Source, folder string) bool {
 	return errors.Is(err, found)
 }
 
-// Wrong says what is wrong with the sources of a campaign: one has no file, so that
-// jobs would begin in an empty folder, or an include names a file that is not there.
-// Outside the folders that may be read nothing is looked at.
+// Wrong reports problems of the sources of a campaign: one has no file, so that jobs would
+// begin in an empty folder, or an include names a missing file. It reads only the folders that
+// may be read.
 func Wrong(ctx context.Context, c *lang.Campaign, reads func(dir, what string) error) (diags diag.List) {
 	seen := map[string]bool{}
 	sources := []*lang.Source{c.Source}
@@ -116,7 +116,7 @@ func pluralOf(n int) string {
 	return "files or folders"
 }
 
-// NoFiles is what is said of a source without a file.
+// NoFiles reports a source without a file.
 func NoFiles(c *lang.Campaign, s *lang.Source) diag.Diagnostic {
 	why := "there is none"
 	switch {

@@ -66,7 +66,7 @@ func endings(f Folders, p *lang.Phase, cell int, tail []string) string {
 	return "the job runs " + inWindows(names)
 }
 
-// words are what may be a file in a line of a log.
+// words are the possible file names in a line of a log.
 func words(line string) (out []string) {
 	for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\"'`‘’“”,;()[]<>", c) }) {
 		for _, part := range append([]string{word}, strings.Split(word, ":")...) {

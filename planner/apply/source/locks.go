@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// lockNames are files in which package managers pin what they install.
+// lockNames are files in which package managers pin versions.
 var lockNames = []string{
 	"uv.lock", "poetry.lock", "Pipfile.lock", "pdm.lock", "pixi.lock", "pylock.toml", "requirements.txt", "conda-lock.yml", "environment.yml", "environment.yaml",
 	"renv.lock", "Manifest.toml", "Cargo.lock", "go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "flake.lock", "spack.lock",
 }
 
-// mostLocks bounds what is kept of a tree that has many.
+// mostLocks bounds the locks that are kept of a tree with many.
 const mostLocks = 20
 
 // Locks are the digests of the files of a tree that pin packages, by path.

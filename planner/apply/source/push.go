@@ -59,8 +59,8 @@ func Push(ctx context.Context, s Spec, want, to string, shore Shore) error {
 	return fmt.Errorf("ship source: the backend did not unpack %s", to+tree.Suffix)
 }
 
-// there reads the digests of a copy on a backend. Links are taken as they are:
-// a backend tells what is behind them.
+// there reads the digests of a copy on a backend. Links count as they are: a backend reports
+// their targets.
 func there(ctx context.Context, shore Shore, to string, files []File) ([]string, error) {
 	out := make([]string, len(files))
 	var names []string
@@ -82,8 +82,8 @@ func there(ctx context.Context, shore Shore, to string, files []File) ([]string,
 	return out, nil
 }
 
-// packed is the archive of a source, in a file of its own. What is packed
-// must be what was digested: a file may have changed between the two.
+// packed is the archive of a source, in a file of its own. It must match its digest: a file
+// may have changed between the two.
 func packed(t Tree) (f *os.File, digest string, err error) {
 	entries := make([]tree.Entry, len(t.Files))
 	sums := make([]func() string, len(t.Files))

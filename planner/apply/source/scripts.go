@@ -23,13 +23,13 @@ var ends = []string{".sh", ".bash", ".zsh", ".csh", ".py", ".pl", ".slurm", ".sb
 type script struct {
 	Name   string // as the command has it
 	Path   string // on this machine
-	By     string // the word before it that is no option: what may run it; "" at the start
+	By     string // the word before it that is no option, which may run it; "" at the start
 	text   []byte
 	dotted bool // a shell reads it with "."
 }
 
-// Folders are where scripts of a phase are looked for, and which of these may be
-// read; what is outside, links included, is not.
+// Folders are the places of a phase's scripts, and which of these may be read; targets
+// outside, of links too, may not.
 type Folders struct {
 	Dirs     []string
 	Readable []string

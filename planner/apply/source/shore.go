@@ -20,8 +20,7 @@ func In(workdir, digest string) string {
 	return path.Join(workdir, ".muster", "source", digest)
 }
 
-// ShoreOf is where files of a backend are; name is as a site.Filesystem is told to
-// its provider.
+// ShoreOf gives the files of a backend; name is that of a site.Filesystem for its provider.
 func ShoreOf(files providers.Files, name string) Shore { return shore{files, name} }
 
 type shore struct {

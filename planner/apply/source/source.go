@@ -33,7 +33,7 @@ type Spec struct {
 	Cache string // folder where digests of files are remembered; "" = nowhere
 }
 
-// Record is the file that pull writes beside what it copies: part of no source, since each
+// Record is the file that pull writes beside its copies. It is part of no source, since each
 // copy changes it.
 const Record = "muster-run.json"
 

@@ -13,7 +13,7 @@ import (
 // A Charge is the amount that may be billed for a move: files that leave a backend.
 type Charge struct {
 	Phase, Address, Output string // whose output it is; of a file that no phase makes: who reads it first, and its path
-	Digest                 string // of the output: what is made again leaves again
+	Digest                 string // of the output: a new result leaves again
 	Backend, Pool          string // that it leaves
 	To                     string
 	Bytes                  int64

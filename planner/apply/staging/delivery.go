@@ -224,7 +224,7 @@ func (ou *outputs) transfer(l *route, c *delivery) {
 	})
 }
 
-// aside is where what is in the way of a delivery goes.
+// aside is the place for files in the way of a delivery.
 func aside(out state.Output, c *delivery) string {
 	return fmt.Sprintf(".muster/replaced/%s.%d.%s", c.from.Name, c.cell, out.Name)
 }
@@ -317,7 +317,7 @@ func (ts *Transfers) ForgetBroken() {
 	}
 }
 
-// ForgetBroken lets what did not come be asked for again.
+// ForgetBroken lets failed files be asked for again.
 func (ed *Edge) ForgetBroken() {
 	for key, k := range ed.facts {
 		if k.broken != nil {

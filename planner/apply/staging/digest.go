@@ -78,9 +78,8 @@ func (rs *readings) NewDigests() bool {
 	return fresh
 }
 
-// Digested sees that the files that a cell reads have digests. Those that the plan
-// did not read are read where they are; the cell is told when it may look again.
-// Why is said with Never.
+// Digested sees that the files that a cell reads have digests. It reads those that the plan
+// did not read in their place, and wakes the cell then. Never comes with a reason.
 func (rs *readings) Digested(st *Store, cell int32) (v Verdict, why error) {
 	if rs.Digests == nil {
 		return There, nil

@@ -15,15 +15,14 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An Edge is an input of a phase, and what is known of the files that it
-// represents.
+// An Edge is an input of a phase, with the known facts of its files.
 type Edge struct {
 	cells.Groups
-	// Freed is told the cells that waited for files when it is known what became
-	// of these; -1-cell is a cell's smoke.
+	// Freed receives the cells that waited for files, when these have come or failed; -1-cell
+	// is a cell's smoke.
 	Freed func(late []int32)
 	facts map[feedAt]*fed
-	bytes map[int32]string // by group: the digest of what is read
+	bytes map[int32]string // by group: the digest of the files read
 }
 
 // NewEdge is an input whose files nobody has looked at.
@@ -37,8 +36,8 @@ type feedAt struct {
 	files string
 }
 
-// fed is what is known of one group of an edge at one spot: worked out once
-// and shared by all its consumers.
+// fed is the known part of one group of an edge at one spot: worked out once and shared by all
+// its consumers.
 type fed struct {
 	at      site.Filesystem
 	b       *Endpoint
@@ -101,9 +100,8 @@ func (ou *outputs) outputPath(ed *Edge, producer int32, at site.Filesystem) stri
 	return Absolute(at.Workdir, ed.In.From.OutputPath(int(producer), ed.In.Output, lang.Run))
 }
 
-// Recorded is what was recorded of the files that a cell reads through an edge,
-// as they are where it runs. What is made by a job that is still to end is named
-// by that job's token.
+// Recorded is the record of the files that a cell reads through an edge, at their place where
+// it runs. A file of an unfinished job is named by that job's token.
 func (ou *outputs) Recorded(ed *Edge, cell int32, b *Endpoint, at site.Filesystem) []providers.Recorded {
 	g := ed.In.GroupOf(int(cell))
 	members := ed.Members(g)
@@ -217,13 +215,13 @@ type Verdict int
 // The verdicts.
 const (
 	There  Verdict = iota
-	Coming         // who waits is told through Freed
+	Coming         // Freed wakes the waiting cells
 	Never          // it cannot come
 )
 
-// Bring sees that what a cell reads through an edge is where it is to run, and
-// its paths are known. What is elsewhere is moved, globs are looked up where
-// they are; the cell is told when it may look again. Why is said with Never.
+// Bring sees that what a cell reads through an edge is where it is to run, and its paths are
+// known. It moves files from elsewhere, expands globs in their place, and wakes the cell then.
+// Never comes with a reason.
 func (ou *outputs) Bring(ed *Edge, cell int32, b *Endpoint, pool string, smoke bool) (v Verdict, why string) {
 	glob := ed.globs()
 	if !glob && ou.Together() {

@@ -31,9 +31,9 @@ type Fetched struct {
 // Absolute paths of outputs are below this folder here.
 const absoluteHere = "absolute"
 
-// Fetch copies the files of an output below a folder of this machine and
-// compares them with what was recorded. It goes on where a broken transfer
-// stopped; what is here already and right is not copied again.
+// Fetch copies the files of an output below a folder of this machine and compares them with
+// their record. It goes on where a broken transfer stopped, and does not copy correct files
+// again.
 func Fetch(ctx context.Context, from End, o state.Output, to string, far *Progress) ([]Fetched, error) {
 	kind := jobspec.KindOf(&o)
 	found, err := listed(ctx, from, Load{Output: o, From: o.Path, Kind: kind})
@@ -112,7 +112,7 @@ func fetchFile(ctx context.Context, from End, p parcel, dir string, far *Progres
 		return fmt.Errorf("pull %s: %w", p.from, err)
 	}
 	if digest != p.digest {
-		_ = root.Remove(part) // what was there was not the beginning of this file
+		_ = root.Remove(part) // the old part was not the beginning of this file
 		return fmt.Errorf("%s has digest %s, recorded was %s: it changed after its job ended", p.from, short(digest), short(p.digest))
 	}
 	if err := outOfTheWay(root, p.rel); err != nil {
@@ -133,7 +133,7 @@ func fetchFile(ctx context.Context, from End, p parcel, dir string, far *Progres
 // that are at the path of one that is pulled.
 const replaced = ".muster-replaced"
 
-// outOfTheWay moves what is at a path aside, and never over another file.
+// outOfTheWay moves the file at a path aside, and never over another file.
 func outOfTheWay(root *os.Root, name string) error {
 	if _, err := root.Lstat(name); errors.Is(err, os.ErrNotExist) {
 		return nil

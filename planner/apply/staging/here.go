@@ -16,8 +16,8 @@ func changed(path string) error {
 	return wrong("%s changed after its digest was taken; plan again", path)
 }
 
-// Here is this machine as an end that files come from. It gives no byte of a file
-// that is not what was recorded.
+// Here is this machine as a source of files. It gives no byte of a file that differs from its
+// record.
 type Here struct {
 	providers.Files // nothing but Pull is asked
 	Recorded        providers.Recorded
@@ -40,7 +40,7 @@ func (h Here) Pull(ctx context.Context, _, path string, offset int64, w io.Write
 	return err
 }
 
-// Check says whether a file is still what was recorded.
+// Check reports whether a file still matches its record.
 func (h Here) Check(ctx context.Context, path string) error {
 	f, _, err := h.open(ctx, path)
 	if err == nil {
@@ -49,7 +49,7 @@ func (h Here) Check(ctx context.Context, path string) error {
 	return err
 }
 
-// open opens what was recorded: a file of another stamp is read first.
+// open opens a recorded file: it reads one with another stamp first.
 func (h Here) open(ctx context.Context, path string) (*os.File, uint64, error) {
 	if found := verify.Stat("/", providers.Output{Path: path}); !found.OK {
 		return nil, 0, wrong("%s: %s", path, found.Verdict)

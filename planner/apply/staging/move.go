@@ -48,8 +48,8 @@ type Copied struct {
 	Stamp uint64 // of its files there; see offer.Stamp
 }
 
-// Move copies a load and checks what arrived. What is there already and right
-// is not sent again; what is there and other is moved aside.
+// Move copies a load and checks the copy. It does not send correct files again, and moves
+// other files in the way aside.
 func Move(ctx context.Context, from, to End, f Load) (Copied, error) {
 	copied := f.arrives()
 	there, err := look(ctx, to, f, copied)
@@ -206,8 +206,8 @@ func stranger(path, src string) error {
 	return wrong("the backend lists %s among the files of %s, and it is none of them; nothing was copied", term.CleanLine(path), term.CleanLine(src))
 }
 
-// wrong is what muster finds of files. It has a class of its own: an error without
-// one says that a backend could not be asked, which ends by itself.
+// wrong is a problem of files that muster found. It has a class of its own: an error without
+// one says that a backend did not answer, which passes.
 func wrong(format string, a ...any) error { return providers.Errorf(providers.Invalid, format, a...) }
 
 // belongs reports whether a listed file is one of an output: what its glob matches,
