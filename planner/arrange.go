@@ -23,7 +23,7 @@ type arrangement struct {
 	forecaster // of what moves, and when all of it ends
 	forecast   forecast.Forecast
 	spills     []spillover      // of phases that may overflow
-	unpriced   []place.Decision // of jobs in flight where nobody knows what is charged
+	unpriced   []place.Decision // of jobs in flight with an unknown charge
 	diags      diag.List
 }
 
@@ -51,7 +51,7 @@ func arrange(fs *facts, ps phases, hash *result.Hasher, smokes map[string]*state
 	return out
 }
 
-// live is what a plan can be asked beside what it says.
+// live answers further questions about a plan.
 func (ar *arrangement) live(p *Plan, hash *result.Hasher) Live {
 	fc := ar.forecaster
 	return Live{

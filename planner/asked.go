@@ -5,8 +5,8 @@ import (
 	"github.com/muster-run/muster/planner/result"
 )
 
-// Faster lists what would make the plan end sooner, each tried by itself in
-// the simulation, what saves most first. It is worked out when asked for.
+// Faster lists changes that would end the plan sooner, each tried by itself in the simulation,
+// the largest saving first. It is worked out when asked for.
 func (p *Plan) Faster() []Faster {
 	if p.live.Faster == nil {
 		return nil
@@ -18,7 +18,7 @@ func (p *Plan) Faster() []Faster {
 	return *p.tried
 }
 
-// WithFaster gives a plan that was read from a file what was worked out then.
+// WithFaster gives a plan that was read from a file its saved list.
 func (p *Plan) WithFaster(list []Faster) {
 	p.tried, p.live.Faster = &list, func() []Faster { return list }
 }

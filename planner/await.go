@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/internal/diag"
 )
 
-// await holds the cells whose place cannot be asked now, or that of their inputs. A campaign that has
-// begun goes on with what it can, and says what waits for whom.
+// await holds the cells whose place, or that of their inputs, does not answer now. A campaign
+// that has begun goes on with the others, and says which jobs wait for which backend.
 func (fs *facts) await(w *draft) diag.List {
 	why := ""
 	for i, k := range w.pp.Kind {
@@ -17,7 +17,7 @@ func (fs *facts) await(w *draft) diag.List {
 			w.stop(i, HeldKind, Detail{Text: away})
 		}
 	}
-	if why == "" || len(fs.in.Observed.Unasked) > 0 { // of what was not asked on purpose the rows tell
+	if why == "" || len(fs.in.Observed.Unasked) > 0 { // the rows name the places that were not asked on purpose
 		return nil
 	}
 	return diag.List{{Severity: diag.Warning, Summary: "jobs wait for a backend that cannot be asked", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),

@@ -15,7 +15,7 @@ import (
 func headBackends(fs *facts, ps phases, used map[string]bool) (views []BackendView, diags diag.List) {
 	used = maps.Clone(used)
 	backends, away := fs.in.Campaign.Backends, fs.in.Observed.Unreachable
-	for _, r := range warnings.ByHand(fs.st.Rentals, backends) { // billed there, and given back by what is known of it
+	for _, r := range warnings.ByHand(fs.st.Rentals, backends) { // billed there, and given back by its own record
 		if r.Rented() {
 			used[r.Backend] = true
 		}
@@ -43,8 +43,8 @@ func headBackends(fs *facts, ps phases, used map[string]bool) (views []BackendVi
 	return views, diags
 }
 
-// backendView is the line about one backend: what is free where this plan
-// goes, and how old the facts are. The list warns of old ones.
+// backendView is the line about one backend: the free part of the plan's places, and how old
+// the facts are. The list warns of old ones.
 func backendView(fs *facts, ps phases, name string) (BackendView, diag.List) {
 	v, months := summarize(name, waited(fs.in.Pools, ps, name), poolsInUse(ps, name))
 	v.Problem = fs.in.Observed.Unreachable[name]

@@ -21,7 +21,7 @@ import (
 // A BudgetCheck compares a budget with the plan.
 type BudgetCheck = budget.Check
 
-// A spending is what a plan may cost, held against what it is allowed to.
+// A spending is a plan's possible cost, compared with its limits.
 type spending struct {
 	forecast forecast.Forecast // that shows what budgets and approvals are about
 	checks   []BudgetCheck
@@ -126,7 +126,7 @@ func holdable(fs *facts, ps phases, b lang.Budget, unit string) bool {
 	return false
 }
 
-// ledger is what was spent, under the phases that it counts for now.
+// ledger is the spending, under its present phases.
 func ledger(fs *facts, ps phases) []state.Entry {
 	records := (&Plan{Phases: ps.plans()}).Moved()
 	if len(records)+len(fs.in.Campaign.Moved) == 0 {

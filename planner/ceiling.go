@@ -15,12 +15,12 @@ type unknowns struct {
 	phases
 	backends  []*lang.Backend
 	unbounded func() []string  // phases whose jobs start without a walltime
-	moves     []forecast.Move  // what is billed of transfers
-	unpriced  []place.Decision // of jobs in flight where nobody knows what is charged
+	moves     []forecast.Move  // billed transfers
+	unpriced  []place.Decision // of jobs in flight with an unknown charge
 }
 
-// howToKnow says what would make an unknown cost known: hours are bounded by
-// a walltime, and money and service units need a price as well.
+// howToKnow names the change that would make an unknown cost known: hours are bounded by a
+// walltime, and money and service units need a price as well.
 func (un *unknowns) howToKnow(unit string) string {
 	names := un.unbounded()
 	for _, w := range un.drafts {
@@ -58,8 +58,8 @@ func (un *unknowns) unweighed() string {
 	return ""
 }
 
-// unrated is a place where jobs or smokes go, or are, and for which nobody knows
-// what it charges in a unit; nil if there is none.
+// unrated is a place where jobs or smokes go, or are, with an unknown charge in a unit; nil if
+// there is none.
 func (un *unknowns) unrated(unit string) *place.Decision {
 	not := func(d *place.Decision) bool {
 		return d.Backend != "" && (unit == place.USD && !d.Price.Known && !d.Price.BillsWhileQueued || unit == place.ServiceUnits && d.Price.UnknownSU)

@@ -19,16 +19,14 @@ func (c Counts) Changes() bool {
 	return c.Run+c.Rerun+c.Cancel+c.Smoke+c.Retry+c.Resubmit+c.Continue+c.Adopt+c.Move+c.Accept+c.Forget+c.Release+c.Record+c.Delete+c.Restore+c.AdoptFiles+c.Reread > 0
 }
 
-// Watches reports whether all that the plan does is to follow what was started
-// before it.
+// Watches reports whether the plan only follows work that was started before it.
 func (c Counts) Watches() bool {
 	following := c.Continue + c.Record
 	c.Continue, c.Record = 0, 0
 	return following > 0 && !c.Changes()
 }
 
-// count counts what a plan does. What is Selected and what is to be deleted is
-// counted as it is found.
+// count counts the plan's actions. Selected jobs and deletions are counted as they are found.
 func (p *Plan) count() {
 	c := &p.Counts
 	for _, pp := range p.Phases {

@@ -248,15 +248,15 @@ func (df *differ) diffStopped(w *draft, i int, f observed.Fact, d *Detail) Kind 
 		d.Reasons = []Reason{requestChanges(w, i)}
 		return Run
 	case f.Class == failure.InputChanged && (f.Status == state.Failed || f.Status == state.Held && f.By == "muster"):
-		return Run // it has not run; what it reads is looked at again
+		return Run // it has not run; its inputs are checked again
 	case f.Class == failure.NotItsOwn:
-		return Run // it never began, and what is in its way is looked at again
+		return Run // it never began, and the file in its way is checked again
 	case f.Status == state.Cancelled && f.Class == offer.Blocked:
 		return Run // nobody cancelled it: its turn has not come yet
 	case f.Status == state.Cancelled:
 		switch d.Text = "cancelled by " + orElse(f.By, "someone outside"); {
 		case strings.HasPrefix(f.Reason, "cancelled "):
-			d.Text = f.Reason // it says by whom
+			d.Text = f.Reason // it names the person
 		case f.Reason != "":
 			d.Text += ": " + f.Reason
 		}

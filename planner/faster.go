@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/planner/transfers"
 )
 
-// faster is what would end a plan of a forecast sooner.
+// faster lists changes that would end a plan of a forecast sooner.
 func (fc *forecaster) faster(f forecast.Forecast) []Faster {
 	phases := make([]fasterPhase, len(fc.drafts))
 	for i, w := range fc.drafts {
@@ -21,8 +21,8 @@ func (fc *forecaster) faster(f forecast.Forecast) []Faster {
 	return fasterWays(f, in, phases, fc.carriedTo)
 }
 
-// carriedTo has a forecast's input move what would have to move if all jobs of a
-// phase went to another candidate.
+// carriedTo adds to a forecast's input the files that would move if all jobs of a phase went
+// to another candidate.
 func (fc *forecaster) carriedTo(in *forecast.Input, phase string, to place.Candidate) {
 	c := fc.carrier()
 	as := c.Phase

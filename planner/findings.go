@@ -76,10 +76,9 @@ func (fs *facts) away() map[string]string {
 // localType is the type of backends on this machine.
 const localType = "local"
 
-// concerns reports whether a plan tells what is true of a backend as a whole. Of
-// this machine that is the room and the means that jobs need there: nothing to
-// a plan that has none there. Another one had to be reached, and what came of
-// that, such as a file put there, is told by every plan.
+// concerns reports whether a plan shows a finding about a backend as a whole. A finding about
+// this machine's room or programs does not concern a plan without jobs here. Another backend
+// had to be reached, and every plan shows what muster did there, such as a file put there.
 func (fs *facts) concerns(f observed.Finding, used map[string]bool) bool {
 	name, named := strings.CutPrefix(f.Address, "backend.")
 	if !named || used[name] || fs.in.Options.Destroy {

@@ -102,8 +102,8 @@ func (cl clearing) of(w *draft, i int, ground observed.Ground) []offer.Output {
 	return notOwn(ground.There[address], g, func(output string) bool { return sharedOutput(w.p, output) })
 }
 
-// sharedOutput reports whether several jobs write an output, so that what one of
-// them made is in no other's way.
+// sharedOutput reports whether several jobs write an output, so that the file of one is in no
+// other's way.
 func sharedOutput(p *lang.Phase, output string) bool {
 	k := slices.IndexFunc(p.Outputs, func(o *lang.Output) bool { return o.Name == output })
 	return k >= 0 && p.Outputs[k].Shared
@@ -193,8 +193,8 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Warning, Summary: filesInTheWay, Detail: text}
 }
 
-// importBlocks are the import blocks that adopt what is in the way: of jobs of which
-// every output is there and which nobody is recorded to have made.
+// importBlocks are the import blocks that adopt files in the way: of jobs of which every
+// output is there and which nobody is recorded to have made.
 func (cl clearing) importBlocks(found []inTheWay, all makers) (blocks []string) {
 	of := map[*draft][]int{}
 	for k := range found {

@@ -19,8 +19,8 @@ type hold struct {
 	sel addr.Selection
 }
 
-// holdsOf reads the holds of a state. One whose address cannot be read holds
-// everything, which is told.
+// holdsOf reads the holds of a state. One whose address cannot be read holds everything, and
+// is reported.
 func holdsOf(st *state.State) (out []hold, diags diag.List) {
 	for _, h := range st.Holds {
 		o := hold{Hold: h, all: h.Address == ""}

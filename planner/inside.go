@@ -13,8 +13,7 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 )
 
-// A Room is how far inside a limit of a budget the plan is at p90, with what is
-// spent already.
+// A Room is how far inside a limit of a budget the plan is at p90, spending included.
 type Room struct {
 	Budget, Unit string
 	P90, Limit   decimal.Decimal

@@ -55,8 +55,8 @@ func (k Kind) Starts() bool {
 	return false
 }
 
-// InFlight reports whether an action leaves a job with its backend and goes on with
-// it: what it may still cost is in the plan's figures, and in its ceiling.
+// InFlight reports whether an action leaves a job with its backend and goes on with it: its
+// possible cost is in the plan's figures, and in its ceiling.
 func (k Kind) InFlight() bool {
 	return k == Continue || k == UnknownAt || k == Adopt || k == Duplicate
 }

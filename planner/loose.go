@@ -190,9 +190,8 @@ func importJob(fs *facts, w *draft, i int, im lang.Import) (diags diag.List) {
 	return nil
 }
 
-// rentals keeps what is needed, releases what is idle once its outputs are
-// safe, and lists what is tagged ours and unknown. Used are the backends where
-// something goes.
+// rentals keeps needed machines, releases idle ones once their outputs are safe, and lists
+// tagged ones that the state does not know. Used are the backends that the plan uses.
 func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
 	for _, id := range slices.Sorted(maps.Keys(fs.st.Rentals)) {
 		r := fs.st.Rentals[id]

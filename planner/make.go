@@ -62,7 +62,7 @@ func Make(in Input) (*Plan, diag.List) {
 	return seal(p, fs)
 }
 
-// A report is what a step tells beside what it decides.
+// A report is the messages of a step, beside its decisions.
 type report struct {
 	notes []string  // what the plan assumes
 	asks  []string  // why a flag does not approve the plan
@@ -79,8 +79,8 @@ func tell(p *Plan, s report) {
 	p.Diags.Append(s.diags...)
 }
 
-// Joined is what is known of a campaign before anything is decided: facts, and
-// jobs beside their records.
+// Joined are the known facts of a campaign before any decision: facts, and jobs beside their
+// records.
 type joined struct {
 	*facts
 	phases

@@ -12,16 +12,16 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A forecaster lays out what will run, for the forecast: 2 bytes a cell.
+// A forecaster lays out the jobs to run, for the forecast: 2 bytes a cell.
 type forecaster struct {
 	placer
 	phases
 	transfers []Transfer
-	moves     []forecast.Move // what is billed of transfers
+	moves     []forecast.Move // billed transfers
 }
 
-// assumed is what the forecast is made from. It returns the places of jobs in
-// flight where nobody knows what is charged, too.
+// assumed is the input of the forecast. It returns the places of jobs in flight with an
+// unknown charge, too.
 func (fc *forecaster) assumed() (in forecast.Input, unpriced []place.Decision) {
 	c := fc.in.Campaign
 	in = forecast.Input{Pools: fc.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), Moves: fc.moves, SubmitDelay: fc.queues.SubmitDelay()}
@@ -116,9 +116,9 @@ func (fc *forecaster) dearer(d place.Decision, r lang.Retry) (out []forecast.Dea
 	return out
 }
 
-// retryDelay is what passes between two launches of a job beside the wait that
-// every launch has: the delay that is asked for, or what was seen to pass. A
-// scheduler may let a job that it requeues rest for minutes.
+// retryDelay is the time between two launches of a job beside the wait of every launch: the
+// requested delay, or the measured one. A scheduler may let a job that it requeues rest for
+// minutes.
 func retryDelay(p *lang.Phase, ev *history.Measurements, d place.Decision, turn time.Duration) time.Duration {
 	return max(p.Retry.Delay, ev.Again-max(d.Wait, turn, 0))
 }
@@ -211,7 +211,7 @@ func (l *layout) attempting(f attemptGroup, at *state.Attempt) forecast.Group {
 	if charged, ok := d.Charged(at); ok && d.Backend != "" && !(f.fresh && known && charged.Yields(d, was, f.short)) {
 		d, known = charged, true
 	}
-	if recorded { // what is asked for by now holds from its next launch on
+	if recorded { // the present request holds from its next launch on
 		d.Shape.CPUs, d.Shape.GPUs, d.Shape.Nodes, d.Shape.Pack, d.Shape.Slots, d.Shape.Disk = was.CPUs, was.GPUs, was.Nodes, was.Pack, was.Slots, was.Disk
 		d.Shape.Walltime = max(d.Shape.Walltime, was.Walltime)
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An outputsRead is what is known of the outputs that jobs read: those that records
-// name, and the bytes that they have now.
+// An outputsRead holds the outputs that jobs read: those in records, and their present bytes.
 type outputsRead struct {
 	recorded map[string]map[string]string // by definition, then by input
 	bytes    map[*lang.Input]map[int]string

@@ -93,8 +93,7 @@ func inFlightAt(w *draft, d place.Decision) (n int) {
 	return n
 }
 
-// moveTo gives cells their place in the overflow. What is approved for them
-// holds the first choice, too.
+// moveTo gives cells their place in the overflow. Their approval holds the first choice, too.
 func moveTo(w *draft, cells []int, first, second place.Decision) {
 	second.Why, second.After = "overflow: it would wait on "+first.Where(), first.After
 	for _, c := range first.Candidates {

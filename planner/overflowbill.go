@@ -12,7 +12,7 @@ import (
 // A overflowBill is what launches may be charged at most.
 type overflowBill struct {
 	usd, serviceUnits     decimal.Decimal
-	unpriced, unpricedSUs bool // of some of them what they are charged is not known
+	unpriced, unpricedSUs bool // the charge of some is unknown
 }
 
 // plus adds so many launches on a place.

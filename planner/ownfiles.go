@@ -16,7 +16,7 @@ import (
 func OwnFiles(rec *state.Job, earlier []state.Attempt, workdir string) offer.Guard {
 	var g offer.Guard
 	if rec == nil {
-		rec = &state.Job{} // it was freed: what it did is among the earlier
+		rec = &state.Job{} // it was freed: its work is among the earlier launches
 	}
 	if rec.Status == state.Forgotten {
 		return g

@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A job that goes on without some producers of an input has the hash of what it read.
-// Its result stays as long as these producers are not done: then the hash covers
-// them, too, and the job runs again.
+// A job that goes on without some producers of an input has the hash of the files that it
+// read. Its result stays as long as these producers are not done: then the hash covers them,
+// too, and the job runs again.
 
 // Without reports of the producers of an input whether a record went on without them.
 func Without(job *state.Job) func(in *lang.Input, producer int) bool {

@@ -55,8 +55,8 @@ type PhasePlan struct {
 // Explain has details that are not kept worked out when they are asked for.
 func (pp *PhasePlan) Explain(why func(cell int) Detail) { pp.why = why }
 
-// Detail is why a cell gets its action: what is kept, or worked out now. Large
-// plans keep the details of the first cells of each phase only.
+// Detail is why a cell gets its action: a kept reason, or one worked out now. Large plans keep
+// the details of the first cells of each phase only.
 func (pp *PhasePlan) Detail(cell int) Detail {
 	if d, ok := pp.Details[cell]; ok {
 		return d

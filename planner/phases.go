@@ -34,7 +34,7 @@ type draft struct {
 	past *past // knows how long jobs of the phase took
 
 	gated   []int          // arrange: cells that a gate or a block stopped
-	before  map[int]Detail // arrange: what they said before
+	before  map[int]Detail // arrange: their earlier reasons
 	nowhere bool           // arrange: a request of it fits no place
 }
 
@@ -181,8 +181,7 @@ func (w *draft) is(column []bool, i int) bool { return column != nil && column[i
 // chosen reports whether -target leaves a cell in the plan.
 func (w *draft) chosen(i int) bool { return w.selected == nil || w.selected[i] }
 
-// starting reports whether anything of the phase starts now or once what it
-// waits for is free.
+// starting reports whether a job of the phase starts now or once its inputs are free.
 func (w *draft) starting() bool {
 	return slices.ContainsFunc(w.pp.Kind, func(k Kind) bool { return k.Starts() || k == Blocked })
 }

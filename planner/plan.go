@@ -12,10 +12,10 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Plan is what will be done, why, and what it may cost.
+// A Plan is a list of actions, their reasons, and their possible cost.
 type Plan struct {
 	ID       string // from the content: the same plan has the same id
-	Body     string // digest of what it does, whenever it was made; see IDOf
+	Body     string // digest of its actions, whenever it was made; see IDOf
 	Campaign string
 	About    string // what the campaign is for, as it says
 	Digest   string // campaign digest
@@ -24,7 +24,7 @@ type Plan struct {
 	Now      time.Time
 	Reason   string
 	Destroy  bool
-	// RefreshOnly plans start nothing: they say what became of what was started.
+	// RefreshOnly plans start nothing: they update records of submitted jobs.
 	RefreshOnly bool
 
 	Backends  []BackendView
@@ -47,15 +47,15 @@ type Plan struct {
 	Diags    diag.List
 
 	live  Live
-	tried *[]Faster // what would make it end sooner, once that was worked out
+	tried *[]Faster // changes that would end it sooner, once worked out
 	risks *[]Risk   // of a plan that was read from a file
 }
 
-// Live is what a plan can be asked beside what it says, as long as the process
-// lives that made it. A plan that was read from a file has none of it.
+// Live answers further questions about a plan, as long as the process lives that made it. A
+// plan that was read from a file has none of it.
 type Live struct {
 	Hash    *result.Hasher
-	Faster  func() []Faster // what would make it end sooner
+	Faster  func() []Faster // changes that would end it sooner
 	Assumed func() forecast.Input
 	Today   func(phase string, cell int, backend, pool string) (place.Decision, bool)
 }
@@ -69,7 +69,7 @@ func (p *Plan) Today(phase string, cell int, backend, pool string) (d place.Deci
 	return p.live.Today(phase, cell, backend, pool)
 }
 
-// Keep gives a plan what it can be asked.
+// Keep gives a plan its Live part.
 func (p *Plan) Keep(l Live) { p.live = l }
 
 // Of are the addresses of the wanted jobs that a plan does one thing with.

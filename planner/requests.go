@@ -14,9 +14,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// compareRequests holds what starts against what was seen of its phase: a
-// request that is far off is noted, and a runtime that is expected to pass the
-// walltime is a warning.
+// compareRequests compares the jobs to start with the measurements of their phase: it notes a
+// request that is far off, and warns of a runtime that is expected to pass the walltime.
 func compareRequests(fs *facts, ps phases) (out report) {
 	for _, w := range ps.drafts {
 		if !w.starts() {
@@ -139,8 +138,8 @@ func (fs *facts) tooShort(w *draft) diag.List {
 	return diag.List{d}
 }
 
-// askedToEnd is when a job is asked to end where it is to go: before its walltime,
-// if a host's queue runs it and something bounds what it may cost.
+// askedToEnd is when a job is asked to end where it is to go: before its walltime, if a host's
+// queue runs it and something bounds its cost.
 func (fs *facts) askedToEnd(d place.Decision, walltime time.Duration) time.Duration {
 	if fs.can(d.Backend).HostQueue && (len(fs.in.Campaign.Budgets) > 0 || place.Charges(d.Price)) {
 		walltime, _ = ceiling.InTime(walltime)

@@ -101,7 +101,7 @@ func (w *draft) bring(i int, r *Restorable) {
 	w.restored[i] = r
 }
 
-// backInstead turns what would run into a result that is put back, where there is one.
+// backInstead turns a launch into a restored result, where there is one.
 func (w *draft) backInstead(i int, job *state.Job, kind Kind, d *Detail) Kind {
 	r := w.restored[i]
 	if r == nil || kind != Run && kind != Rerun || w.is(w.rerun, i) {

@@ -113,10 +113,9 @@ func (hs *hashes) of(job *state.Job) *result.Hasher {
 	return hs.now
 }
 
-// settleContents hashes a cell by what its record knows, where that is another
-// thing than what is known now: a content that cannot be looked at just now is as
-// it was recorded; a job that ran before such digests were recorded is compared
-// without one.
+// settleContents hashes a cell with the digests of its record where present ones are missing:
+// a content that cannot be read now counts as recorded; a job that ran before muster recorded
+// such digests is compared without one.
 func (hs *hashes) settleContents(w *draft, i int, job *state.Job) {
 	column := w.column(scheme(job))
 	if column == nil || job.Result == "" || job.InputBytes.Get(result.Image) == "" && len(w.p.Raw) == 0 && !hs.in.Observed.Contents.Has(w.p) || column[i].Is(job.Result) {

@@ -18,16 +18,16 @@ import (
 	"github.com/muster-run/muster/planner/transfers"
 )
 
-// A Risk is one thing that could go wrong when the plan is applied. What is to be
-// copied is in backticks in its texts.
+// A Risk is one thing that could go wrong when the plan is applied. Its texts put commands to
+// copy in backticks.
 type Risk struct {
 	Kind string   `json:"kind"`         // "failures"
-	Of   string   `json:"of,omitempty"` // what it concerns: a budget, a backend, a block
+	Of   string   `json:"of,omitempty"` // its subject: a budget, a backend, a block
 	Text string   `json:"text"`
 	More string   `json:"more,omitempty"` // what a diagnostic says beside its first line
 	Rows []string `json:"rows,omitempty"` // its parts, each by itself
-	// Damage is what it is expected to do: the share of the plan's jobs that it would
-	// stop, lose or repeat, times how likely it is.
+	// Damage is its expected damage: the share of the plan's jobs that it would stop, lose or
+	// repeat, times its probability.
 	Damage float64 `json:"expected_damage"`
 	InHead bool    `json:"-"` // the lines about backends at the head of a plan say it, too
 }
@@ -82,7 +82,7 @@ func (p *Plan) Risks() []Risk {
 	return r.list
 }
 
-// WithRisks gives a plan that was read from a file what was found then.
+// WithRisks gives a plan that was read from a file its saved risks.
 func (p *Plan) WithRisks(list []Risk) { p.risks = &list }
 
 // risks are gathered.
@@ -101,7 +101,7 @@ func (r *risks) add(risk Risk) {
 // share is how much of what the plan starts so many jobs are.
 func (r *risks) share(jobs int) float64 { return min(float64(jobs)/float64(max(r.starts, 1)), 1) }
 
-// diagnostics are diagnostics; what is said of budgets is with the budgets.
+// diagnostics turns diagnostics into risks; those of budgets are with the budgets.
 func (r *risks) diagnostics(severity diag.Severity, damage float64) {
 	for _, d := range r.p.Diags {
 		if d.Severity == severity && (r.shown == "" || d.Summary != r.shown) && (severity == diag.Error || !strings.HasPrefix(d.In, "budget ")) {
@@ -440,8 +440,7 @@ func (r *risks) waiting() {
 	}
 }
 
-// AlteredWays says what can be done about outputs that hold other bytes than
-// their jobs made.
+// AlteredWays names the remedies for outputs that hold other bytes than their jobs made.
 func AlteredWays(jobs []string) string {
 	of, each := shell.Enclose(jobs[0]), ""
 	if len(jobs) > 1 {

@@ -36,7 +36,7 @@ func keptFiles(fs *facts, ps phases) (out diag.List) {
 	return out
 }
 
-// leftBehind is what is wrong with the files of a job where it is to run.
+// leftBehind reports a problem of the files of a job where it is to run.
 func (fs *facts) leftBehind(w *draft, i int, d place.Decision) *diag.Diagnostic {
 	wrong := func(at hcl.Range, summary, format string, args ...any) *diag.Diagnostic {
 		return &diag.Diagnostic{Severity: diag.Error, Summary: summary, Address: w.p.Address(i), In: fmt.Sprintf("phase %q", w.p.Name), Subject: &at, Detail: fmt.Sprintf(format, args...)}

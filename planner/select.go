@@ -25,9 +25,9 @@ type selecting struct {
 	put   func(w *draft, column []bool)
 }
 
-// Misaddressed says which addresses of the options mean no job of the campaign
-// or of the state, or jobs of several phases without saying so, and what may
-// have been meant. It asks no backend, so that it can be known first.
+// Misaddressed reports addresses of the options that match no job of the campaign or of the
+// state, or jobs of several phases without naming them, with similar names. It asks no
+// backend, so that it can run first.
 func Misaddressed(c *lang.Campaign, st *state.State, o Options) (diags diag.List) {
 	var all []addr.Candidate
 	for _, f := range o.selecting() {

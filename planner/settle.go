@@ -5,10 +5,9 @@ import (
 	"github.com/muster-run/muster/planner/result"
 )
 
-// A Settler hashes the jobs of a run by what is known of their inputs by then: of those
-// that no phase makes by the digests in Raw, which may have been taken since the plan was
-// made, of others by the hashes of their producers. It belongs to one run: a rehearsal has
-// many of one plan at a time.
+// A Settler hashes the jobs of a run by the digests of their inputs: those that no phase makes
+// have theirs in Raw, which may be newer than the plan, others the hashes of their producers.
+// It belongs to one run: a rehearsal has many of one plan at a time.
 type Settler struct {
 	phases []*PhasePlan
 	left   func(in *lang.Input, producer int) bool

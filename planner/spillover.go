@@ -43,7 +43,7 @@ type spillover struct {
 // noOverflow is a case without a second place.
 func noOverflow(phase, why string) spillover { return spillover{phase: phase, Not: why} }
 
-// Spared is a case that need not overflow, with what it would come to.
+// Spared is a case that need not overflow, with its figures.
 func (s spillover) Spared(why string) spillover {
 	if s.N > 0 {
 		why += fmt.Sprintf(". With it, %d of %s would go to %s, for at most %s, and it would take about %s; without, %s", s.N, amount.Jobs(s.of), s.to, s.cost, units.ShortDuration(s.end), s.cheapest)

@@ -23,9 +23,8 @@ type BackendView struct {
 	Fallback string
 }
 
-// summarize is the line about a backend, and the months in which what is known of its
-// pools was verified. goes are the pools that the plan's work goes to, by
-// name; none means all.
+// summarize is the line about a backend, and the months in which the facts of its pools were
+// verified. goes are the pools of the plan's work, by name; none means all.
 func summarize(backend string, pools []offer.Pool, goes map[string]bool) (v BackendView, months []string) {
 	v.Name = backend
 	var of []offer.Pool

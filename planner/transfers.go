@@ -19,12 +19,12 @@ type Transfer = transfers.Transfer
 type mover struct {
 	*facts
 	rows  []Transfer
-	moves []forecast.Move // what is billed of them
+	moves []forecast.Move // their bills
 	paid  map[way]bool    // files that are among moves
 }
 
-// moving are the files that consumers of this plan read on another backend than
-// where they are, and what is billed of them.
+// moving are the files that consumers of this plan read on another backend than their own, and
+// the bill of the moves.
 func moving(fs *facts, ps phases) ([]Transfer, []forecast.Move) {
 	mv := mover{facts: fs, paid: map[way]bool{}}
 	for _, w := range ps.drafts {
@@ -61,8 +61,8 @@ func (mv *mover) raw(w *draft) {
 	}
 }
 
-// add lists a transfer of what a phase makes, and what it costs. A file that
-// others read there, too, goes once.
+// add lists a transfer of a phase's output, and its cost. A file that others read there, too,
+// goes once.
 func (mv *mover) add(phase string, t Transfer, records []*state.Job) {
 	from, pool := mv.backend(t.From), ceiling.Pool(mv.in.Pools, t.From, t.FromHost)
 	t.Price(place.OutRate(from, pool), records)

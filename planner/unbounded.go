@@ -1,7 +1,6 @@
 package planner
 
-// Unbounded names the phases whose jobs start without a walltime: nothing
-// bounds what they may take.
+// Unbounded names the phases whose jobs start without a walltime, so that nothing bounds them.
 func (p *Plan) Unbounded() []string {
 	var out []string
 	for _, pp := range p.Phases {

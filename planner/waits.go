@@ -39,7 +39,7 @@ const (
 	shownTurn = 0.05
 )
 
-// noteTurn says what is counted between jobs, where it makes a difference.
+// noteTurn notes the time counted between jobs, where it makes a difference.
 func noteTurn(past *history.Queues, w *draft, d *place.Decision) []string {
 	t := past.Turn(d.Backend, d.Pool)
 	if t.Each < leastTurn || t.Each.Seconds() < shownTurn*w.past.measurements().OnPool(*d).Expected.Seconds() {

@@ -20,14 +20,14 @@ type Faster struct {
 	What  string        // "1 more GPU on ssh.lab"
 	End   time.Duration // expected, from now
 	Saves time.Duration
-	// Costs is what it adds to the expected cost in money and service units;
-	// negative where it is cheaper, absent where nothing changes.
+	// Costs is the change of the expected cost in money and service units; negative where it
+	// is cheaper, absent where nothing changes.
 	Costs map[string]string
-	// Unknown says that what it costs is not known.
+	// Unknown says that its cost is unknown.
 	Unknown bool
 }
 
-// What is tried, and what of it is told.
+// Bounds of the changes that are tried, and of those shown.
 const (
 	fasterCells = 200_000          // of larger plans nothing is tried
 	fasterFrom  = 10 * time.Minute // of shorter ones neither
@@ -48,12 +48,12 @@ type fasterPhase struct {
 	Smoke      place.Decision // where its smokes are to run; zero = none are
 }
 
-// carry has an input move what would have to move if all jobs of a phase went
-// to another candidate.
+// carry adds to an input the files that would move if all jobs of a phase went to another
+// candidate.
 type carry func(in *forecast.Input, phase string, to place.Candidate)
 
-// fasterWays lists what would make what was forecast end sooner, each tried by itself
-// in the simulation, what saves most first.
+// fasterWays lists changes that would end the forecast sooner, each tried by itself in the
+// simulation, the largest saving first.
 func fasterWays(f forecast.Forecast, in forecast.Input, phases []fasterPhase, carried carry) []Faster {
 	cells := 0
 	for _, p := range in.Phases {
@@ -81,7 +81,7 @@ func fasterWays(f forecast.Forecast, in forecast.Input, phases []fasterPhase, ca
 	return out[:min(len(out), mostFaster)]
 }
 
-// costDifference is what one forecast is expected to cost more than another.
+// costDifference is by how much one forecast is expected to cost more than another.
 func costDifference(was, is []forecast.Line) (out map[string]string, unknown bool) {
 	for _, unit := range []string{place.USD, place.ServiceUnits} {
 		a, b := forecast.LineOf(was, unit), forecast.LineOf(is, unit)
@@ -267,7 +267,7 @@ func placeText(backend, word, pool string) string {
 	return backend + ", " + word + " " + pool
 }
 
-// Price is what it costs, in words: "at the same cost", "for $3.2 more".
+// Price is its cost, in words: "at the same cost", "for $3.2 more".
 func (w Faster) Price() string {
 	text := ""
 	for _, unit := range []string{place.USD, place.ServiceUnits} {

@@ -72,8 +72,8 @@ const CampaignsDir = ".muster/campaigns"
 type Files interface {
 	// Verify opens outputs and checks them; without Open it only stats them.
 	Verify(ctx context.Context, r VerifyRequest) ([]offer.Output, error)
-	// Push writes a file on the backend, resuming after what is there. One
-	// whose name ends in tree.Suffix is unpacked into the folder of its name.
+	// Push writes a file on the backend, resuming after existing bytes. One whose name ends in
+	// tree.Suffix is unpacked into the folder of its name.
 	Push(ctx context.Context, backend, path string, size int64, digest string, r io.ReadSeeker) error
 	// Pull reads a file from the backend from an offset on.
 	Pull(ctx context.Context, backend, path string, offset int64, w io.Writer) error
@@ -113,7 +113,7 @@ type Renter interface {
 	Rentals(ctx context.Context, backend string) ([]offer.Rental, error)
 }
 
-// Cleaner removes what muster put on a backend.
+// Cleaner removes muster's files from a backend.
 type Cleaner interface {
 	Clean(ctx context.Context, backend string) (removed []string, err error)
 }
@@ -140,7 +140,7 @@ type LoginPrompt struct {
 // A LoginQuestion is one line to be typed.
 type LoginQuestion struct {
 	Text string
-	Echo bool // what is typed may be seen
+	Echo bool // the typed text may be shown
 }
 
 // Login lets a person log in to a backend where there is one and it asks; the
@@ -149,11 +149,11 @@ func Login(ctx context.Context, p Provider, backend string) {
 	if l, ok := p.(interface {
 		Login(ctx context.Context, backend string) error
 	}); ok {
-		_ = l.Login(ctx, backend) // the next call says what is wrong
+		_ = l.Login(ctx, backend) // the next call reports the error
 	}
 }
 
-// Reason is what an error says in short, without what may differ each time.
+// Reason is an error in short, without parts that differ each time.
 func Reason(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -202,8 +202,8 @@ type Backend struct {
 	Environ []EnvVar `json:"environ,omitempty"`
 }
 
-// A Job is what is asked of a backend: one command, what it needs, what it
-// must leave behind, and the policy that rides with it.
+// A Job is a request to a backend: one command, its resources, its outputs, and its policy
+// with muster off.
 type Job struct {
 	Token   string `json:"token"`
 	Address string `json:"address"`
@@ -271,8 +271,8 @@ type Input struct {
 	Name  string   `json:"name"`
 	Paths []string `json:"paths"`          // absolute at the job's machine, key order
 	List  string   `json:"list,omitempty"` // file with one path a line to be written before launch; "" = none
-	// Recorded is what was recorded of these files: the job starts on no other
-	// bytes. Empty = nothing is compared.
+	// Recorded is the record of these files: the job starts on no other bytes. Empty = nothing
+	// is compared.
 	Recorded []Recorded `json:"recorded,omitempty"`
 	// Partial: the job goes on with some of the producers. Missing are the keys of the
 	// others, which a file beside List names, one a line.
@@ -350,8 +350,8 @@ type Checkpoint struct {
 	Steps    int64         `json:"steps,omitempty"` // of the work between two; 0 = not stated
 	Signal   string        `json:"signal,omitempty"`
 	Grace    time.Duration `json:"grace,omitempty"`
-	// MinSize and Verify are what one must pass before a launch resumes from it; with
-	// neither nothing is looked at.
+	// MinSize and Verify are the checks that one must pass before a launch resumes from it;
+	// with neither nothing is checked.
 	MinSize       int64         `json:"min_size,omitempty"`
 	Verify        []VerifyCheck `json:"verify,omitempty"`
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"` // 0: a quarter of the walltime
@@ -360,12 +360,11 @@ type Checkpoint struct {
 // Checked reports whether a launch resumes only from one that passes its checks.
 func (c Checkpoint) Checked() bool { return c.MinSize > 0 || len(c.Verify) > 0 }
 
-// Watch says what ends a job while it runs, or is told. The zero value watches
-// nothing.
+// Watch describes what ends or flags a running job. The zero value watches nothing.
 type Watch struct {
 	Forbid       []string      `json:"forbid,omitempty"`        // RE2 patterns on lines that the job prints; a match ends it
 	StalledAfter time.Duration `json:"stalled_after,omitempty"` // without output and without a checkpoint; 0 = never
-	End          bool          `json:"end,omitempty"`           // a stalled job is ended; else it is told
+	End          bool          `json:"end,omitempty"`           // a stalled job is ended; else it is only shown
 	Ready        string        `json:"ready,omitempty"`         // RE2 pattern on a line that it prints when its work began; "" = none
 	ReadyWithin  time.Duration `json:"ready_within,omitempty"`  // after its start; later than that without the line it is stalled
 }
@@ -373,7 +372,7 @@ type Watch struct {
 // None reports whether nothing is watched.
 func (w Watch) None() bool { return len(w.Forbid) == 0 && w.StalledAfter == 0 && w.Ready == "" }
 
-// Retry is the retry policy of a job, and Scale what it multiplies.
+// Retry is the retry policy of a job, and Scale its factors.
 type (
 	Retry = retry.Policy
 	Scale = retry.Scale

@@ -6,8 +6,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Scripter is a provider that submits scripts to the queue of a scheduler, and
-// can say which before it does. It answers from what it is given, and asks nobody.
+// A Scripter is a provider that submits scripts to the queue of a scheduler, and can show them
+// first. It answers from its arguments, and asks nobody.
 type Scripter interface {
 	// Script is how like jobs would be submitted.
 	Script(r ScriptRequest) (Script, error)
@@ -23,7 +23,7 @@ type ScriptRequest struct {
 	Like    *Job       // one of them
 	Count   int        // how many there are, at least 1
 	Apart   bool       // each is submitted when the one before it has ended
-	Returns bool       // what they come after may be submitted again, under another id
+	Returns bool       // the jobs before it may be submitted again, under another id
 	After   []ScriptEdge
 	Ahead   bool // others are submitted to come after them
 }

@@ -31,7 +31,7 @@ func (s *State) intend(e Intended) {
 		switch {
 		case !e.Fresh:
 			j.Attempts = old.Attempts
-		case old.Status != Completed && !old.holds(e.Attempt.Token): // what was done has its outputs to show for it
+		case old.Status != Completed && !old.holds(e.Attempt.Token): // a completed job has its outputs
 			s.passed(key, old.Attempts)
 		}
 	}
@@ -118,9 +118,8 @@ func (s *State) withdraw(e NotSubmitted) {
 	}
 }
 
-// observe folds a backend's report in. What the report names is found by
-// token and launch number; a report about an attempt nobody knows changes no
-// job, but what it cost is counted.
+// observe folds a backend's report in. It finds the attempt by token and launch number; a
+// report about an unknown attempt changes no job, but its cost counts.
 func (s *State) observe(e Observed) {
 	j := s.known(e.Address, e.Token)
 	since := time.Time{}
@@ -254,7 +253,7 @@ func (j *Job) follows(to Status, over bool) bool {
 	return to.stage() > 0 && to.stage() >= j.Status.stage()
 }
 
-// stage orders what one attempt goes through. 0: nothing a backend reports.
+// stage orders the stages of one attempt. 0: no backend reports it.
 func (s Status) stage() int {
 	switch s {
 	case Queued:

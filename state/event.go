@@ -14,7 +14,7 @@ type Event interface {
 
 // Campaign facts.
 type (
-	// Began opens a campaign's state or notes what it is applied with.
+	// Began opens a campaign's state or notes its configuration.
 	Began struct {
 		Lineage   string              `json:"lineage,omitempty"`
 		Campaign  string              `json:"campaign"`

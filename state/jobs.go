@@ -37,9 +37,8 @@ func (s *State) hold(e HeldJob) {
 	}
 }
 
-// CancelledByPerson reports whether a person asked muster to cancel the job:
-// somebody outside did not, nor muster by itself, for a budget or because
-// what it comes after failed.
+// CancelledByPerson reports whether a person asked muster to cancel the job: somebody outside
+// did not, nor muster by itself, for a budget or because a job before it failed.
 func (j *Job) CancelledByPerson() bool {
 	return j.Status == Cancelled && j.Class == "" && !strings.HasPrefix(j.Reason, byMuster) && j.By != "muster" && !strings.HasPrefix(j.By, "muster: ")
 }
@@ -163,7 +162,7 @@ func (s *State) forget(e Forgot) {
 	}
 }
 
-// moveNotes gives the notes of a job its new address, beside what is noted there.
+// moveNotes gives the notes of a job its new address, beside those already there.
 func (s *State) moveNotes(from, to string) {
 	moved := list(s.Notes[from])
 	if len(moved) == 0 {
@@ -178,8 +177,8 @@ func (s *State) moveNotes(from, to string) {
 	put(&s.Notes, to, all)
 }
 
-// seeOutputs takes over what was found of outputs; those not named stay.
-// Copies elsewhere stay with an output as long as its bytes do.
+// seeOutputs takes over observed outputs; others stay. Copies elsewhere stay with an output as
+// long as its bytes do.
 func (j *Job) seeOutputs(found []Output) {
 	for _, o := range found {
 		o.Copies = list(o.Copies)

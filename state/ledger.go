@@ -15,10 +15,9 @@ type ledgerKey struct {
 	backend string
 }
 
-// spend enters what something cost. What is known better of the same attempt
-// replaces what was entered before; the same entry twice counts once. Attempts
-// are told apart by their tokens, for clocks jump; entries without one by when
-// their attempt began.
+// spend enters a cost. A better figure of the same attempt replaces the earlier one; the same
+// entry twice counts once. Attempts are told apart by their tokens, for clocks jump; entries
+// without one by when their attempt began.
 func (s *State) spend(e Entry, since time.Time) {
 	e.At, e.Spent = plain(e.At), list(e.Spent)
 	if s.ledger == nil {
@@ -171,7 +170,7 @@ func (t Texts) with(unit string, d decimal.Decimal) Texts {
 	return TextsOf(m)
 }
 
-// Add adds what is not a number as nothing.
+// Add counts text that is no number as zero.
 func (a Amounts) Add(more Amounts) {
 	for unit, text := range more {
 		d, err := decimal.NewFromString(text)

@@ -51,8 +51,8 @@ func (s *State) Digest() string {
 	head.Serial, head.Fence, head.Seq, head.Muster, head.Jobs = 0, 0, 0, "", nil
 	enc := json.NewEncoder(h)
 	enc.SetEscapeHTML(false)
-	// Encoding fails only for a RawMessage that is no JSON; what was encoded
-	// up to there still tells states apart.
+	// Encoding fails only for a RawMessage that is no JSON; the part encoded up to there still
+	// tells states apart.
 	_ = enc.Encode(&head)
 	for _, key := range s.Addresses() {
 		_ = enc.Encode(s.Jobs[key])
@@ -60,8 +60,8 @@ func (s *State) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// OnlyOn counts the outputs of a job that lie on a backend and have no verified
-// copy elsewhere; those of a smoke are nobody's loss.
+// OnlyOn counts the outputs of a job that are on a backend and have no verified copy
+// elsewhere; those of a smoke do not matter.
 func (j *Job) OnlyOn(backend string) (n int) {
 	for k := range j.Outputs {
 		if o := &j.Outputs[k]; o.Backend == backend && len(o.Copies) == 0 && !o.Missing && !j.Smoke {

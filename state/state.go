@@ -26,7 +26,7 @@ type State struct {
 
 	Variables   map[string]Variable        `json:"variables,omitempty"`
 	Definitions map[string]json.RawMessage `json:"definitions,omitempty"` // by digest
-	Backends    map[string]Backend         `json:"backends,omitempty"`    // what is needed to reach them, less secrets
+	Backends    map[string]Backend         `json:"backends,omitempty"`    // the configuration to reach them, less secrets
 	Jobs        map[string]*Job            `json:"-"`                     // by address; one line each in the snapshot
 	Earlier     map[string][]Attempt       `json:"earlier,omitempty"`     // by key; see Past
 	Replaced    map[string][]Replaced      `json:"replaced,omitempty"`    // by key, oldest first
@@ -163,8 +163,8 @@ type Attempt struct {
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it
 	Fence   uint64  `json:"fence,omitempty"`
 	Ceiling Amounts `json:"ceiling,omitempty"`
-	// Rates are what it is charged by, and for what, as asked when it was launched, whatever
-	// its place or its phase asks later; nil = it was not recorded, or nothing is charged.
+	// Rates are its rates and charged sizes at its launch, whatever its place or its phase
+	// says later; nil = not recorded, or nothing is charged.
 	Rates   map[string]string `json:"rates,omitempty"`
 	Intent  time.Time         `json:"intent,omitzero"`
 	Queued  time.Time         `json:"queued,omitzero"`
@@ -317,8 +317,8 @@ type Program struct {
 	Locks  map[string]string `json:"locks,omitempty"`  // digests of the files of the source that pin packages, by path
 }
 
-// A Forecast is what a plan was expected to take of what it starts and of what was
-// in flight when it was approved.
+// A Forecast is the expected cost and time of a plan's launches and of jobs in flight at its
+// approval.
 type Forecast struct {
 	Amounts map[string]Estimate      `json:"amounts"`                  // by unit
 	Phases  map[string]PhaseForecast `json:"phases,omitempty"`         // by name
@@ -372,7 +372,7 @@ func (a *Approval) Ended() bool { return !a.Finished.IsZero() && a.Outcome != Su
 // node_hours, service_units.
 type Amounts map[string]string
 
-// An Entry of the ledger is what one attempt, transfer or rental really cost.
+// An Entry of the ledger is the real cost of one attempt, transfer or rental.
 type Entry struct {
 	Address string    `json:"address"`
 	Attempt int       `json:"attempt,omitempty"`
@@ -400,7 +400,7 @@ type RentalStatus string
 const (
 	RentalAsked    RentalStatus = "asked" // it was ordered, and the answer is not known
 	RentalBooting  RentalStatus = "booting"
-	RentalChecking RentalStatus = "checking" // it runs, and is not known to be what was offered
+	RentalChecking RentalStatus = "checking" // it runs, and muster has not checked it against its offer
 	RentalRunning  RentalStatus = "running"
 	RentalStopped  RentalStatus = "stopped"
 	RentalDeleting RentalStatus = "deleting" // asked to be given back
@@ -410,7 +410,7 @@ const (
 // A Rental is a machine we rent.
 type Rental struct {
 	ID      string       `json:"id"`
-	Kind    string       `json:"kind,omitempty"` // what it is: "1× RTX 4090"
+	Kind    string       `json:"kind,omitempty"` // its machine: "1× RTX 4090"
 	Backend string       `json:"backend"`
 	Since   time.Time    `json:"since"` // when it came to be what Status says
 	Status  RentalStatus `json:"status"`

@@ -1,8 +1,7 @@
 package apply
 
-// A stall is why a phase that could start something starts nothing now: a
-// ceiling, not a slot that is taken. It is told once, when it begins. The zero
-// value is none.
+// A stall is why a phase that could start something starts nothing now: a ceiling, not a taken
+// slot. muster shows it once, when it begins. The zero value is none.
 type stall struct {
 	Cause stallCause
 	Why   string // in words
@@ -26,8 +25,8 @@ func (s *stall) Note(by stallCause, why string) {
 	}
 }
 
-// News reports whether the user sees it for a phase, after what it was a turn
-// before. A full volume is told once for all phases.
+// News reports whether a stall is new to the user for a phase, after the one of the turn
+// before. A full volume is shown once for all phases.
 func (s *stall) News(before stall) bool {
 	return s.Cause != 0 && s.Cause != before.Cause && s.Cause != stallRoom
 }

@@ -38,7 +38,7 @@ type starter struct {
 	signed    map[string]bool // workdirs, by site.Filesystem.Files
 }
 
-// dispatch mints what may start now. Earlier phases come first: the campaign
+// dispatch mints the launches that may start now. Earlier phases come first: the campaign
 // lists producers before consumers.
 func (s *starter) dispatch() {
 	if s.Stopped() || s.backends.Unanswered > 0 || s.holds.All || s.Plan.Destroy {
@@ -218,8 +218,8 @@ func arrayLimit(p *phase, b *backends.Backend) connection.Throttle {
 	return connection.Throttle{Phase: p.Name, Most: p.MaxParallel}
 }
 
-// cappedAll applies the cap of the campaign, to what may run at once. A host
-// queue that is handed everything keeps it, when there is no other.
+// cappedAll applies the cap of the campaign to the number of jobs that run at once. A host
+// queue that gets everything keeps it, when there is no other.
 func (s *starter) cappedAll(b *backends.Backend, under connection.Throttle, more int) bool {
 	return unattended.Cap{Most: s.Campaign.MaxParallel, Jobs: s.backends.With(b, under, more), ByQueue: s.leavesJobs() && b.Can.HostQueue, OneQueue: s.backends.InUse() <= 1}.Exceeded()
 }
@@ -298,9 +298,9 @@ func (s *starter) mint(f *attempt) verdict {
 	return started
 }
 
-// submitAhead gives backends everything that they run by themselves: what is
-// ready, and what comes after jobs that are on the same backend. It stops, in
-// each phase, at the first thing that needs the engine, and names it.
+// submitAhead gives backends everything that they run by themselves: ready jobs, and jobs
+// after others on the same backend. It stops, in each phase, at the first thing that needs the
+// engine, and names it.
 func (s *starter) submitAhead() {
 	if s.Stopped() || s.backends.Unanswered > 0 || s.holds.All || s.inputs.staging.Shipping() {
 		return
@@ -404,7 +404,7 @@ func (s *starter) sign(b *backends.Backend, pool string) {
 	}, func() {})
 }
 
-// tellStall tells of a stall that began in this turn.
+// tellStall reports a stall that began in this turn.
 func (s *starter) tellStall(p *phase, before stall) {
 	if p.stalled.News(before) {
 		s.Note("phase."+p.Name, "phase."+p.Name+" waits: "+p.stalled.Why, false)

@@ -22,20 +22,20 @@ type Check struct {
 	Limits   state.Amounts
 	Spent    state.Amounts
 	Deadline time.Time
-	Broken   []string // what does not hold, in words
+	Broken   []string // the broken limits, in words
 	Warn     []string
 	Left     int  // jobs that may be left when at most passes the limit
 	Holds    bool // nothing starts, and an apply holds jobs in their queues for it
 }
 
-// A Case is what budgets are held against. The forecast's figures hold what is
-// in flight, at its ceiling.
+// A Case is a plan for budgets to check. The forecast's figures hold jobs in flight, at their
+// ceilings.
 type Case struct {
 	Owner     lang.Owner // whose plan it is
 	Forecast  *forecast.Forecast
 	Ledger    []state.Entry
 	Works     func() []Work            // what starts, in plan order
-	HowToKnow func(unit string) string // what would make an unknown cost known
+	HowToKnow func(unit string) string // a change that would make an unknown cost known
 	End       time.Time                // at the 90th percentile; zero when nothing runs
 	Rests     bool                     // nothing starts: there is nothing that a budget could stop
 	// Queued reports whether jobs that a budget counts wait in a queue that can
@@ -93,8 +93,8 @@ func (c Case) holds(b lang.Budget, unit string) bool {
 	return c.Rests && c.Queued != nil && c.Queued(b, unit)
 }
 
-// fails says that a budget does not hold. A plan that starts nothing is told so
-// and goes on: what runs is watched, and machines are given back.
+// fails says that a budget does not hold. A plan that starts nothing gets a warning and goes
+// on: it watches running jobs and gives machines back.
 func (c Case) fails(out *Check, text string) {
 	if c.Rests {
 		out.Warn = append(out.Warn, text)

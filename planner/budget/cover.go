@@ -12,9 +12,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Uncovered says in which units a budget leaves no room for one launch more
-// beside what is spent and what is in flight, each at its ceiling; nothing
-// where there is room.
+// Uncovered says in which units a budget leaves no room for one launch more beside the ledger
+// and the jobs in flight, each at its ceiling; nil where there is room.
 func Uncovered(st *state.State, dir string, b lang.Budget, each state.Amounts) (out []string) {
 	for _, unit := range slices.Sorted(maps.Keys(b.Limits)) {
 		spent, _, _ := Spent(st.Ledger, b, unit)

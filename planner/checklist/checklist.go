@@ -90,7 +90,7 @@ type phase struct {
 	queues map[string]Queue
 
 	starts   int
-	gated    int              // would start but for a gate, or for what they wait for
+	gated    int              // would start but for a gate, or for their inputs
 	places   []place.Decision // in queues, of jobs that start or are gated; each once
 	requests []int            // of those jobs; each once
 	nowhere  int              // jobs without a place

@@ -125,8 +125,7 @@ func smokeDone(f *phase) (bool, string) {
 	return false, "it waits for held jobs"
 }
 
-// noDuplicate: what is submitted already is left to run, and no job has two
-// handles.
+// noDuplicate: submitted jobs keep running, and no job has two handles.
 func noDuplicate(f *phase) (bool, string) {
 	inFlight, unknown, twice := 0, 0, 0
 	for _, k := range f.Kind {

@@ -53,8 +53,8 @@ type Wait struct {
 	Required int // how many must be done
 }
 
-// Of says what one job would do and why, every candidate with its
-// figures, and what it waits for.
+// Of is the action of one job and its reason, every candidate with its figures, and its
+// dependencies.
 func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) {
 	pp := p.Phase(phase)
 	if pp == nil || cell < 0 || cell >= len(pp.Kind) {
@@ -103,7 +103,7 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	if at := x.Detail.State.Last(); x.Goes || x.Kind == planner.Continue && at != nil && at.Started.IsZero() {
 		x.Barred = append(fullVolumes(in, x), uncovered(in, phase, x)...)
 	}
-	// Last, since no ceiling counts these; and a copy: the plan keeps what it approves.
+	// Last, since no ceiling counts these; and a copy: the plan keeps its own.
 	x.Decision.Candidates = slices.Concat(x.Decision.Candidates, unlisted(in, pp, cell, x.Decision))
 	return x, nil
 }

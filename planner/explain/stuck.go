@@ -31,7 +31,7 @@ type stuckJobs struct {
 	// queued has, as roots, the commands that jobs in queues wait for. A job without a
 	// record has not come that far: it does not wait for one.
 	queued map[string][]string
-	roots  map[string][]string // by phase and cell, what it will not come past; nil when there is none
+	roots  map[string][]string // by phase and cell, the jobs that it waits for in vain; nil when there is none
 }
 
 func (s *stuckJobs) phase(p *lang.Phase) {
@@ -84,7 +84,7 @@ func (s *stuckJobs) whole(p *lang.Phase) string {
 	return ""
 }
 
-// input is what one of a cell's inputs waits for.
+// input names the jobs that one of a cell's inputs waits for.
 func (s *stuckJobs) input(p *lang.Phase, cell int, of map[string][]string) string {
 	for _, in := range p.Inputs {
 		roots := of[in.From.Name]
@@ -105,9 +105,8 @@ func InQueue(s state.Status) bool {
 	return s == state.Submitting || s == state.Queued || s == state.Waiting
 }
 
-// Unstarted reports whether a record says no more of a job than none would: it
-// was taken back from a queue since what it came after had failed, and starts
-// when that is done.
+// Unstarted reports whether a record says no more of a job than none would: muster took it
+// back from a queue because a job before it had failed, and starts it when that is done.
 func Unstarted(j *state.Job) bool {
 	return j == nil || j.Status == state.Forgotten || j.Status == state.Cancelled && j.Class == offer.Blocked
 }

@@ -15,14 +15,14 @@ type Point struct {
 	Seconds float64
 }
 
-// A Model is a law with what was fitted of it.
+// A Model is a law with its fitted parameters.
 type Model struct {
 	Points  int     // that it is fitted to
-	Freedom int     // these less what was fitted
+	Freedom int     // these less the fitted parameters
 	Spread  float64 // standard deviation of log t around the law
 	law     fitted
 	rivals  []rival
-	lo, hi  []float64 // what was seen of each axis
+	lo, hi  []float64 // the range seen on each axis
 	used    []int     // axes of the points that the law is about
 }
 
@@ -39,11 +39,10 @@ type rival struct {
 // Multimodel Inference, 2002).
 const decided = 4.0
 
-// lessLikely is what counts against a mere power, or a square, where a constant
-// part beside what grows with its size explains the runs as well: starting takes
-// its time more often than a cost grows more slowly than its size, and what is
-// done for each item is more than what is done for each pair. A judgement of
-// ours, within which two laws have about the same support.
+// lessLikely is what counts against a mere power, or a square, where a constant part beside
+// what grows with its size explains the runs as well: a start-up time is more frequent than a
+// cost that grows more slowly than its size, and work for each item more than work for each
+// pair. A judgement of ours, within which two laws have about the same support.
 const lessLikely = 2.0
 
 // Fit finds the law that points follow, or reports false where none explains

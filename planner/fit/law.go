@@ -20,13 +20,13 @@ type law struct {
 	kind  kind
 	axes  int
 	power bool // exponents are fitted
-	// given is what they are where they are not, 1 where it is 0: 2 is what is done
-	// for each pair, 1.5 what is between.
+	// given is the exponent otherwise, 1 where it is 0: 2 is work for each pair, 1.5 is
+	// between.
 	given float64
 }
 
-// halfway is between what is done for each item and what for each pair: sorting,
-// sparse products, and jobs of which a part is either.
+// halfway is between work for each item and work for each pair: sorting, sparse products, and
+// jobs of which a part is either.
 const halfway = 1.5
 
 type kind int

@@ -171,9 +171,9 @@ type lineKey struct {
 	turns         string // the shape of those that take turns; "" = none do
 }
 
-// countWaitsOnce takes out of the turns between jobs what is counted by itself: where
-// a pool takes only so many jobs at a time, whoever comes next waits and boots
-// while the place before it is empty.
+// countWaitsOnce takes waits that the simulation counts itself out of the turns between jobs:
+// where a pool takes a limited number of jobs at a time, the next job waits and boots while
+// the place before it is empty.
 func (b *builder) countWaitsOnce(groups []Group) []Group {
 	out := groups
 	for i := range groups {

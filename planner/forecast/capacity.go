@@ -13,7 +13,7 @@ const unlimited = math.MaxInt64 / 4
 // A capacity is what a pool can run at once.
 type capacity struct{ jobs, gpus, cpus, memory int64 }
 
-// need is what one job of a decision takes of its pool.
+// need is the part of a pool that one job of a decision takes.
 func need(p offer.Pool, d place.Decision) capacity {
 	p.WholeNode = d.WholeNode
 	r := p.Takes(d.Price.Given(d.Shape))
@@ -59,9 +59,9 @@ func (c capacity) room(n capacity) int64 {
 	return max(r, 0)
 }
 
-// poolCapacity is what we may use of a pool: what is free now where that is
-// known, for others' jobs are not ours to end, and what our own jobs hold, both
-// in devices, or in cores where the pool has none.
+// poolCapacity is the part of a pool that we may use: the free part where that is known, and
+// the part that our own jobs hold, both in devices, or in cores where the pool has none. The
+// jobs of others stay.
 func poolCapacity(p offer.Pool, ours int64) capacity {
 	c := capacity{unlimited, unlimited, unlimited, unlimited}
 	if p.MaxJobs > 0 {

@@ -128,8 +128,8 @@ func (s sums) add(other sums) {
 	}
 }
 
-// bound keeps what is expected below what is set aside: no launch is begun that may
-// take more, however long those before took under another walltime.
+// bound keeps the expected amount below the reservation: no launch begins that may take more,
+// however long earlier ones took under another walltime.
 func (s sums) bound() {
 	for _, v := range s {
 		for i := range atMost {
@@ -140,9 +140,9 @@ func (s sums) bound() {
 	}
 }
 
-// most adds the most that jobs may take: of each unit what is most of all the
-// places that they may go to. One of which it is not known does not count: no job
-// goes there that anything limits in that unit.
+// most adds the most that jobs may take: the largest amount in each unit over all their
+// possible places. An unknown amount does not count: no job goes there that anything limits in
+// that unit.
 func (s sums) most(g Group, jobs decimal.Decimal) {
 	if len(g.Dearer) == 0 {
 		s.ceiling(g, g.Decision, g.Shapes, jobs)
@@ -185,7 +185,7 @@ func (s sums) ceiling(g Group, d place.Decision, shapes []offer.Shape, jobs deci
 	s.level(atMost, g.filled(d), ceiling, jobs.Mul(decimal.NewFromInt(launches)), mark)
 }
 
-// aside adds jobs at what was set aside for them: one launch, at most all.
+// aside adds jobs at their reservations: one launch, at most all.
 func (s sums) aside(g Group, jobs decimal.Decimal) {
 	_, mark := g.Runtime.ceiling()
 	for unit, text := range g.Aside {
@@ -272,7 +272,7 @@ func (g Group) longest(t time.Duration) time.Duration {
 // level adds launches of a duration to one of the three columns.
 func (s sums) level(i int, d charge, t time.Duration, launches decimal.Decimal, mark Mark) {
 	charged := place.Charged
-	if i == atMost { // as what is set aside for a launch: an approved ceiling below that starts nothing
+	if i == atMost { // as a launch's reservation: an approved ceiling below that starts nothing
 		charged = place.Most
 	}
 	cost, priced := charged(d.Shape, d.Price, t, d.Around(), d.Hold)
@@ -326,8 +326,8 @@ func (s sums) lines(all bool) []Line {
 	return out
 }
 
-// figure is one column. What is known of an unknown figure is not shown: it
-// would be read as the whole.
+// figure is one column. The known part of an unknown figure is not shown: it would be read as
+// the whole.
 func (s *sum) figure(i int) Figure {
 	if s.mark[i] == Unknown {
 		return Figure{Mark: Unknown}

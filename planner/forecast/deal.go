@@ -83,9 +83,8 @@ func (d deal) day() float64 {
 	return 0
 }
 
-// submitSpread is the standard deviation of the logarithm of what muster's own
-// start takes: twice as long one time in ten, as measured where the machine had
-// become busier (docs/accuracy.md).
+// submitSpread is the standard deviation of the logarithm of muster's own start-up time: twice
+// as long one time in ten, as measured where the machine had become busier (docs/accuracy.md).
 const submitSpread = 0.54
 
 // submitAt is when the first jobs go to their backends in a deal.

@@ -18,10 +18,9 @@ const (
 	mostStartUp = 0.5                   // of a runtime
 )
 
-// common is the share of the variance of log t that all jobs have in common.
-// What was seen is a sample of n: of the variance of the next job 1/(n+1) is
-// that of the sample's own mean. Of what nobody has seen all is common: whoever
-// overstates one walltime overstates all.
+// common is the share of the variance of log t that all jobs have in common. The evidence is a
+// sample of n: of the variance of the next job 1/(n+1) is that of the sample's own mean.
+// Without evidence all of it is common: a person who overstates one walltime overstates all.
 func (r Runtime) common() float64 {
 	if r.Seen <= 0 {
 		return 1
@@ -44,10 +43,10 @@ func (r Runtime) sigma() float64 {
 	return math.Log(float64(r.P90)/float64(from)) / r.bound()
 }
 
-// bound is how many standard deviations the 90th percentile is off the median.
-// Of few values it is Student's, for their standard deviation s is not known well
-// either: what it represents is s·√(f/χ²) with f degrees of freedom, of which this
-// is by the median of χ² (Wilson and Hilferty 1931).
+// bound is how many standard deviations the 90th percentile is off the median. Of few values
+// it is Student's, for their standard deviation s is not known well either: the estimate is
+// s·√(f/χ²) with f degrees of freedom, of which this is by the median of χ² (Wilson and
+// Hilferty 1931).
 func (r Runtime) bound() float64 {
 	if r.Seen <= 1 {
 		return z90
@@ -85,9 +84,9 @@ func (r Runtime) together() float64 { return math.Hypot(r.phase(), r.today()) }
 // own is the standard deviation of log t that a job has by itself.
 func (r Runtime) own() float64 { return r.sigma() * math.Sqrt(1-r.common()) }
 
-// An Off is how far a launch is off what is expected of it, in standard
-// deviations: by the day, which all phases share, with all jobs of its phase,
-// by how much these differ more than those that were seen, and by itself.
+// An Off is the deviation of a launch from its expectation, in standard deviations: that of
+// the day, which all phases share, that of its phase, the part by which its phase spreads more
+// than the evidence, and its own.
 type Off struct{ Day, Phase, Spread, Alone float64 }
 
 // Draw is the runtime of one launch that is so far off. Over many jobs that are

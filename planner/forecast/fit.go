@@ -5,14 +5,12 @@ import (
 	"time"
 )
 
-// A Law is what is known of the runtime of jobs by a law that earlier runs
-// follow, for those of one size.
+// A Law predicts the runtime of jobs of one size by a law that earlier runs follow.
 type Law struct {
 	Log    float64 // of the median, in seconds
 	Spread float64 // standard deviation of log t around the law
 	Unsure float64 // standard deviation by which the law itself is off there
-	// Points are the runs that it was fitted to, and Freedom these less what was
-	// fitted.
+	// Points are the runs that it was fitted to, and Freedom these less the fitted parameters.
 	Points, Freedom int
 }
 

@@ -75,8 +75,8 @@ func (f *Forecast) Show(unit string) {
 // All are Lines and Beside.
 func (f *Forecast) All() []Line { return slices.Concat(f.Lines, f.Beside) }
 
-// LeaveOut marks what is said of the whole as unknown, for so many jobs that
-// have no place: the sum over the others would be read as that over all.
+// LeaveOut marks totals as unknown, for so many jobs without a place: the sum over the others
+// would be read as that over all.
 func (f *Forecast) LeaveOut(jobs int) {
 	if f.LeftOut = jobs; jobs == 0 {
 		return

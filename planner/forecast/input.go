@@ -23,14 +23,14 @@ type Input struct {
 	Driven    map[string]bool
 	Scopes    []Scope    // what budgets want summed
 	Moves     []Move     // files that leave a backend which bills them
-	Transfers []Transfer // what is moved to where it is read
+	Transfers []Transfer // files moved to their readers
 }
 
 // Never is the group of a cell that waits for something held: whoever waits
 // for it waits, too.
 const Never = math.MaxUint16
 
-// A Phase is what one phase still has to do.
+// A Phase is the remaining work of one phase.
 type Phase struct {
 	Name      string
 	Inputs    []Edge   // what its cells wait for, cell by cell
@@ -94,12 +94,12 @@ type Group struct {
 	// and Again what the queue has it wait, as it was seen; 0 = a job is one launch,
 	// but for those that fail.
 	Launch, Again time.Duration
-	// Aside is what was set aside for a launch, by unit, of jobs whose place
-	// cannot be asked what it charges; nil elsewhere.
+	// Aside is the reservation of a launch, by unit, of jobs whose place does not answer for
+	// its charge; nil elsewhere.
 	Aside map[string]string
-	// InFlight says that the jobs run on their backend: they hold what they
-	// take, and wait for no gate and no producer. Queued says that their backend
-	// has them, and they wait: for their turn, room, and what they read.
+	// InFlight says that the jobs run on their backend: they hold their resources, and wait
+	// for no gate and no producer. Queued says that their backend has them, and they wait: for
+	// their turn, room, and inputs.
 	InFlight, Queued bool
 
 	alike float64         // of how many jobs of its phase the runtimes average out

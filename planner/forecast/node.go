@@ -83,8 +83,8 @@ func (q *fifo) push(b batch) {
 	q.batches = append(q.batches, b)
 }
 
-// pop takes at most n cells, all of one group, from the front. What is taken
-// ends where its capacity does, so that the queue may grow behind it.
+// pop takes at most n cells, all of one group, from the front. The batch has no spare
+// capacity, so that the queue may grow behind it.
 func (q *fifo) pop(n int64) batch {
 	b := &q.batches[q.head]
 	k := int(min(n, int64(len(b.cells))))

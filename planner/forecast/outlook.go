@@ -7,8 +7,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Outlook is when a plan is expected to end and what it is expected to cost:
-// what is compared of plans that differ in one thing.
+// Outlook is the expected end and cost of a plan, to compare plans that differ in one thing.
 func Outlook(in Input) (end time.Duration, lines []Line) {
 	_, end, _ = ends(&in)
 	total := sums{}

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// packed reports whether a group's jobs are still to share nodes: what is with a
-// backend already has its share recorded.
+// packed reports whether a group's jobs are still to share nodes: submitted ones have their
+// share recorded.
 func (g Group) packed() bool {
 	return g.Decision.Shape.Pack > 1 && !g.InFlight && !g.Queued && len(g.Aside) == 0
 }

@@ -19,8 +19,8 @@ func Declared(walltime time.Duration) Runtime {
 	return Runtime{Expected: walltime / 2, Median: walltime / 2, P90: walltime, Ceiling: walltime, Mark: Estimated, Basis: NoHistory}
 }
 
-// Incomparable is the runtime of jobs of a phase that did other work before, by
-// what it differs: "epochs 400 → 40,000".
+// Incomparable is the runtime of jobs of a phase that did other work before; by names the
+// difference: "epochs 400 → 40,000".
 func Incomparable(phase, by string, walltime time.Duration) Runtime {
 	r := Declared(walltime)
 	r.Basis = fmt.Sprintf("%s: not comparable: %s. Expected is half of each walltime, p90 all of it", phase, by)
@@ -63,8 +63,8 @@ func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtim
 	return r.bounded()
 }
 
-// shownOff is from what share of it on it is told how far a mean may be off: so
-// few runs, or so unlike ones, that the next ten may well have another.
+// shownOff is the share of a mean from which muster shows how far it may be off: so few runs,
+// or so unlike ones, that the next ten may well have another mean.
 const shownOff = 0.15
 
 // meanOff is the standard error of a mean, as a share of it.
@@ -211,8 +211,8 @@ func (g Group) again() float64 {
 	return min(f/(1-f), float64(g.Launches-1))
 }
 
-// queueWait is how long a job waits from its submission to its start: for its
-// turn, and for a rented machine to boot. What is with its backend has waited.
+// queueWait is how long a job waits from its submission to its start: for its turn, and for a
+// rented machine to boot. Submitted jobs have waited.
 func (g Group) queueWait() time.Duration {
 	if g.InFlight {
 		return 0
@@ -268,8 +268,7 @@ func (g Group) retries(late bool) time.Duration {
 	return time.Duration(g.again() * float64(g.loses(late)))
 }
 
-// loses is the time that one failed launch costs a job: what it ran, the delay
-// and the wait before the next.
+// loses is the time that one failed launch costs a job: its run, the delay and the next wait.
 func (g Group) loses(late bool) time.Duration {
 	return g.lost(late) + g.Delay + max(g.Decision.Wait, g.pause(late), 0)
 }

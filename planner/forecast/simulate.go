@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// The simulation is discrete-event over nodes: a phase's runs are one node,
-// its smokes another.
+// The simulation is discrete-event over nodes: a phase's runs are one node, its smokes
+// another.
 //
 //	waits for others ──ready──▶ idle ──caps──▶ submitted ──wait──▶ queued ──room──▶ running ──end──▶ releases others
 //
-// Like cells that start together end together, so an event is a batch and the
-// cost is linear in jobs and edges.
+// Like cells that start together end together, so an event is a batch and the cost is linear
+// in jobs and edges.
 //
-// A cell takes 4 bytes (what it waits for) + 8 (what released it) + 4 (its
+// A cell takes 4 bytes (producers it waits for) + 8 (the producer that released it) + 4 (its
 // place in a line), and an edge 12.
 type sim struct {
 	now      time.Duration
@@ -70,7 +70,7 @@ func (s *sim) play() {
 	}
 }
 
-// begin starts what can start at once, after what runs already.
+// begin starts the jobs that can start at once, after those that run already.
 func (s *sim) begin() {
 	s.resume()
 	s.now = s.submitAt
@@ -95,8 +95,8 @@ func (s *sim) step() {
 	s.start()
 }
 
-// resume starts what runs already. It holds what it takes, whatever the caps
-// say now, and no gate, edge or line keeps it.
+// resume starts the jobs that run already. They hold their resources, whatever the caps now,
+// and no gate, edge or line keeps them.
 func (s *sim) resume() {
 	for i, n := range s.nodes {
 		for g := range n.groups {
@@ -161,7 +161,7 @@ func (s *sim) lineUp() {
 	s.dirty = s.dirty[:0]
 }
 
-// longestFirst is the order in which the engine starts what is ready.
+// longestFirst is the order in which the engine starts ready jobs.
 func (n *node) longestFirst(a, b uint16) int {
 	return cmp.Compare(n.groups[b].expected, n.groups[a].expected)
 }

@@ -13,7 +13,7 @@ type Transfer struct {
 	Name  string  // as it is shown: "teachers.model to ssh.lab"
 	Phase string  // that makes it; "" = it is there from the beginning
 	Cells []int32 // of that, whose output goes; else classes of files
-	Link  string  // what it shares with others: the slower end
+	Link  string  // the part it shares with others: the slower end
 	Each  time.Duration
 	Late  time.Duration // what nine in ten stay below
 	Basis string

@@ -172,7 +172,7 @@ func (f *Fitted) ask(x []float64) said {
 // mostTable is up to how many places of a grid are asked of beforehand.
 const mostTable = 1 << 14
 
-// of is what is known of a cell.
+// of is the forecast of a cell.
 func (f *Fitted) of(cell int) said {
 	if len(f.table) == 0 {
 		return f.judge(cell)
@@ -213,8 +213,8 @@ func (f *Fitted) about(dim int) bool {
 	return at >= 0 && f.model.About(at)
 }
 
-// mostReasons limits the kinds of work for which a reason is given why nothing is
-// known of them; of others it is told as of the first.
+// mostReasons limits the kinds of work with a reason for the lack of a forecast; others get
+// the first one's.
 const mostReasons = 1000
 
 func (f *Fitted) reason(why string) uint16 {
@@ -292,7 +292,7 @@ func (f *Fitted) name() {
 		some = append(some, slices.Min(append(above, hi[len(hi)-1])))
 	}
 	if !f.ask(lo).ok {
-		lo = some // nothing is said of what has no size
+		lo = some // work without a size gets no forecast
 	}
 	var beyond []string
 	most := 0.0
@@ -335,9 +335,9 @@ func (f *Fitted) now(k int) (out []float64) {
 	return out
 }
 
-// off is how far off a model may be, in words. What is off by more than all of it is
-// so to either side by a factor, and then a law says little: p90 counts that, and
-// no job lasts beyond its walltime.
+// off is how far off a model may be, in words. A larger error than the whole is a factor to
+// either side, and then a law says little: p90 counts that, and no job lasts beyond its
+// walltime.
 func off(deviation float64) string {
 	switch share := percent(deviation); {
 	case share < 100:

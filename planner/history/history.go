@@ -1,7 +1,6 @@
-// Package history tells what a campaign's earlier jobs show: how long jobs take
-// and what they use, how long queues take, which running jobs are late, and where
-// the work of a renamed phase or job went. Without measurements it says so and
-// guesses nothing.
+// Package history reads a campaign's earlier jobs: how long jobs take and which resources they
+// use, how long queues take, which running jobs are late, and where the work of a renamed
+// phase or job went. Without measurements it says so and guesses nothing.
 package history
 
 import (
@@ -158,7 +157,7 @@ func (ev *Measurements) FromSmoke() (run, smoke time.Duration, ok bool) {
 // of one together, where these go on from a checkpoint.
 func (ev *Measurements) OnPool(d place.Decision) forecast.Runtime {
 	r := ev.Runtime(Longest(ev.policy, d))
-	if r.Basis == forecast.NoHistory { // what is declared is declared of the work
+	if r.Basis == forecast.NoHistory { // a declaration is about the work
 		r = forecast.Declared(d.Shape.Walltime)
 	}
 	if by := ev.Pace(d.Backend, d.Pool); by != 1 {
@@ -255,8 +254,8 @@ func within(address, phase string) bool {
 	return ok && (rest == "" || rest[0] == '[')
 }
 
-// paramsRatio is by how much a run takes longer than what had other params, and whether
-// one of these is a number.
+// paramsRatio is the factor by which a run takes longer than one with other params, and
+// whether one of these is a number.
 func paramsRatio(run []lang.Field, short map[string]string) (ratio float64, changed bool) {
 	ratio = 1
 	for _, f := range run {

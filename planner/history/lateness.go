@@ -66,8 +66,8 @@ func PaceOf(p *lang.Phase, records []*state.Job, definitions map[string]json.Raw
 	return ph
 }
 
-// Expected is how long the job of a cell takes by what was measured of others;
-// false where that is too little to say.
+// Expected is how long the job of a cell takes, from the measured times of others; false where
+// there are too few.
 func (ph *Pace) Expected(cell int) (time.Duration, bool) {
 	others := len(ph.seen)
 	if cell < len(ph.times) && ph.times[cell] > 0 && ph.speaks(cell) {
@@ -89,8 +89,7 @@ func (ph *Pace) Expected(cell int) (time.Duration, bool) {
 	return d, d >= leastTime
 }
 
-// Running judges the job of a cell that has run since a time, with what it
-// expected.
+// Running judges the job of a cell that has run since a time, with its expected time.
 func (ph *Pace) Running(cell int, since time.Time, job *state.Job, now time.Time) (Mark, time.Duration) {
 	expected, ok := ph.Expected(cell)
 	ran := now.Sub(since) + Before(ph.phase, job)
@@ -105,8 +104,7 @@ func (ph *Pace) Running(cell int, since time.Time, job *state.Job, now time.Time
 	return "", expected
 }
 
-// Completed judges the job of a cell that has completed, with what it expected
-// and how long the job took.
+// Completed judges the completed job of a cell, with its expected and its real time.
 func (ph *Pace) Completed(cell int) (mark Mark, expected, took time.Duration) {
 	if cell >= len(ph.times) || ph.times[cell] <= 0 || !ph.speaks(cell) {
 		return "", 0, 0

@@ -61,8 +61,8 @@ func (l Attempt) TooShort() bool {
 	return u != nil && u.MaxRSS < 0 && u.CPU >= 0 && d > 0 && d < shortLaunch
 }
 
-// Given is how much host memory, in bytes, an attempt of a cell's job had: what was
-// asked for it where a retry had more, else what the cell asks for.
+// Given is how much host memory, in bytes, an attempt of a cell's job had: that of its retry
+// where it had more, else the cell's request.
 func Given(p *lang.Phase, cell int, at *state.Attempt) int64 {
 	if n, err := strconv.ParseInt(at.Scaled["memory"], 10, 64); err == nil && n > 0 {
 		return n
@@ -95,8 +95,8 @@ type Memory struct {
 	Killed   []Attempt // ran out of it
 }
 
-// Memory is the evidence on host memory, by what jobs ask for, most first. Launches
-// of jobs that completed other work than what is written now do not count.
+// Memory is the evidence on host memory, by request, most first. Launches of jobs that
+// completed other work than the present definition do not count.
 func (h *Past) Memory() (out []Memory) {
 	speaks, reqs := h.Speaking(), h.phase.Requests(lang.Run)
 	at := map[int64]int{}
@@ -141,8 +141,7 @@ func (m Memory) Verdict() Verdict {
 	return Fits
 }
 
-// Why are the figures of a verdict, as the second half of a sentence on what is
-// asked for.
+// Why are the figures of a verdict, as the second half of a sentence on the request.
 func (m Memory) Why() string {
 	if n := len(m.Killed); n > 0 {
 		return fmt.Sprintf("%d of its %s ran out of it", n, units.Count(m.Launches, "run"))

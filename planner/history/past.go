@@ -22,7 +22,7 @@ type Past struct {
 	cells   []int        // of completed jobs that count
 	dims    []*dim
 	axes    []int  // that some dim follows, ascending
-	mean    []bool // of cells, those whose work is what is written now; nil = a mean is taken over all
+	mean    []bool // of cells, those with the present definition; nil = a mean over all
 }
 
 // A dim is something that determines how much work a job has.
@@ -55,8 +55,8 @@ func (m mark) String() string {
 	return m.text
 }
 
-// PastOf gathers the completed jobs of a phase. definitions are those of the
-// state, by digest: a job counts as having done what was written when it ran.
+// PastOf gathers the completed jobs of a phase. definitions are those of the state, by digest:
+// a job counts for the definition with which it ran.
 func PastOf(p *lang.Phase, records []*state.Job, definitions map[string]json.RawMessage) *Past {
 	h := &Past{phase: p, records: records, cells: completed(p, records)}
 	for a, axis := range p.Grid.Axes {
@@ -270,16 +270,16 @@ func reachOf(values []mark, counts []bool) (r reach) {
 
 func (m mark) same(o mark) bool { return m.text == o.text || m.is && o.is && m.num == o.num }
 
-// How far numbers speak beyond those that were seen: by the factor between the least
-// and the largest of them, a law at least by leastReach, and nothing by more than
-// mostReach. Judgements of ours: what did nothing from 1 to 10 may well do nothing to
-// 100, and a law of two sizes near one another is known near them only.
+// How far evidence reaches beyond its own numbers: by the factor between the least and the
+// largest of them, a law at least by leastReach, and never by more than mostReach. These are
+// judgements of ours: a parameter without an effect from 1 to 10 may well have none up to 100,
+// and a law from two similar sizes holds near them only.
 const (
 	leastReach = 4
 	mostReach  = 100
 )
 
-// has reports whether what was seen says something of a value.
+// has reports whether the evidence covers a value.
 func (r reach) has(m mark, law bool) bool {
 	switch {
 	case r.first == (mark{}):
@@ -325,8 +325,8 @@ func (h *Past) apart(cell int, about func(k int) bool) string {
 	return strings.Join(out, ", ")
 }
 
-// Speaking tells of which cells the completed job counts in a mean: where some did
-// the work that is written now, those.
+// Speaking selects the cells for which a completed job counts in a mean: where some did the
+// present work, those.
 func (h *Past) Speaking() func(cell int) bool {
 	if h.mean == nil {
 		return func(int) bool { return true }

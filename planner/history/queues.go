@@ -14,8 +14,7 @@ type PhaseRecords struct {
 	Records []*state.Job
 }
 
-// Queues is what became of a campaign's jobs. What it tells is worked out when
-// asked for, once.
+// Queues is the record of a campaign's jobs in queues. It is worked out when asked for, once.
 type Queues struct {
 	Phases []PhaseRecords // in campaign order
 	Smokes map[string]*state.Job

@@ -41,9 +41,8 @@ const mostSizes = 3
 // an interpreter takes that much to start, and peaks of a moment are not seen.
 const LittleMemory = 64_000_000
 
-// FarOff says what of the time and cores that a phase asks for at most is more than
-// twice, or less than half, of the most that its runs used; longest is what is expected of
-// those to come.
+// FarOff reports requested time and cores that are more than twice, or less than half, of the
+// most that the phase's runs used; longest is the expected time of the next ones.
 func (ev *Measurements) FarOff(most offer.Shape, longest time.Duration) []string {
 	longest = max(longest, ev.longest)
 	runs := fmt.Sprintf("%d runs", len(ev.seen))
@@ -60,7 +59,7 @@ func (ev *Measurements) FarOff(most offer.Shape, longest time.Duration) []string
 		}
 		return "less than 1s"
 	}
-	if most.Walltime > shortWalltime && most.Walltime > offBy*longest { // less is told as a runtime that passes it
+	if most.Walltime > shortWalltime && most.Walltime > offBy*longest { // a shorter one shows as a runtime that passes it
 		say(float64(most.Walltime), float64(longest), func(v float64) string { return "a walltime of " + span(v) }, span)
 	}
 	if most.CPUs > 1 {

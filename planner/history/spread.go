@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 )
 
-// A spread of waits is told from so many on, where they are waits to speak of.
+// A spread of waits is shown from so many on, where they are long enough to matter.
 const (
 	enoughWaits = 5
 	leastWait   = 30 * time.Second

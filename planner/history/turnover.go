@@ -23,7 +23,7 @@ type stay struct {
 }
 
 const (
-	// mostStays bounds what is kept of a pool; more say nothing new.
+	// mostStays bounds the stays kept of a pool; more add nothing.
 	mostStays = 5000
 	// enoughTurns is from how many turns on their median counts.
 	enoughTurns = 3

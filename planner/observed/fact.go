@@ -31,7 +31,7 @@ type Fact struct {
 	Outputs   []offer.Output
 }
 
-// Join is a record with what was seen of it. No allocation.
+// Join is a record with its observation. No allocation.
 func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 	f := Fact{Job: job, Status: job.Status, Was: job.Status, Class: job.Class, Reason: job.Reason, By: job.By}
 	if at := job.Last(); at != nil {
@@ -78,8 +78,8 @@ func (r *Refresh) observeIntent(f *Fact, o offer.Observation, asked bool, now ti
 	}
 }
 
-// Observation finds what was seen of a record's last attempt. The host
-// queue's own launches are TOKEN/N under the token that was submitted.
+// Observation finds the observation of a record's last attempt. The host queue's own launches
+// are TOKEN/N under the token that was submitted.
 func (r *Refresh) Observation(job *state.Job) (offer.Observation, bool) {
 	at := job.Last()
 	if at == nil || len(r.Jobs) == 0 {
@@ -93,7 +93,7 @@ func (r *Refresh) Observation(job *state.Job) (offer.Observation, bool) {
 	return o, ok
 }
 
-// fold moves the fact to what was observed.
+// fold moves the fact to the observation.
 func (r *Refresh) fold(f *Fact, o offer.Observation, now time.Time) {
 	switch o.Presence {
 	case offer.Absent:

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Failure is the class, why and by whom, and the last lines of the log.
+// Failure is the class, the reason and person, and the last lines of the log.
 func (f Fact) Failure() string {
 	if said := f.refused(); said != "" {
 		return strings.TrimSuffix(said+"\n"+strings.Join(f.Tail[:len(f.Tail)-1], "\n"), "\n")

@@ -37,8 +37,8 @@ func (r *Refresh) Broken(f Fact) []string {
 	return out
 }
 
-// Altered says of which recorded outputs the bytes are others than those that
-// were recorded, and what they are now. Nil in the common case.
+// Altered names recorded outputs whose bytes differ from their record, with their present
+// state. Nil in the common case.
 func (r *Refresh) Altered(job *state.Job) (texts []string, now []state.Output) {
 	for i := range r.Outputs[job.Address] {
 		o := &r.Outputs[job.Address][i]
@@ -68,7 +68,7 @@ func altered(rec *state.Output, o *offer.Output) bool {
 	return o.Digest != rec.Digest
 }
 
-// As is the record of an output with what was found of it.
+// As is the record of an output with its observation.
 func As(rec *state.Output, o *offer.Output) state.Output {
 	out := *rec
 	out.Size, out.Digest, out.MTime, out.Inode, out.CTime, out.Files, out.Missing = o.Size, o.Digest, o.MTime, o.Inode, o.CTime, o.Files, false
@@ -88,8 +88,8 @@ func RecordOf(job *state.Job, name string) *state.Output {
 	return nil
 }
 
-// Asked reports whether a refresh looked at the files on a backend: what it
-// does not tell of is as recorded, or is back.
+// Asked reports whether a refresh looked at the files on a backend: files that it does not
+// name are as recorded, or back.
 func (r *Refresh) Asked(backend string) bool {
 	_, away := r.Unreachable[backend]
 	return r.Refreshed && !away

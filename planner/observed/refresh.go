@@ -32,8 +32,8 @@ type Refresh struct {
 	// Replaced are the results that were replaced and whose files are there as
 	// they were recorded, by the token of their last attempt.
 	Replaced map[string]bool
-	// Touched are recorded outputs whose bytes are as recorded though the file is
-	// not: what it is now, by job address.
+	// Touched are recorded outputs whose bytes are as recorded though the file is not: its
+	// present stamp, by job address.
 	Touched map[string][]offer.Output
 	// Uncopied names the outputs, by job address, that are broken where they were
 	// made and of which no copy is whole either.
@@ -60,8 +60,8 @@ type Refresh struct {
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.
 	Imported map[string]offer.Observation
-	// Ground is what is at the output paths of jobs that may start, by
-	// BACKEND/POOL, or by backend where its pools see the same files.
+	// Ground is the files at the output paths of jobs that may start, by BACKEND/POOL, or by
+	// backend where its pools see the same files.
 	Ground map[string]Ground
 	// Scripts are those that commands name and that this machine has, by phase.
 	Scripts map[string][]Script
@@ -78,7 +78,7 @@ type Orphan struct {
 	Backend, ID, PerHour string
 }
 
-// A Ground is where jobs would leave their files, and what is there.
+// A Ground is the place where jobs would leave their files, and the files there.
 type Ground struct {
 	Workdir string
 	There   map[string][]offer.Output // by job address

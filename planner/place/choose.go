@@ -118,8 +118,8 @@ func idles(o option) int {
 	return b2i(o.cpuOnly && o.pool.GPUs > 0 && !o.pool.OneMachine())
 }
 
-// byCost ranks by money first, and then by service units: in each, what is known
-// before what is not.
+// byCost ranks by money first, and then by service units: in each, known costs before unknown
+// ones.
 func byCost(a, b option) int {
 	for _, unit := range []string{USD, ServiceUnits} {
 		if x, y := a.known.Of(unit), b.known.Of(unit); x != y {
@@ -146,8 +146,8 @@ func dearer(o, best option) string {
 // jammed reports whether the wait at a pool is longer than its backend accepts.
 func jammed(o option) bool { return o.pool.MaxWait > 0 && o.wait > o.pool.MaxWait }
 
-// crowded reports whether nothing of a pool is free, and nobody says when it is:
-// an unknown wait counts as none, but not where there is a queue.
+// crowded reports whether a pool has nothing free and no known time when it will: an unknown
+// wait counts as none, but not where there is a queue.
 func crowded(o option) bool { return o.wait < 0 && o.pool.Total > 0 && o.pool.Idle == 0 }
 
 // byWait compares waits in whole minutes: schedulers look at their queues every 30 to 60 s

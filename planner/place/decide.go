@@ -13,9 +13,9 @@ import (
 // array, where the pool runs arrays (planner.md, Placement).
 const manyJobs = 50
 
-// Decide places each group. The decisions stand in the order of the groups; a
-// group that fits nowhere gets a zero Decision with its candidates, and an
-// error that says what would fit.
+// Decide places each group. The decisions have the order of the groups; a group that fits
+// nowhere gets a zero Decision with its candidates, and an error that names a shape that would
+// fit.
 func Decide(in Input) ([]Decision, diag.List) {
 	var diags diag.List
 	out := make([]Decision, len(in.Groups))
@@ -76,8 +76,8 @@ func (in Input) away(g Group, names []string, options []option) string {
 	return ""
 }
 
-// gpuClass is the family shown for a job's devices: what was asked for, where
-// that is met; nothing when any GPU would do.
+// gpuClass is the family shown for a job's devices: the requested one, where that is met; ""
+// when any GPU would do.
 func (in Input) gpuClass(s offer.Shape, p offer.Pool) string {
 	if s.GPUs == 0 || len(s.GPU.Models) == 0 {
 		return ""

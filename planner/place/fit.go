@@ -38,8 +38,8 @@ func either(a, b string) string {
 	return a + "; or " + b
 }
 
-// fit reports whether a pool can take a shape, in how many chained segments,
-// and else all that does not fit, so that what is said to fit does.
+// fit reports whether a pool can take a shape, in how many chained segments, and else all
+// reasons why not, so that a shape said to fit does.
 func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {
 	segments, bad = fitFirst(p, s, checkpoint)
 	if bad == nil || bad.would == "" || !adjust(&s, p, bad.of) {
@@ -54,8 +54,8 @@ func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfi
 	return 0, bad
 }
 
-// adjust asks of a pool what it has of a resource; false where nothing that is
-// asked for would do.
+// adjust sets a request to the pool's own amount of a resource; false where no request would
+// do.
 func adjust(s *offer.Shape, p offer.Pool, of string) bool {
 	nodes := max(s.Nodes, 1)
 	switch of {
@@ -80,7 +80,7 @@ func adjust(s *offer.Shape, p offer.Pool, of string) bool {
 	return true
 }
 
-// fitFirst is fit, and of what does not fit the first.
+// fitFirst is fit with the first reason only.
 func fitFirst(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {
 	nodes := max(s.Nodes, 1)
 	name, node := poolName(p), nodeOf(p)

@@ -17,11 +17,11 @@ type Input struct {
 	Policy      lang.Policy
 	Unreachable map[string]string // backends that cannot be asked, with the reason
 	Unasked     map[string]bool   // those of them that nobody tried to ask
-	// Begun says that the campaign has run before: what has no place for the
-	// moment, because it cannot be asked, waits and stops nothing else.
+	// Begun says that the campaign has run before: jobs without a place for the moment,
+	// because it does not answer, wait and stop nothing else.
 	Begun  bool
 	Urgent bool // the p90 end is less than policy.urgent_within before a deadline
-	// Can is what each type of backend can do; rentals are told by it.
+	// Can are the capabilities of each type of backend; they tell rentals apart.
 	Can map[string]offer.Capabilities
 	// Waited is how long this campaign's jobs stood in the queue of a pool, where
 	// that is known; it belongs in for a wait that is not quoted. May be nil.

@@ -64,8 +64,8 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 	return out
 }
 
-// alike reports whether a backend says one thing of all its pools: then what is
-// asked for is wrong whichever it is, and a shorter walltime would not help.
+// alike reports whether a backend gives one answer for all its pools: then the request is
+// wrong for each, and a shorter walltime would not help.
 func alike(said []offer.Quote) bool {
 	return len(said) > 1 && said[0].Why != "" && !slices.ContainsFunc(said, func(q offer.Quote) bool {
 		return q.Fits || q.Passing || q.MaxTime > 0 || q.Why != said[0].Why
@@ -76,7 +76,7 @@ func alike(said []offer.Quote) bool {
 // says something.
 func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	o := option{pool: p, price: p.Price, wait: p.Wait, order: order, rental: in.rents(p), cpuOnly: g.Shape.GPUs == 0}
-	chained := g.Checkpoint && q.MaxTime > 0 // cut to what it may be there, it fits
+	chained := g.Checkpoint && q.MaxTime > 0 // cut to its limit there, it fits
 	cut := q.MaxTime > 0 && (p.MaxTime == 0 || q.MaxTime < p.MaxTime)
 	lifted := q.Fits && q.MaxTime > p.MaxTime // longer than the pool is for others
 	o.limits.MaxJobs, o.limits.MaxSubmit, o.limits.SubmitBy = q.MaxJobs, q.MaxSubmit, q.SubmitBy

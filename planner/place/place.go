@@ -50,8 +50,8 @@ type Decision struct {
 // A Fallback is where a job goes after a failure.
 type Fallback struct {
 	Class string
-	To    Decision // without a backend: what would do cannot be asked
-	// AtMost is what one launch there may cost, by unit.
+	To    Decision // without a backend: the fitting ones do not answer
+	// AtMost is the ceiling of one launch there, by unit.
 	AtMost map[string]string `json:",omitempty"`
 }
 
@@ -77,7 +77,7 @@ const (
 // Where is the place in words: "slurm.alpine aa100", or the backend alone.
 func (d Decision) Where() string { return strings.TrimSuffix(d.Backend+" "+d.Pool, " ") }
 
-// Reason is what is recorded of why an attempt goes where it goes.
+// Reason is the recorded reason of an attempt's place.
 func (d *Decision) Reason() string {
 	if d.Fallback != "" && !strings.HasPrefix(d.Why, replaced) {
 		return fellBack + d.Fallback
@@ -99,8 +99,8 @@ func Elsewhere(reason string) (why string, ok bool) {
 type Candidate struct {
 	Backend, Pool string
 	Fits          bool
-	Why           string // why it lost, or what does not fit
-	Would         string // what would fit
+	Why           string // why it lost, or all that does not fit
+	Would         string // a shape that would fit
 	Cost          map[string]string
 	Price         offer.Price
 	WholeNode     bool
@@ -117,8 +117,8 @@ type Candidate struct {
 	Won        bool
 }
 
-// To is a decision as it is at one of its candidates. What the jobs are held to
-// where it is recorded is not what they are held to there.
+// To is a decision as it is at one of its candidates. The limits recorded for its own place do
+// not hold there.
 func (d Decision) To(c Candidate) Decision {
 	d.Backend, d.Pool, d.Price, d.WholeNode = c.Backend, c.Pool, c.Price, c.WholeNode
 	d.Shape.Pack, d.Shape.Slots, d.Shape.Allocation = c.Pack, c.Slots, c.Allocation

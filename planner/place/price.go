@@ -17,24 +17,24 @@ const (
 	NodeHours    = "node_hours"
 )
 
-// A Known says of each unit that is charged whether what is charged in it is
-// known. Hours are measured, and always are.
+// A Known says of each charged unit whether the charge is known. Hours are measured, and
+// always are.
 type Known struct{ USD, ServiceUnits bool }
 
 // All reports whether nothing of a price is unknown.
 func (k Known) All() bool { return k.USD && k.ServiceUnits }
 
-// Of reports whether what is charged in a unit is known.
+// Of reports whether the charge in a unit is known.
 func (k Known) Of(unit string) bool {
 	return (unit != USD || k.USD) && (unit != ServiceUnits || k.ServiceUnits)
 }
 
-// And is what is known of two prices together.
+// And is the known part of two prices together.
 func (k Known) And(o Known) Known { return Known{k.USD && o.USD, k.ServiceUnits && o.ServiceUnits} }
 
-// Cost is what one launch of a shape takes for a duration, by unit. Units that
-// are not charged are absent, and so is one in which the price is not known; it
-// is the least that it may be where only the wait that is billed is not known.
+// Cost is what one launch of a shape takes for a duration, by unit. Units that are not charged
+// are absent, and so is one with an unknown price; where only a billed wait is unknown, the
+// cost is the least possible.
 func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
@@ -108,9 +108,9 @@ func Charged(s offer.Shape, p offer.Price, run, around, hold time.Duration) (amo
 	return amounts, known
 }
 
-// AtMost is the most that one launch may be charged: its whole walltime, what is billed
-// around it, the machines that are tried before it, and the machine that is kept after it,
-// all at the dearest rate that its backend may pay.
+// AtMost is the ceiling of one launch: its whole walltime, the time billed around it, the
+// machines that are tried before it, and the machine that is kept after it, all at the dearest
+// rate that its backend may pay.
 func AtMost(s offer.Shape, p offer.Price, around, hold time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	return Most(s, p, s.Walltime, around, hold)
 }
@@ -153,8 +153,8 @@ func Payable(p offer.Pool, price offer.Price, wait time.Duration) offer.Price {
 	return Unwaited(NodePrice(p, sound(price)), wait)
 }
 
-// sound is a price as it is told, or an unknown one where a rate of it cannot be
-// read, is negative, or is no price at all: such a rate would count as nothing.
+// sound is a price, or an unknown one where a rate of it cannot be read, is negative, or is no
+// price at all: such a rate would count as nothing.
 func sound(p offer.Price) offer.Price {
 	for _, rate := range []string{p.USDPerGPUHour, p.USDPerHour, p.USDPerCPUHour, p.USDPerGBMonth, p.USDPerGBOut, p.USDPerHourAtMost, p.SUPerGPUHour, p.SUPerNodeHour, p.SUPerCPUHour} {
 		if rate == "" {

@@ -8,8 +8,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Names of what is recorded of a price beside its rates, which have the names
-// that they have in the language.
+// Names of a recorded price's parts beside its rates, which have the names of the language.
 const (
 	unknownPrice = "unknown"
 	unknownUnits = "unknown_service_units"
@@ -40,20 +39,19 @@ func times(p *offer.Price, d *Decision) map[string]*time.Duration {
 	return out
 }
 
-// sizes are what of a shape is charged for. The number of cores is always in a
-// record: by it one is told that was made before shapes were recorded.
+// sizes are the charged parts of a shape. The number of cores is always in a record: a record
+// without one is older than recorded shapes.
 func sizes(s *offer.Shape) map[string]*int {
 	return map[string]*int{cores: &s.CPUs, "gpus": &s.GPUs, "nodes": &s.Nodes, "pack": &s.Pack, "slots": &s.Slots}
 }
 
-// given is how many of them a launch is given, where that is not what it asks for.
+// given is how many of them a launch gets, where that differs from its request.
 func given(p *offer.Price) map[string]*int {
 	return map[string]*int{givenCores: &p.CPUs, givenDevices: &p.GPUs}
 }
 
-// Rates are what a launch is charged by where a decision puts it, and for what,
-// as they are recorded with its attempt: its use is counted by what was
-// asked when it was launched, and by what it asked for.
+// Rates are the rates of a launch at the place of a decision, and the charged sizes, as
+// recorded with its attempt: its use is billed at the rates and for the request of its launch.
 func (d Decision) Rates(launched offer.Shape) map[string]string {
 	out := map[string]string{}
 	for name, rate := range rates(&d.Price) {
@@ -116,9 +114,8 @@ func Launched(at *state.Attempt) (s offer.Shape, ok bool) {
 	return s, at.Rates[cores] != ""
 }
 
-// Charged is a decision charged as was recorded with an attempt, but in service
-// units as it is by now where what they were was not known. ok is false where
-// nothing was recorded, or no price was known then.
+// Charged is a decision with the charge recorded with an attempt; service units that were
+// unknown then have today's rate. ok is false without a record, or without a known price then.
 func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 	queue, unknown := at.Rates[billsQueue] != "", at.Rates[unknownPrice] != ""
 	if unknown && !queue || at.Rates == nil && (at.Ceiling == nil || at.Ceiling[USD] != "" || at.Ceiling[ServiceUnits] != "") {

@@ -119,8 +119,8 @@ func riseOf(a *state.Attempt) (r Rise, ok bool) {
 	return r, r.Factor.GreaterThan(decimal.NewFromInt(1))
 }
 
-// Of is a price as its pool bills it: raised, if the pool quotes what it quoted
-// when it billed more.
+// Of is a price as its pool bills it: raised, if the pool quotes the same as when it billed
+// more.
 func (r Rise) Of(p offer.Price) offer.Price {
 	if !r.Factor.IsPositive() {
 		return p

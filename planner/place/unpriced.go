@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/lang"
 )
 
-// HowToPrice says what would make it known what a place charges in service
-// units: whoever states the prices of its neighbours states its own.
+// HowToPrice names the setting that would make a place's charge in service units known, beside
+// the prices of its neighbours.
 func (d Decision) HowToPrice(backends []*lang.Backend) string {
 	pool := strings.TrimSpace(cmp.Or(d.Word, "pool") + " " + d.Pool)
 	var profile string

@@ -32,8 +32,8 @@ func list(options []option, best *option, order ranking) []Candidate {
 	return out
 }
 
-// nothingFits is the error of a group without a place: what every candidate
-// lacks, and what would fit.
+// nothingFits is the error of a group without a place: the lack of every candidate, and a
+// shape that would fit.
 func nothingFits(g Group, names []string, options []option, away map[string]string) diag.Diagnostic {
 	d := diag.Diagnostic{Summary: "no place fits"}
 	if g.Phase != nil {
@@ -88,8 +88,8 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 	return d
 }
 
-// outdone reports whether another pool lacks nothing but less of the same: then
-// what would fit here is more than needs to be given up.
+// outdone reports whether another pool lacks nothing but less of the same: then the shape that
+// fits here gives up more than needed.
 func outdone(o option, options []option) bool {
 	has := func(p offer.Pool) int64 {
 		switch o.bad.of {
@@ -153,8 +153,8 @@ func reasons(options []option) (lines []string) {
 	return lines
 }
 
-// onlyAway tells the case in which nothing is known to be wrong with what is
-// asked for: some candidates cannot be asked now, and the rest do not fit.
+// onlyAway words the case in which the request may be right: some candidates do not answer
+// now, and the rest do not fit.
 func onlyAway(d diag.Diagnostic, names []string, options []option, away map[string]string) (diag.Diagnostic, bool) {
 	var silent, lines, rest []string
 	for _, n := range names {

@@ -164,7 +164,7 @@ func (f *File) moved(job *state.Job, b Before, result string, begun bool) string
 	case job == nil && result == "" || now.Status == state.Forgotten && result == "":
 		return "" // a cancel or forget that is done already
 	case job != nil && result == "" && b.Status.Active() && !job.Status.Active():
-		return "" // what was to be cancelled has ended
+		return "" // the job to cancel has ended
 	case job != nil && now.Result == result && (now.Status == state.Completed || now.Status.Active()):
 		return "" // done or under way: that only removes work
 	case job == nil:

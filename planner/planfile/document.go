@@ -111,7 +111,7 @@ type PhaseSummary struct {
 	SourceCommit string `json:"source_commit,omitempty"`
 	SourceDirty  bool   `json:"source_dirty,omitempty"`
 	Hold         string `json:"hold,omitempty"`
-	// Reread is what is read again from the outputs of completed jobs.
+	// Reread are metrics read again from the outputs of completed jobs.
 	Reread *planner.Rereading `json:"reread,omitempty"`
 	Smoke  *smoke             `json:"smoke,omitempty"`
 	Places []Place            `json:"places,omitempty"`

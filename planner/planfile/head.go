@@ -121,7 +121,7 @@ type Before struct {
 	Result  string       `json:"result,omitempty"`
 }
 
-// A Warning is what the person was told when the plan was made.
+// A Warning is a warning shown when the plan was made.
 type warning struct {
 	Summary string `json:"summary"`
 	Detail  string `json:"detail,omitempty"`

@@ -7,10 +7,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Progress takes out of a bound plan what was done since it was saved, by an
-// apply of it that was cut off or by another: what is completed stays, what is
-// under way goes on, and what failed keeps its count of attempts. The state
-// must have passed Check.
+// Progress takes work done since a bound plan was saved out of it, by an interrupted apply of
+// it or by another: completed jobs stay, running ones go on, and failed ones keep their count
+// of attempts. The state must have passed Check.
 func (f *File) Progress(p *planner.Plan, st *state.State) {
 	if len(st.Jobs) == 0 {
 		return

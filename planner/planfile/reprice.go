@@ -14,12 +14,10 @@ import (
 	"github.com/muster-run/muster/planner/place"
 )
 
-// Reprice gives a saved plan the prices that its places charge today, as a
-// plan of today found it: what starts is held against the ceiling that was
-// approved at what it costs now, wherever it goes. A place that costs more at
-// most than price_tolerance allows is refused by name. One that could not be
-// asked today charges what it charged: what is known of it without an answer may
-// be no price at all.
+// Reprice gives a saved plan the prices of its places today, as a plan of today found them:
+// the approved ceiling counts new launches at their present cost, wherever they go. A place
+// that costs more at most than price_tolerance allows is refused by name. One that did not
+// answer today keeps its price: without an answer it may have none.
 func Reprice(p, today *planner.Plan, policy lang.Policy) (l diag.List) {
 	tolerance := decimal.NewFromFloat(1 + policy.PriceTolerance)
 	unasked := map[string]bool{}
@@ -64,8 +62,8 @@ func Reprice(p, today *planner.Plan, policy lang.Policy) (l diag.List) {
 	return l
 }
 
-// asked are the places of a plan of today, by what is asked of them and where,
-// of the backends that answered.
+// asked are the places of a plan of today, by request and place, of the backends that
+// answered.
 func asked(pp *planner.PhasePlan, unasked map[string]bool) map[string]place.Candidate {
 	out := map[string]place.Candidate{}
 	add := func(d *place.Decision) {
@@ -92,8 +90,8 @@ func site(d *place.Decision, backend, pool string) string {
 	return d.Shape.Key() + "\x00" + backend + "\x00" + pool
 }
 
-// reprice gives a decision and its candidates what is charged today; what is
-// not offered today stays as it was.
+// reprice gives a decision and its candidates today's prices; a place that is not offered
+// today keeps its own.
 func reprice(d *place.Decision, offers map[string]place.Candidate) {
 	if c, ok := offers[site(d, d.Backend, d.Pool)]; ok {
 		d.Price, d.WholeNode, d.Wait, d.Boot, d.Hold = c.Price, c.WholeNode, c.Wait, c.Boot, c.Hold
@@ -107,7 +105,7 @@ func reprice(d *place.Decision, offers map[string]place.Candidate) {
 	}
 }
 
-// repriced are fallbacks at what is charged today.
+// repriced are fallbacks at today's prices.
 func repriced(all []place.Fallback, offers map[string]place.Candidate) []place.Fallback {
 	all = slices.Clone(all)
 	for i := range all {
@@ -127,9 +125,8 @@ func lost(then, now place.Known) string {
 	return ""
 }
 
-// dearer says what a launch costs more at most than it did, "" where that is
-// within the tolerance: what was approved at a price that was not known did not
-// rise. The wait is no price, and is not compared.
+// dearer is by how much a launch's ceiling rose, "" within the tolerance: an approval at an
+// unknown price did not rise. The wait is no price, and is not compared.
 func dearer(was, is place.Decision, tolerance decimal.Decimal) string {
 	was.Price.Known, is.Price.Known = was.Price.Known || was.Price.BillsWhileQueued, is.Price.Known || is.Price.BillsWhileQueued
 	then, before := place.AtMost(was.Shape, was.Price, was.Boot, was.Hold)

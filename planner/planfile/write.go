@@ -54,7 +54,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 		Forecast: p.Forecast, Budgets: p.Budgets, Ceiling: p.Ceiling, Asks: p.Asks, Second: p.Second, Counts: p.Counts, Faster: p.Faster(), Risks: p.Risks(), Inside: p.Inside(),
 	}
 	if p.Counts.Changes() {
-		h.Quotes = m.Input.Quotes // they are what is approved, and here something is
+		h.Quotes = m.Input.Quotes // the approval covers them, and here is one
 	}
 	h.Options.Destroy, h.Options.RefreshOnly = p.Destroy, p.RefreshOnly
 	if c := m.Input.Campaign; c != nil {

@@ -1,7 +1,6 @@
-// Package precedent remembers finished work of a lab's campaigns in a file that the lab
-// keeps in git, one line for each phase, and finds in it what is like the work of a plan.
-// The file is text that anybody may have edited: it can show something, and never start,
-// skip or place a job.
+// Package precedent remembers finished work of a lab's campaigns in a file that the lab keeps
+// in git, one line for each phase, and finds similar work there for a plan. Anybody may have
+// edited the file: muster shows its lines, and never starts, skips or places a job by them.
 package precedent
 
 import (
@@ -35,7 +34,7 @@ const (
 	longestWork = 10 * 365 * 24 * time.Hour
 )
 
-// A Line is what one phase of one campaign showed.
+// A Line is the record of one phase of one campaign.
 type Line struct {
 	Version  int       `json:"precedent"`
 	Campaign string    `json:"campaign"`
@@ -113,7 +112,7 @@ var (
 	amounts = lazyregexp.New(`^[0-9]{1,12}(\.[0-9]{1,20})?$`)
 )
 
-// parse reads one line. What it accepts is bounded, and its texts may be shown.
+// parse reads one line. It bounds its length, and its texts may be shown.
 func parse(text []byte, now time.Time) (l Line, err error) {
 	if len(text) > maxLine {
 		return l, fmt.Errorf("it has more than %d bytes", maxLine)

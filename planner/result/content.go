@@ -50,8 +50,8 @@ type listing struct {
 	Files [][2]string `json:"files"` // path and digest, in order of path
 }
 
-// Listing is the digest of the files of a list, and what it is taken over: paths
-// and digests. It is "" while one of the digests is not known.
+// Listing is the digest of the files of a list, and its text: paths and digests. It is ""
+// while one of the digests is unknown.
 func Listing(files []File) (digest string, text json.RawMessage) {
 	l := listing{Files: make([][2]string, len(files))}
 	for i, f := range files {
@@ -162,9 +162,8 @@ func (h *Hasher) With(p *lang.Phase, i int, digest func(name string) string) Has
 	return h.cell(p, i, lang.Run, sourceDigest(p, h.sources), digest)
 }
 
-// appendContents adds the digests of a cell's contents: as known, or as given. What
-// is not known adds nothing, so that a job that was run without knowing it has the
-// hash that it had.
+// appendContents adds the digests of a cell's contents: the known or the given ones. An
+// unknown digest adds nothing, so that a job that ran without it keeps its hash.
 func (h *Hasher) appendContents(buf []byte, p *lang.Phase, i int, v lang.Variant, digest func(string) string) []byte {
 	if digest == nil {
 		digest = func(name string) string { return h.contents.Cell(p, v, name, i) }

@@ -49,7 +49,7 @@ func New(scheme int, sources map[string]Source) *Hasher {
 	return &Hasher{prefix: Schemes[scheme], sources: sources, results: map[*lang.Phase][]Hash{}, groups: map[*lang.Input][]Hash{}, inputs: map[*lang.Phase][]*lang.Input{}}
 }
 
-// Read tells a hasher what is known of files that no phase makes.
+// Read gives a hasher the contents of files that no phase makes.
 func (h *Hasher) Read(contents Contents) *Hasher {
 	h.contents = contents
 	return h
@@ -98,8 +98,8 @@ func (h *Hasher) Settle(p *lang.Phase, i int) {
 // Leave has later calls of Settle leave out producers that jobs go on without.
 func (h *Hasher) Leave(out func(in *lang.Input, producer int) bool) { h.out = out }
 
-// Without is the hash of a cell that went on without some producers, by given digests
-// of its contents, and InputWithout what it depends on of one input.
+// Without is the hash of a cell that went on without some producers, by given digests of its
+// contents, and InputWithout its part of one input.
 func (h *Hasher) Without(p *lang.Phase, i int, out func(in *lang.Input, producer int) bool, digest func(name string) string) Hash {
 	h.out = out
 	h.Settle(p, i)
@@ -172,8 +172,8 @@ func (h *Hasher) inputGroups(in *lang.Input) []Hash {
 	return out
 }
 
-// group is what one group of an input's consumers depends on: the one producer's
-// hash, or for a list a hash over all of them in key order.
+// group is the hash of one group of an input's consumers: the one producer's hash, or for a
+// list a hash over all of them in key order.
 func (h *Hasher) group(in *lang.Input, g int) (out Hash) {
 	producers, members := h.results[in.From], in.Members(g)
 	if !in.All && len(members) == 1 {

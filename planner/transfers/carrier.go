@@ -27,8 +27,8 @@ type Carrier struct {
 // all who read it.
 type way struct{ phase, output, from, to string }
 
-// Load puts what moves into a forecast's input, in place of what was there. The
-// input's phases are its own afterwards.
+// Load replaces the transfers in a forecast's input. The input's phases are its own
+// afterwards.
 func (c *Carrier) Load(in *forecast.Input, rows []Transfer) {
 	in.Transfers, in.Phases = nil, slices.Clone(in.Phases)
 	for i := range in.Phases {
@@ -82,8 +82,7 @@ func input(to *forecast.Phase, p *Phase, t Transfer) (k int, maker string) {
 	return len(to.Inputs) - 1, ""
 }
 
-// tell says of each transfer what is counted, and once of how many outputs nothing
-// is.
+// tell notes the assumption of each transfer, and once how many outputs have none.
 func tell(transfers []forecast.Transfer) {
 	free, first := 0, -1
 	for i := range transfers {
@@ -101,8 +100,7 @@ func tell(transfers []forecast.Transfer) {
 	}
 }
 
-// transfer is one way of a row's outputs, with what is known of one as its
-// basis.
+// transfer is one way of a row's outputs, with the source of its figures as its basis.
 func (c *Carrier) transfer(maker string, t Transfer) forecast.Transfer {
 	_, to := t.Ends()
 	h := forecast.Transfer{Name: maker + "." + t.Output + " to " + to, Phase: maker, Cells: t.Cells}

@@ -39,8 +39,8 @@ func (t Transfer) Ends() (from, to string) {
 	return Filesystem{Backend: t.From, Pool: t.FromHost}.Name(), Filesystem{Backend: t.To, Pool: t.ToHost}.Name()
 }
 
-// A Phase is what is asked of one phase of a plan: which cells start, and
-// where; the columns are by cell, Records nil where there is none.
+// A Phase is the question about one phase of a plan: which cells start, and where; the columns
+// are by cell, Records nil where there is none.
 type Phase struct {
 	*lang.Phase
 	Starts     func(cell int) bool

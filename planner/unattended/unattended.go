@@ -31,7 +31,7 @@ type Link struct {
 	Moves   bool   // Input: files move between backends before they start
 	Glob    bool   // Input: a set of files that is not known yet
 	Partial bool   // Input: the job may go on with some of the jobs before it
-	Expect  bool   // Smoke: muster judges what it measured
+	Expect  bool   // Smoke: muster judges its results
 	Again   bool   // Smoke: muster launches it again after it passed
 	Queued  bool   // the jobs before them are in the same queue
 }
@@ -45,8 +45,8 @@ type Wait struct {
 	Elsewhere bool
 }
 
-// Waits says why muster must start a job that comes after another: its backend,
-// which can do what can says, would not start it in order.
+// Waits is why muster must start a job that comes after another: its backend, with
+// capabilities can, would not start it in order.
 func Waits(can offer.Capabilities, l Link) Wait {
 	why := func(format string, args ...any) Wait {
 		text := fmt.Sprintf(format, args...)

@@ -300,11 +300,11 @@ func (h Human) eighth(n int) string {
 // shortBar is how many eighths of a column the shortest bar takes.
 const shortBar = 4
 
-// nearly is what may lack of an eighth that is drawn as a whole one.
+// nearly is the part of an eighth that may lack for a whole one.
 const nearly = 0.1
 
-// bar draws when a phase is busy. A start falls on the nearest column; an end
-// on the last full eighth of one; what is short is still seen.
+// bar draws when a phase is busy. A start falls on the nearest column; an end on the last full
+// eighth of one; a short one is still visible.
 func (h Human) bar(busy []forecast.Interval, total time.Duration) string {
 	exact := func(d time.Duration) float64 { return float64(d) / float64(total) * ganttWidth }
 	scale := func(d time.Duration) int { return int(exact(d)*8 + nearly) }

@@ -25,8 +25,8 @@ type Human struct {
 // that is its edge.
 const headWidth = 88
 
-// narrowest is the least a plan is laid out for; what is narrower still cuts
-// or wraps its lines.
+// narrowest is the least width that a plan is laid out for; a narrower terminal cuts or wraps
+// its lines.
 const narrowest = 80
 
 // width is how many columns the plan may take.
@@ -209,7 +209,7 @@ func (h Human) risks(p *planner.Plan) string {
 	return b.String()
 }
 
-// faster is what would make the plan end sooner, and for what.
+// faster lists changes that would end the plan sooner, and their price.
 func (h Human) faster(p *planner.Plan) string {
 	var texts []string
 	for _, f := range p.Faster() {

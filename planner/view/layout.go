@@ -89,8 +89,8 @@ func (h Human) remark(row, beside, note string) string {
 	return b.String()
 }
 
-// shown is a line in the symbols of the terminal, so that what is lined up is
-// what is seen, and without control characters.
+// shown is a line in the symbols of the terminal, so that its columns line up there, and
+// without control characters.
 func (h Human) shown(l line) line {
 	for _, s := range []*string{&l.label, &l.amount, &l.shape, &l.note} {
 		*s = h.Style.Text(term.CleanLine(*s))

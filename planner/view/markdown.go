@@ -25,9 +25,9 @@ const (
 // it has to be moved sideways.
 const markdownColumns = 90
 
-// Markdown prints a plan for a merge request: what it does, what it may cost,
-// when it ends, what could go wrong and what a yes allows stand first, the
-// details are folded away, and it is never longer than a comment may be.
+// Markdown prints a plan for a merge request: actions, possible cost, end, risks and the
+// effect of an approval come first, details are folded away, and it is never longer than a
+// comment may be.
 func Markdown(w io.Writer, p *planner.Plan) error {
 	h := Human{Style: term.Style{UTF8: true, Width: markdownColumns}}
 	var b strings.Builder

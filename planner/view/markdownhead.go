@@ -12,9 +12,8 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 )
 
-// The head of a comment is for who has never seen a plan: what it does, what
-// that costs, when it ends, what could go wrong, and what a yes allows, each in
-// a sentence.
+// The head of a comment is for readers who have never seen a plan: its actions, their cost,
+// their end, the risks, and the effect of an approval, each in a sentence.
 
 // markdownStory says what the plan does, where, for how much, until when.
 func markdownStory(b *strings.Builder, p *planner.Plan) {

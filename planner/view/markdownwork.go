@@ -89,7 +89,7 @@ const requestRows = 6
 // A request is what like jobs of a phase that start ask for, and where they go.
 type request struct {
 	jobs, first int    // cells
-	differs     string // what it has of its own among the phase's requests
+	differs     string // its own requests, where the phase has several
 }
 
 // requested are the kinds of request of the jobs that start, as rows of the
@@ -151,8 +151,8 @@ func (r *request) place(pp *planner.PhasePlan) string {
 	return out
 }
 
-// command is what a cell runs, as written for it, on one line, with the paths
-// of its outputs, and its inputs by what they are.
+// command is the command of a cell, on one line, with the paths of its outputs, and the names
+// of its inputs.
 func command(p *lang.Phase, cell int) string {
 	var words []string
 	for _, f := range p.Fields(cell, lang.Run) {

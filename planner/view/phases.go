@@ -203,8 +203,8 @@ func afterLines(pp *planner.PhasePlan) (lines []line) {
 	return lines
 }
 
-// fallbacks say where the jobs of a phase are launched again after failures that move
-// them, and what one launch there costs at most, each once.
+// fallbacks name the places where the jobs of a phase are launched again after failures that
+// move them, and the ceiling of one launch there, each once.
 func fallbacks(pp *planner.PhasePlan) (out []string) {
 	for _, a := range slices.Concat(pp.After...) {
 		text := fmt.Sprintf("after %s on %s", a.Class, a.To.Where())

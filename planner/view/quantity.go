@@ -6,9 +6,8 @@ import (
 	"github.com/muster-run/muster/internal/units"
 )
 
-// quantity prints an amount as its unit is read: money to the cent, service
-// units whole from ten on, hours to a tenth; what is small keeps digits
-// enough not to look like nothing.
+// quantity prints an amount as its unit is read: money to the cent, service units whole from
+// ten on, hours to a tenth; a small amount keeps digits enough not to look like zero.
 func quantity(unit, text string) string {
 	d, err := decimal.NewFromString(text)
 	if err != nil {

@@ -64,9 +64,8 @@ func NotOurs(backends []*lang.Backend) string {
 // are read: a machine that was stopped today may be written with a day to come.
 const furthestEast = 14 * time.Hour
 
-// Ahead are the machines that are said to stand as they do since a time that is
-// still to come: what became of them by then, and what they were billed, would be
-// counted from it.
+// Ahead are the machines whose stated start is in the future: their bills would be counted
+// from then.
 func Ahead(backends []*lang.Backend, now time.Time) (out diag.List) {
 	for _, b := range backends {
 		for _, m := range b.Rented {

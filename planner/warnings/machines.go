@@ -20,11 +20,11 @@ type Launches struct {
 	Jobs     int
 	Machines int           // that each takes
 	Each     time.Duration // how long each is expected to run
-	Again    bool          // what is lost with its machine is launched again
+	Again    bool          // lost jobs are launched again
 }
 
-// Machines says what a plan assumes of machines that fail: the figures of
-// what has no history count none, and at a known rate some will.
+// Machines notes a plan's assumption about machines that fail: without history the figures
+// count none, and at a known rate some will fail.
 func Machines(runs []Launches) []string {
 	hours, lost := 0.0, 0.0
 	var bare []string // phases whose jobs would not be launched again

@@ -84,9 +84,9 @@ func (o Off) starting() (out []string) {
 	return slices.DeleteFunc(out, func(name string) bool { return name == "" })
 }
 
-// retries says of which phases, but for those that wait, retries need muster: a backend
-// may retry nothing by itself, or only what it stopped, and none retries a job that
-// shares its node.
+// retries names the phases, beside those that wait, whose retries need muster: a backend may
+// retry nothing by itself, or only jobs that it stopped, and none retries a job that shares
+// its node.
 func (o Off) retries(waits []string) (text string) {
 	var all, most, turns []string
 	for _, w := range o.Works {

@@ -17,7 +17,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// clockAhead is how far ahead a danger clock of a rented machine is told.
+// clockAhead is how far ahead the plan shows a danger clock of a rented machine.
 const clockAhead = 30 * 24 * time.Hour
 
 // Rented says what every rented machine is billed, by the hour and the day,

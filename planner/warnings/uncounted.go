@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Uncounted says what a plan's figures leave out, so that nobody takes what is
-// not known for nothing.
+// Uncounted names the costs that a plan's figures leave out, so that nobody takes an unknown
+// cost for zero.
 func Uncounted(works []Work, pools []offer.Pool, backends []*lang.Backend) (notes []string) {
 	for _, w := range works {
 		for _, d := range w.Placements {

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
-// A campaign is what one campaign has on one backend. The spool is its only
-// memory. Each of its parts owns a piece of that and decides about it.
+// A campaign is the jobs of one campaign on one backend. The spool is its only memory. Each of
+// its parts owns a piece of that and decides about it.
 type campaign struct {
 	name      string
 	scheduler scheduler.Scheduler
@@ -20,8 +20,8 @@ type campaign struct {
 	spools *spools
 
 	jobs         *jobs         // the jobs and their batches
-	reports      *reports      // what was reported of them
-	holds        *holds        // what muster keeps from starting
+	reports      *reports      // their reported states
+	holds        *holds        // jobs that muster keeps from starting
 	queue        *queue        // the scheduler's, as it was seen last
 	accounting   *accounting   // questions to it
 	launches     *launches     // what launches wrote on the spool
@@ -29,7 +29,7 @@ type campaign struct {
 	limits       *limits       // how many of a phase run at once
 	dependencies *dependencies // what jobs come after
 	retries      *retries      // of jobs that were not launched
-	releases     *releases     // of what was submitted held
+	releases     *releases     // of jobs submitted held
 	submitter    *submitter    // the scheduler's command
 	copies       *copies       // second submissions
 	leftovers    *leftovers    // ended jobs in the queue
@@ -101,8 +101,8 @@ func (c *campaign) load() error {
 	return nil
 }
 
-// look asks the queue once about everything, and accounting about what has
-// left it without a word.
+// look asks the queue once about everything, and accounting about jobs that have left it
+// without a record.
 func (c *campaign) look(ctx context.Context) error {
 	open := c.jobs.unfinished()
 	if len(open) == 0 {

@@ -51,7 +51,7 @@ func (js *jobs) load() error {
 		}
 		js.batches, elements[b] = append(js.batches, b), list
 	}
-	slices.SortFunc(js.batches, func(a, b *batch) int { // parts before what they were taken out of
+	slices.SortFunc(js.batches, func(a, b *batch) int { // parts before their whole
 		return cmp.Or(a.Seq-b.Seq, strings.Compare(b.Of, a.Of), a.Made.Compare(b.Made), len(a.Name)-len(b.Name), strings.Compare(a.Name, b.Name))
 	})
 	holder := map[string]*batch{} // by token: a part keeps its files when a later one takes jobs out of it

@@ -28,9 +28,9 @@ type launches struct {
 	reports    *reports
 	accounting *accounting
 	records    node.Records    // those that were read
-	pending    map[string]*job // by token: jobs with ends to be told
+	pending    map[string]*job // by token: jobs with ends to report
 	settled    time.Time       // accounting was asked of them
-	stopped    map[string]bool // phases that wrappers stopped, as far as it was told
+	stopped    map[string]bool // phases that wrappers stopped, as far as it was reported
 }
 
 func newLaunches(j *jobs, r *reports, a *accounting) *launches {
@@ -196,7 +196,7 @@ func (ls *launches) awaitEnds(j *job, restart int, since time.Time) {
 	}
 	for n := max(first, 0); n < restart; n++ {
 		if j.awaitsEnd(n) || ls.records.Read("ends", node.RecordName(j.token, n)) && ls.hasOwnWord(j, n) {
-			continue // what it wrote itself is told as it is read
+			continue // its own records are reported as they are read
 		}
 		j.pendingEnds = append(j.pendingEnds, pendingEnd{restart: n, since: since})
 		ls.pending[j.token] = j

@@ -97,7 +97,7 @@ func (past pastJobs) in(queue []scheduler.Row, now time.Time) (waiting map[strin
 	return waiting, running
 }
 
-// remove cancels them, and says what it did; "" = there were none.
+// remove cancels them, and returns a description; "" = there were none.
 func (past pastJobs) remove(ctx context.Context, c scheduler.Scheduler, queue []scheduler.Row) (text string, err error) {
 	waiting, running := past.in(queue, time.Now())
 	n := len(running)

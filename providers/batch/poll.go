@@ -180,7 +180,7 @@ func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Pla
 	if len(ids) == 0 || !po.accounting.mayAsk() {
 		return nil, nil
 	}
-	if err := po.launches.scan(); err != nil { // what they wrote themselves comes first
+	if err := po.launches.scan(); err != nil { // their own records come first
 		return nil, err
 	}
 	gone = slices.DeleteFunc(gone, func(j *job) bool { return j.ended || j.absentSince.IsZero() || time.Since(j.absentSince) < recordLag })

@@ -30,8 +30,7 @@ type releases struct {
 	withdrawals  *withdrawals
 }
 
-// releaseAll releases what is held until all is submitted, after the dependencies
-// are complete.
+// releaseAll releases jobs held until all is submitted, after the dependencies are complete.
 func (rs *releases) releaseAll(ctx context.Context) error {
 	if err := rs.dependencies.redirect(ctx); err != nil {
 		return err

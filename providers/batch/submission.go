@@ -324,8 +324,8 @@ func (s *submission) room(ctx context.Context, k *batch) (n int, why string, err
 	return n, why, nil
 }
 
-// release releases what is held until all is submitted; batches that it could not
-// release count as failed.
+// release releases jobs held until all is submitted; batches that it could not release count
+// as failed.
 func (s *submission) release(ctx context.Context) {
 	err := s.releases.releaseAll(ctx)
 	if err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// withdrawals take jobs out of arrays, back to the spool, where the scheduler
-// cannot hold single elements: what is held there is not submitted.
+// withdrawals take jobs out of arrays, back to the spool, where the scheduler cannot hold
+// single elements: held jobs are not submitted there.
 type withdrawals struct {
 	jobs    *jobs
 	queue   *queue
@@ -60,7 +60,7 @@ func (ws *withdrawals) withdraw(ctx context.Context, list []*job) (rest []*job, 
 	return rest, nil
 }
 
-// takeOut moves what is withdrawn of a batch to parts on the spool.
+// takeOut moves withdrawn jobs of a batch to parts on the spool.
 func (ws *withdrawals) takeOut(k *batch, held []int, here map[scheduler.Place]*scheduler.Row) error {
 	var out, others []int
 	for _, i := range k.Indexes {

@@ -77,8 +77,8 @@ type Evidence struct {
 	// "" for neither.
 	Forbidden, Stalled string
 
-	// Outputs says what is wrong with the declared outputs of a job that
-	// exited 0; "" if they are as declared.
+	// Outputs is the problem of the declared outputs of a job that exited 0; "" if they are as
+	// declared.
 	Outputs string
 	// Unverified says which outputs of such a job have no verdict, and why; ""
 	// if all have one.

@@ -174,7 +174,7 @@ func (c *Client) open(ctx context.Context) (*wire.Conn, error) {
 	}
 	if stopped(dir) {
 		conn.Close()
-		return nil, wire.Silent{} // no need to wait for what is plain to see
+		return nil, wire.Silent{} // no need to wait when it is plain
 	}
 	l := wire.NewLink(conn, c.Silence)
 	if err := c.greet(ctx, l); err != nil {
@@ -322,7 +322,7 @@ func (c *Client) Cancel(ctx context.Context, p Tenant, r providers.CancelRequest
 	return out, c.Call(ctx, "cancel_jobs", wire.Cancel{Place: p, Request: r}, &out)
 }
 
-// Control changes what may start by itself.
+// Control changes which jobs may start by themselves.
 func (c *Client) Control(ctx context.Context, p Tenant, r providers.ControlRequest) error {
 	return c.Call(ctx, "control", wire.Control{Place: p, Request: r}, nil)
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A Gate decides what may be started, reached and run for a campaign before a person has
-// approved any of it. Its errors are of class providers.Withheld.
+// A Gate decides which programs may be started, hosts reached and commands run for a campaign
+// before a person has approved any of it. Its errors are of class providers.Withheld.
 type Gate interface {
 	// Start is asked before an external provider is started: its type, its program's path, and
 	// "sha256:…" of that file.

@@ -104,8 +104,8 @@ func parseLock(src []byte, name string) (*Lock, error) {
 	return lock, nil
 }
 
-// lockFault says what is wrong on which line. What HCL finds is about blocks and
-// braces, which the person who reads it did not write: the line alone is shown.
+// lockFault names the wrong line. HCL's own words are about blocks and braces, which the
+// reader did not write: only the line is shown.
 func lockFault(diags hcl.Diagnostics, src []byte) error {
 	d := diags[0]
 	what := d.Summary + ". " + d.Detail

@@ -2,9 +2,9 @@ package offer
 
 import "slices"
 
-// A Guard says whose the files are that may be at a job's output paths. Plans
-// ask it what needs a person's yes, and the place where a job starts what may be
-// replaced. A file is the one that a Guard names only if it is Unchanged.
+// A Guard says whose the files are that may be at a job's output paths. Plans ask it which
+// files need a person's yes, and the place where a job starts which it may replace. A file is
+// the one that a Guard names only if it is Unchanged.
 type Guard struct {
 	// Own are recorded for this very job: results, which have a digest, and
 	// what the last of its launches that ran left, which has none.
@@ -17,8 +17,7 @@ type Guard struct {
 	// Begun says that a launch of the job ran before, so that the checkpoint at
 	// its path is its own.
 	Begun bool `json:"begun,omitempty"`
-	// Unseen says that the end of the last launch was not seen, so that nobody
-	// knows what it left: all that is there counts as its own.
+	// Unseen says that nobody saw the end of the last launch: all its files count as its own.
 	Unseen bool `json:"unseen,omitempty"`
 	// Before is the last launch that ran and did not complete, TOKEN.N; "" if there is none.
 	Before string `json:"before,omitempty"`
@@ -38,9 +37,8 @@ const (
 	Foreign             // it keeps the job from starting
 )
 
-// Fate decides over what is at the path of an output before the first launch
-// under a token. A shared one is written by several jobs, so that what is there
-// may be another's of the campaign.
+// Fate decides about the file at the path of an output before the first launch under a token.
+// Several jobs write a shared one, so that the file may be another job's of the campaign.
 func (g *Guard) Fate(there Output, shared bool) Fate {
 	same := func(o Output) bool { return o.Unchanged(there) }
 	switch {
@@ -65,8 +63,8 @@ func (g *Guard) Fate(there Output, shared bool) Fate {
 	return Foreign
 }
 
-// Again decides before a later launch under the token. Left is what the one
-// before it left, nil where nobody saw that.
+// Again decides before a later launch under the token. Left is the file of the launch before,
+// nil where nobody saw it.
 func (g *Guard) Again(there Output, shared bool, left []Output) Fate {
 	if !there.Exists() || shared || there.Name == CheckpointName || left == nil || slices.ContainsFunc(left, there.Unchanged) {
 		return Stays

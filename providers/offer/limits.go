@@ -6,8 +6,8 @@ import "time"
 // the pool has.
 const NoLimit = -1
 
-// Limits are those of like jobs where they are not those of their pool: what
-// they ask for has limits of its own, as a qos of Slurm's. Zero is the pool's.
+// Limits are those of like jobs where their request has limits of its own, as a qos of
+// Slurm's. Zero is the pool's.
 type Limits struct {
 	MaxTime   time.Duration `json:",omitzero"`
 	MaxJobs   int           `json:",omitzero"`

@@ -127,8 +127,7 @@ type Pool struct {
 	StandsFor []string
 	Arrays    bool // runs job arrays
 
-	// What is free now and what there is in all counts devices, and cores where a
-	// pool has none.
+	// Idle and Total count devices, and cores where a pool has none.
 	Idle  int // -1 = unknown
 	Total int // 0 = unknown
 	// Others is how many of these strangers hold now.
@@ -203,14 +202,14 @@ type Clock struct {
 // A Listing is a machine that can be rented now.
 type Listing struct {
 	USDPerHour string // with its disk
-	Text       string // what it is, and why one would take it: "reliability 99.4%, Sweden, SE, the cheapest that fits"
+	Text       string // its kind, and its advantage: "reliability 99.4%, Sweden, SE, the cheapest that fits"
 }
 
 // Price is what a pool charges. All rates are decimal strings so that no
 // float rounding enters money; "" means that this unit is not charged.
 type Price struct {
-	Known         bool          // false: what is charged in money is not known, which blocks budgets of money
-	UnknownSU     bool          // what is charged in service units is not known, which blocks budgets of those
+	Known         bool          // false: the charge in money is unknown, which blocks budgets of money
+	UnknownSU     bool          // the charge in service units is unknown, which blocks budgets of those
 	USDPerGPUHour string        // money for each device-hour
 	USDPerHour    string        // money for each hour of the machine or node
 	USDPerCPUHour string        `json:",omitempty"` // money for each core-hour
@@ -219,7 +218,7 @@ type Price struct {
 	SUPerCPUHour  string        // service units for each core-hour
 	USDPerGBMonth string        // money for each 10^9 bytes of disk asked for, a month of 730 hours
 	USDPerGBOut   string        // money for each 10^9 bytes that leave the backend
-	Granularity   time.Duration // what is billed is a multiple of it
+	Granularity   time.Duration // billed time is a multiple of it
 	Minimum       time.Duration // the least that is billed of a launch
 	// Spare is billed of a launch at most, beside the usual boot: machines that boot slowly,
 	// those that are tried before one is fit, and the time that each takes to end.
@@ -229,11 +228,11 @@ type Price struct {
 	USDPerHourAtMost string `json:",omitempty"`
 	Estimated        bool   // the provider's guess, and no rate that who bills states
 	BillsWhileQueued bool
-	// Risen is by how much the last bills were above what is quoted: the rates have
-	// it in them already. "" where they were not.
+	// Risen is by how much the last bills were above the quote: the rates include it. "" where
+	// they were not.
 	Risen string `json:",omitempty"`
-	// CPUs and GPUs are how many one job is given in all, and holds, where a
-	// scheduler gives it more than it asks for; 0 = what it asks for.
+	// CPUs and GPUs are how many one job gets in all, and holds, where a scheduler gives it
+	// more than its request; 0 = its request.
 	CPUs int `json:",omitempty"`
 	GPUs int `json:",omitempty"`
 }
@@ -244,11 +243,11 @@ type Quote struct {
 	Backend string
 	Pool    string
 	Shape   int    // index into the shapes that were asked about
-	Fits    bool   // false: Why says what does not, Would what would
+	Fits    bool   // false: Why names the lack, Would a shape that would fit
 	Why     string // "partition aa100 ends jobs at 24h"
 	Would   string // "choose partition along (7d)"
-	// Passing says that what does not fit is over one day by itself, as nodes that
-	// are down: a campaign that has begun waits for it.
+	// Passing says that the lack passes by itself, as nodes that are down: a campaign that has
+	// begun waits for it.
 	Passing bool
 	// Shut says that the pool takes nothing of this user's, whatever its shape:
 	// another shape is no way out.
@@ -256,10 +255,9 @@ type Quote struct {
 	Price   Price
 	Wait    time.Duration // expected queue wait; -1 = unknown
 	Expires time.Time     // zero: does not expire
-	// MaxTime is set where nothing but the walltime does not fit: the longest
-	// that would. What has a checkpoint is cut to it. It is set, too, where the
-	// shape fits and may be shorter than others there, or longer and is: the longest
-	// for it.
+	// MaxTime is set where only the walltime does not fit: the longest that would. A job with
+	// a checkpoint is cut to it. It is set, too, where the shape fits and may be shorter than
+	// others there, or longer and is: the longest for it.
 	MaxTime time.Duration
 	// MaxJobs and MaxSubmit are set where those of the pool are not this shape's,
 	// which names another qos or asks for licenses; NoLimit where it has none.
@@ -280,7 +278,7 @@ const (
 	Absent
 )
 
-// An Observation is what was seen of one job, by token.
+// An Observation is the seen state of one job, by token.
 type Observation struct {
 	Token    string
 	Presence Presence
@@ -313,16 +311,15 @@ type Observation struct {
 	// Queues are the identities of what keeps the job; of one that is Absent, of
 	// all that were asked, "" for one that never took a job. None: not told.
 	Queues []string `json:",omitempty"`
-	// Earlier are the ends of launches before this one, oldest first, where a
-	// backend that was not watched launched the job again by itself: Find says
-	// them, so that each is accounted for as what it was.
+	// Earlier are the ends of launches before this one, oldest first, where a backend that was
+	// not watched launched the job again by itself: Find returns them, so that each is billed.
 	Earlier []Observation
 	// Stage is how far a job, Queued, has come; "" = its backend does not say.
 	Stage Stage
 	// HeldBy is who holds a job, Queued, in its queue beside muster; "" = nobody.
 	HeldBy Holder
-	// Got is what the launch was given, where its backend says; nil is what was
-	// asked for. It is what is billed.
+	// Got is the shape of the launch, where its backend reports it; nil is the requested one.
+	// It is billed.
 	Got *Shape `json:",omitempty"`
 	// Rental is the machine that its backend rents for it; nil where nothing is rented.
 	Rental *Rental `json:",omitempty"`
@@ -331,7 +328,7 @@ type Observation struct {
 // A Rental is a rented machine, as its provider says.
 type Rental struct {
 	ID     string    // the provider's own
-	Kind   string    // what it is: "1× RTX 4090"
+	Kind   string    // its machine: "1× RTX 4090"
 	Since  time.Time // when it came to be what Status says; zero = not told
 	Rate   string    // USD an hour, a decimal; "" = not known
 	Status RentalStatus
@@ -377,7 +374,7 @@ type RentalStatus string
 const (
 	RentalAsked    RentalStatus = "asked"    // it was ordered, and the answer is not known
 	RentalBooting  RentalStatus = "booting"  // it is ours
-	RentalChecking RentalStatus = "checking" // it runs, and is not known to be what was offered
+	RentalChecking RentalStatus = "checking" // it runs, and muster has not checked it against its offer
 	RentalRunning  RentalStatus = "running"
 	RentalStopped  RentalStatus = "stopped"
 	RentalDeleting RentalStatus = "deleting" // its release was asked for
@@ -427,7 +424,7 @@ type Cause string
 // The causes.
 const (
 	CampaignHeld Cause = "campaign_held" // Queued: the queue of a host holds its whole campaign
-	JobHeld      Cause = "job_held"      // Queued: its queue was told to hold this job, or its batch; a resume ends that
+	JobHeld      Cause = "job_held"      // Queued: its queue has an order to hold this job, or its batch; a resume ends that
 	MachineAway  Cause = "machine_away"  // Running: its rented machine was taken away and may come back
 	OtherCluster Cause = "other_cluster" // Absent: another cluster, which sees the same workdir, has the job
 	PhaseStopped Cause = "phase_stopped" // Failed: its queue would have launched it again, had its phase not stopped

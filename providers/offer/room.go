@@ -4,8 +4,7 @@ package offer
 // not those of one node of many.
 func (p Pool) OneMachine() bool { return p.Kind == MachinePool || p.Kind == HostPool }
 
-// HasDevices reports whether what is free of a pool, and what there is in all,
-// counts devices; else it counts cores.
+// HasDevices reports whether the counts of a pool are of devices; else of cores.
 func (p Pool) HasDevices() bool { return p.GPUs > 0 || p.GPUModel != "" }
 
 // A Room is what a job takes of a pool, or a pool has.
@@ -54,7 +53,7 @@ func (s Shape) Given() Shape {
 // Given is a shape as a place with this price gives and charges it.
 func (p Price) Given(s Shape) Shape {
 	if s = s.Given(); s.Beside() > 1 {
-		return s // what one job of the scheduler is given is for all of them
+		return s // one job of the scheduler gets it for all of them
 	}
 	s.CPUs, s.GPUs = max(s.CPUs, p.CPUs), max(s.GPUs, p.GPUs)
 	return s

@@ -62,8 +62,8 @@ func disk(bytes int64) int64 {
 	return 0
 }
 
-// Beside compute: a disk costs at most $0.10 a GB and month in what is published, a
-// public address $0.0045 an hour.
+// Beside compute: a disk costs at most $0.10 a GB and month by the published prices, a public
+// address $0.0045 an hour.
 var (
 	diskMonthly   = decimal.RequireFromString("0.10")
 	addressHourly = decimal.RequireFromString("0.0045")

@@ -18,8 +18,8 @@ import (
 //go:embed profiles/*.hcl
 var files embed.FS
 
-// A Profile is what is known of a site: its queues as pools, and what its jobs must
-// say. Live answers of the cluster win over the limits in it.
+// A Profile is the facts of a site: its queues as pools, and the required directives of its
+// jobs. Live answers of the cluster win over the limits in it.
 type Profile struct {
 	Name      string // "alcf-polaris", or a campaign's own file: "site.hcl"
 	Site      string // "ALCF Polaris"

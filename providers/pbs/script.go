@@ -79,8 +79,8 @@ func (b *Site) exports() string {
 	return text + "\n"
 }
 
-// returns reports whether PBS may put a job back into the queue; it takes no other
-// arrays. What may not run again, its start refuses.
+// returns reports whether PBS may put a job back into the queue; it takes no other arrays. A
+// start that may not run again refuses.
 func (b *Site) returns(r scheduler.Request) bool {
 	return r.Array || r.Job.Retry.Max > 1 || b.Profile != nil && b.Profile.Queues[r.Pool].Rerun
 }

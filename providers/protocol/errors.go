@@ -16,9 +16,9 @@ import (
 // HTTP/2 trailers, which are no place for a log.
 const maxErrorText = 16 << 10
 
-// ErrBroken is wrapped by errors of the connection itself: the process is
-// gone, or what it said was not the protocol. The call may be repeated on
-// another process; everything a provider is asked is idempotent.
+// ErrBroken is wrapped by errors of the connection itself: the process is gone, or broke the
+// protocol. The call may be repeated on another process; everything a provider is asked is
+// idempotent.
 var ErrBroken = errors.New("connection to provider broken")
 
 var codeOf = map[providers.ErrorClass]codes.Code{

@@ -97,7 +97,7 @@ func (c *Client) Login(ctx context.Context, backend string, ask providers.Ask) e
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			// A failed Send is explained by what is received.
+			// The received error explains a failed Send.
 			_ = st.Send(&pb.LoginRequest{Answers: answers, Left: err != nil})
 		}
 	}

@@ -18,8 +18,7 @@ import (
 // text that is valid UTF-8: values that may be anything are bytes in
 // provider.proto.
 
-// request makes the message of what muster asks. Text that is no UTF-8 stays, and
-// fails the request.
+// request makes the message of a request. Text that is no UTF-8 stays, and fails the request.
 func request[M, G any](g G) *M { return message[M](g, false) }
 
 // reply makes the message of what a provider answers. Its text may come from
@@ -194,8 +193,7 @@ func (mi *mirror) copiers(g, m reflect.Type) (out, in copier) {
 	return nil, nil
 }
 
-// lists, mapsOf and pointers copy what is made of elements, by the copiers of an
-// element.
+// lists, mapsOf and pointers copy containers, by the copiers of an element.
 func lists(out, in copier) (copier, copier) { return list(out), list(in) }
 
 func list(of copier) copier {

@@ -41,7 +41,7 @@ func atLeast[T cmp.Ordered](least T, list ...*T) {
 	}
 }
 
-// rates removes what is no price, and reports whether any was.
+// rates removes text that is no price, and reports whether any was.
 func rates(list ...*string) (wrong bool) {
 	for _, r := range list {
 		if *r == "" {

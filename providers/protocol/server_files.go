@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/protocol/pb"
 )
 
-// chunkWriter sends what is written to it.
+// chunkWriter sends its input.
 type chunkWriter struct {
 	send   func(*pb.Chunk) error
 	offset int64

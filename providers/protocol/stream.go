@@ -84,9 +84,9 @@ func (c *StreamClient) Close() error {
 	return errors.Join(c.grpc.Close(), c.conn.Close())
 }
 
-// streamConn makes a connection of a stream. It has no deadlines: gRPC's
-// keep-alive does what they would. Closing it ends a read that is under way,
-// which closing a stream over a dead link does not.
+// streamConn makes a connection of a stream. It has no deadlines: gRPC's keep-alive replaces
+// them. Closing it ends a read that is under way, which closing a stream over a dead link does
+// not.
 type streamConn struct {
 	stream io.ReadWriteCloser
 	in     *io.PipeReader

@@ -10,7 +10,7 @@ import (
 
 var canGuard = needs("guard", func(c offer.Capabilities) bool { return c.Guard })
 
-// aside is where what was at a job's output paths is moved.
+// aside is the folder for files moved aside from a job's output paths.
 const aside = ".muster/replaced"
 
 var guardTests = []test{
@@ -136,7 +136,7 @@ func (s *site) wantRefused(o offer.Observation, j providers.Job) {
 	}
 }
 
-// wantReplaced wants what a job wrote at a path, and what was there in a folder.
+// wantReplaced wants a job's file at a path, and the old one in a folder.
 func (s *site) wantReplaced(name, folder string, j providers.Job) {
 	s.Helper()
 	if got := s.read(name); got != j.Token+"\n" {

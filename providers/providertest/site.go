@@ -27,7 +27,7 @@ type site struct {
 	tokens []string // submitted
 	cursor string
 	last   map[string]offer.Observation // by token
-	ends   map[string]int               // how often an end was told, by token
+	ends   map[string]int               // number of reports of an end, by token
 }
 
 func newSite(t *testing.T, o Options) *site {
@@ -216,8 +216,8 @@ func (s *site) submit(jobs ...providers.Job) []providers.Submitted {
 
 var errEnough = errors.New("enough")
 
-// watch follows the backend from where it stopped until done says so. It
-// keeps the books: an end is told once per attempt.
+// watch follows the backend from where it stopped until done says so. It checks that each end
+// is reported once per attempt.
 func (s *site) watch(what string, done func() bool) {
 	s.Helper()
 	if done() {

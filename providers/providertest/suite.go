@@ -40,7 +40,7 @@ type Options struct {
 type test struct {
 	name string
 	run  func(s *site)
-	// needs says what must be there, nil = nothing.
+	// needs names a missing requirement, nil = none.
 	needs func(s *site) (missing string)
 }
 

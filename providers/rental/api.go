@@ -130,7 +130,7 @@ func (a *API) UnknownKey(status int, may, where string) error {
 	return e
 }
 
-// Read reads the JSON value of an answer. What is no JSON is an error of class
+// Read reads the JSON value of an answer. Text that is no JSON is an error of class
 // unreachable: a proxy answered, not the API.
 func (a *API) Read(r Reply, into any) error {
 	if err := json.Unmarshal(r.Body, into); err != nil {

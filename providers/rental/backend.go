@@ -43,7 +43,7 @@ type backend struct {
 	release  map[string]string // tokens that are to be given up, and why
 	held     bool
 	fence    providers.Fence // of the muster that was heard last
-	notes    []string        // what was found out about machines by this process
+	notes    []string        // findings of this process about machines
 	trouble  string          // why the last turn did not do all
 	strange  bool            // the key is not that of the account which rents the machines
 	looked   time.Time       // when the cloud last answered
@@ -110,7 +110,7 @@ func (b *backend) close() error {
 	b.boxes, b.lock = map[string]*box{}, nil
 	b.mu.Unlock()
 	var errs []error
-	for _, x := range boxes { // what they do ends with the lock free
+	for _, x := range boxes { // their ends come with the lock free
 		errs = append(errs, x.close())
 	}
 	return errors.Join(append(errs, unlock(l))...)
@@ -404,8 +404,8 @@ func (b *backend) settleLost() {
 	}
 }
 
-// withMachine is the end of a job whose machine failed, with what is lost. A machine that may be
-// taken away was: its processes end before the cloud says so.
+// withMachine is the end of a job whose machine failed, with the lost work. A machine that may
+// be taken away was: its processes end before the cloud says so.
 func (b *backend) withMachine(j *job, o offer.Observation) offer.Observation {
 	r := b.rental(j.Box)
 	if r != nil && (r.Want.Spot || r.Step == Preempted) {
@@ -474,7 +474,7 @@ func (b *backend) report() {
 	}
 }
 
-// saw records what was seen of a job.
+// saw records the observation of a job.
 func (b *backend) saw(j *job, o offer.Observation) {
 	o.Pool, o.Presence = j.Spec.Pool, offer.Found
 	o.Token, o.Attempt = j.Spec.Token, max(o.Attempt, 1)
@@ -519,7 +519,7 @@ func poolOf(w Want) string {
 	return poolName(w.GPUs, w.Models[0])
 }
 
-// wantFor is what is rented for the jobs of a pool.
+// wantFor is the machine to rent for the jobs of a pool.
 func (b demand) wantFor(pool string) (Want, error) {
 	if pool == "" && poolOf(b.settings.want(nil)) == "" { // any model that the backend allows
 		return b.settings.want(nil), nil
@@ -533,8 +533,8 @@ func (b demand) wantFor(pool string) (Want, error) {
 	return w, nil
 }
 
-// mostFor is the dearest hour that may be rented for the waiting jobs of a pool: what was
-// quoted to each when it was submitted, whatever the market asks now.
+// mostFor is the dearest hour that may be rented for the waiting jobs of a pool: the quote of
+// each at its submission, whatever the market asks now.
 func (b demand) mostFor(pool string) decimal.Decimal {
 	most, ok := b.limit(pool)
 	if !ok {

@@ -28,13 +28,13 @@ type box struct {
 	work  sync.WaitGroup
 	kick  chan struct{}
 	idle  time.Time        // since when it has no work
-	has   map[string]bool  // what was brought to it
+	has   map[string]bool  // files brought to it
 	saved map[string]saved // checkpoints that are here, by token
 	// saving is held while a checkpoint is copied: one copy at a time writes a file here.
 	saving sync.Mutex
 }
 
-// boxFolder keeps what is to be remembered of a machine.
+// boxFolder keeps the record of a machine.
 func (f folder) box(token string) string { return filepath.Join(string(f), "boxes", token) }
 
 // check looks at a machine before work goes there.
@@ -91,7 +91,7 @@ func (b *backend) holds(id string) bool {
 	return false
 }
 
-// need is what muster and the jobs need on a machine.
+// need is the needs of muster and the jobs on a machine.
 func (b demand) need() Need {
 	n := Need{CUDA: b.CUDA, Folder: b.depot.there(b.Workdir), Free: b.Disk / 2, Programs: []string{"setsid"}} // an image takes its part of the disk
 	if _, ends := b.platform.(SelfEnder); ends && b.OnHold != "keep" {

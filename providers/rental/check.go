@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// Run runs a command on a machine as its user: what it printed, and its exit code.
-// An error says that the machine was not reached.
+// Run runs a command on a machine as its user, and returns its output and its exit code. An
+// error says that the machine was not reached.
 type Run func(ctx context.Context, m Machine, command string) (out string, exit int, err error)
 
 // A Need is what a machine must have beside what its offer says.
@@ -35,7 +35,7 @@ type Found struct {
 	Free      int64    `json:"free,omitempty"`       // bytes of disk
 	DiskSpeed int64    `json:"disk_speed,omitempty"` // bytes a second, written and synced
 	NetSpeed  int64    `json:"net_speed,omitempty"`  // bytes a second from the machine to muster
-	Warnings  []string `json:"warnings,omitempty"`   // what does not make it unfit
+	Warnings  []string `json:"warnings,omitempty"`   // findings that do not make it unfit
 	// Unfit is why no job starts on a machine that is kept for the results on it.
 	Unfit string `json:"unfit,omitempty"`
 }
@@ -81,7 +81,7 @@ const (
 	sent           = 1 << 20  // bytes that the machine sends
 )
 
-// Inspect checks a machine: an Unfit says what is wrong with it.
+// Inspect checks a machine: an Unfit names its defect.
 func Inspect(run Run, need Need, now func() time.Time) Check {
 	return func(ctx context.Context, m Machine, o Offer) (Found, error) {
 		args := []string{"check", need.Folder, strconv.Itoa(o.GPUs), strconv.Itoa(samples)}
@@ -206,7 +206,7 @@ func tooHot(heat []string) error {
 	return nil
 }
 
-// disk checks what is free and how fast it is.
+// disk checks free space and speed.
 func (f *Found) disk(said map[string][]string, need Need) error {
 	kib, err := strconv.ParseInt(first(said["free"]), 10, 64)
 	if f.Free = kib << 10; err == nil && f.Free < need.Free {

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// leastInterval is how often checkpoints are copied at most, and at least where a job
-// states no interval: what is lost with a machine is younger.
+// leastInterval is how often checkpoints are copied at most, and at least where a job states
+// no interval: the work lost with a machine is younger.
 const leastInterval = time.Minute
 
 // A saved checkpoint is the one of a job that is here.
@@ -122,7 +122,7 @@ func (d depot) keeps(f providers.FileInfo) bool {
 	return err == nil && fi.Size() == f.Size && fi.ModTime().UnixNano() == f.MTime
 }
 
-// lostWork says what is lost with the machine of a job; nil is one that is not known.
+// lostWork describes the work lost with the machine of a job; nil is an unknown machine.
 func (d depot) lostWork(j *job, r *Rental) string {
 	if j.Spec.Checkpoint.Path == "" {
 		return "it has no checkpoint, and begins again"

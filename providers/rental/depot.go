@@ -18,9 +18,9 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
-// A depot keeps on muster's machine the files that machines have in common: what was
-// pushed for jobs before there was a machine, and outputs, which outlive it. A path
-// of a machine is the same path below the depot.
+// A depot keeps on muster's machine the files that machines share: those pushed for jobs
+// before there was a machine, and outputs, which outlive it. A path of a machine is the same
+// path below the depot.
 type depot struct {
 	dir, home, workdir string
 }

@@ -40,7 +40,7 @@ print(r.urlopen(r.Request(e["U"], e["B"].encode(), {"Authorization": e["A"][15:]
 }
 
 // bootLimit is how long a machine waits for muster after its start before it ends itself:
-// twice what muster waits for a machine to boot.
+// twice muster's own limit for a boot.
 const bootLimit = 30 * time.Minute
 
 // BootFuse is a shell command for the start of a machine. It runs stop where muster did
@@ -55,8 +55,8 @@ func BootFuse(stop string) string {
 // met tells a machine that muster reached it.
 const met = "mkdir -p ~/.muster-fuse && cd ~/.muster-fuse && touch met"
 
-// fuse starts the switch on a machine that ends it when its jobs are done and muster
-// is off. It releases only what muster marked as safe, and only by on_hold.
+// fuse starts the switch on a machine that ends it when its jobs are done and muster is off.
+// It releases only a machine that muster marked as safe, and only by on_hold.
 func (b *backend) fuse(ctx context.Context, h Host) error {
 	ends, ok := b.platform.(SelfEnder)
 	switch {

@@ -26,15 +26,15 @@ import (
 type Host interface {
 	providers.Provider
 	io.Closer
-	// Run runs a command as the machine's user: what it printed, and its exit code. An
+	// Run runs a command as the machine's user, and returns its output and its exit code. An
 	// error says that the machine was not reached.
 	Run(ctx context.Context, command string) (out string, exit int, err error)
 }
 
 // A Dialer reaches machines.
 type Dialer interface {
-	// Dial prepares the way to a machine for a backend; it reaches nothing yet. What it
-	// needs to remember of the machine is in a folder.
+	// Dial prepares the way to a machine for a backend; it reaches nothing yet. Its record of
+	// the machine is in a folder.
 	Dial(b providers.Backend, m Machine, folder string) (Host, error)
 	// Key is the public ssh key that a machine must let in, made if there is none.
 	Key(folder string) (public string, err error)

@@ -18,9 +18,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A job is one that muster submitted, and what was last seen of it. It is on the disk
-// before its submission is acknowledged, and names its machine before the machine
-// hears of it: a token is given to one machine only.
+// A job is one that muster submitted, and its last observation. It is on the disk before its
+// submission is acknowledged, and names its machine before the machine hears of it: a token is
+// given to one machine only.
 type job struct {
 	Spec providers.Job `json:"spec"`
 	// Secrets wait with it until its machine has them.

@@ -26,8 +26,8 @@ type Keeper struct {
 	taken map[string]taken // offers that were gone, and when that was seen
 }
 
-// A Check says whether a machine that runs is what was offered, and what it measured:
-// an Unfit if it is not, another error if it cannot be asked.
+// A Check compares a running machine with its offer, and returns its measurements: an Unfit if
+// they differ, another error if it does not answer.
 type Check func(context.Context, Machine, Offer) (Found, error)
 
 // ErrHolds says of a machine that cannot be asked that results on it are nowhere else:
@@ -289,7 +289,7 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 			last = t
 		}
 	}
-	if last.err != nil { // all of them were refused: the fault may be in what is asked
+	if last.err != nil { // all of them were refused: the fault may be in the request
 		return Offer{}, fmt.Errorf("each of the offers that fit was refused a moment ago; the last: %w", last.err)
 	}
 	return Offer{}, fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
@@ -301,7 +301,7 @@ type taken struct {
 	err error
 }
 
-// fits reports whether an offer is what is wanted.
+// fits reports whether an offer meets a want.
 func (w Want) fits(o Offer, now time.Time) bool {
 	return o.GPUs == w.GPUs && o.GPUMemory >= w.GPUMemory && w.Allows(o.GPU) && (w.CUDA == "" || o.CUDA == "" || !older(o.CUDA, w.CUDA)) &&
 		o.Reliability >= w.Reliability && !o.USDPerHour.GreaterThan(w.MostUSDPerHour) && (o.Until.IsZero() || !o.Until.Before(now.Add(w.Lasts)))

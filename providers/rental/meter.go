@@ -30,8 +30,8 @@ func (k *Keeper) runs(r *Rental, m Machine) error {
 	return k.put(r)
 }
 
-// cost is what a machine cost that is gone, USD: each run at its rate, rounded up to what
-// is billed at once, and its disk at the rate of a stopped machine. "" = it never ran.
+// cost is the cost of a released machine, USD: each run at its rate, rounded up to the billed
+// unit, and its disk at the rate of a stopped machine. "" = it never ran.
 func (r *Rental) cost(unit time.Duration) string {
 	if r.Since.IsZero() {
 		return ""

@@ -65,7 +65,7 @@ func (p *Provider) Pools(ctx context.Context, name string) ([]offer.Pool, error)
 	return out, nil
 }
 
-// A market is what a backend may rent, and what it was last shown to cost.
+// A market is the offers for a backend, and its last shown price.
 type market struct {
 	settings
 	of       string // the backend
@@ -243,8 +243,8 @@ func tried(boot, granularity time.Duration) time.Duration {
 	return (mostBoxes-1)*bill + each
 }
 
-// clocks are what is known of the platform's dates, and when the first of the machines
-// that would be rented ends: a live answer, which a fact without a date cannot give.
+// clocks are the known dates of the platform, and when the first of the machines that would be
+// rented ends: a live answer, which a fact without a date cannot give.
 func (b *market) clocks(offers []Offer) []offer.Clock {
 	clocks := slices.Clone(b.platform.Facts().Clocks)
 	var first time.Time
@@ -325,7 +325,7 @@ func (b *market) lasts(credit decimal.Decimal) string {
 	return fmt.Sprintf("with %s at $%s/h, the credit of $%s lasts until %s", units.Count(b.MaxBoxes, "machine"), rate.StringFixed(3), credit.StringFixed(2), units.FormatTime(ends.UTC()))
 }
 
-// Quote says which shapes the pools can run, and what they cost.
+// Quote returns the shapes that the pools can run, and their prices.
 func (p *Provider) Quote(ctx context.Context, name string, shapes []offer.Shape) ([]offer.Quote, error) {
 	b, err := p.backend(name)
 	if err != nil {
@@ -376,7 +376,7 @@ func (b *market) lacks(s offer.Shape, pool offer.Pool) (why, would string) {
 	return "", ""
 }
 
-// Preflight checks what can be known without a machine.
+// Preflight runs the checks that need no machine.
 func (p *Provider) Preflight(ctx context.Context, name string, checks []providers.Check) ([]providers.Finding, error) {
 	b, err := p.backend(name)
 	if err != nil {

@@ -22,7 +22,7 @@ type Platform interface {
 	Open(b providers.Backend) (Cloud, error)
 }
 
-// Facts are what is known of a platform without asking it.
+// Facts are the facts of a platform that need no question.
 type Facts struct {
 	Type        string // of its backends: "vastai"
 	Name        string // "Vast.ai"
@@ -51,7 +51,7 @@ type Tier struct {
 	Path     string // of its files, absolute; "/" has what no other tier has
 	Stop     bool   // files survive a stop, and being taken away
 	Release  bool   // files survive a release
-	Billed   string // what is billed of it: "by the GB, also when stopped"
+	Billed   string // its bill: "by the GB, also when stopped"
 	Verified string // month; "" = Facts.Verified
 }
 

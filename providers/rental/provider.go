@@ -15,12 +15,12 @@ import (
 // A Provider runs jobs on machines of one platform that it rents for them.
 //
 //	Provider ── backend ──┬── Keeper ──(API)── the cloud
-//	                      ├── jobs, depot: what was submitted, and all files
+//	                      ├── jobs, depot: submitted jobs, and all files
 //	                      └── box ──(ssh)── the queue of a machine
 //
-// A job waits in its backend's records until a machine is ready, and then in the
-// queue of that machine. Its outputs are copied here and verified here before it is
-// completed, so that a machine which ends takes no result with it.
+// A job waits in its backend's records until a machine is ready, and then in the queue of that
+// machine. Its outputs are copied here and verified here before it is completed, so that a
+// machine which ends takes no result with it.
 type Provider struct {
 	platform Platform
 	dialer   Dialer

@@ -61,13 +61,13 @@ type Stopper interface {
 type Terms struct {
 	Lag  time.Duration // a machine may be missing in lists for so long after it was rented
 	Boot time.Duration // one that cannot be reached so long after it was rented is given up
-	// Unit is what is billed of a run at once, where the cloud does not tell bills.
+	// Unit is the billed unit of a run, where the cloud reports no bills.
 	Unit time.Duration
 	// Settles is how long after a machine's end its bill may still change.
 	Settles time.Duration
 }
 
-// A Want is what is to be rented.
+// A Want is a machine to rent.
 type Want struct {
 	GPUs           int             `json:"gpus"`
 	Models         []string        `json:"models,omitempty"` // any of these, in the cloud's words; empty = any
@@ -89,7 +89,7 @@ const mostBoxes = 3
 // An Offer is a machine that can be rented.
 type Offer struct {
 	ID          string          `json:"id"`
-	Machine     string          `json:"machine"` // its own name, which lasts: what is avoided; "" = it has none
+	Machine     string          `json:"machine"` // the machine's own lasting name, for the avoid list; "" = it has none
 	GPU         string          `json:"gpu"`
 	GPUs        int             `json:"gpus"`
 	GPUMemory   int64           `json:"gpu_memory"`     // bytes of one
@@ -174,7 +174,7 @@ const (
 	Planned   Step = "planned"   // nothing was asked yet
 	Asked     Step = "asked"     // an offer was accepted, and what came of it is not known
 	Boots     Step = "booting"   // it is ours
-	Checking  Step = "checking"  // it runs, and is not known to be what was offered
+	Checking  Step = "checking"  // it runs, and muster has not checked it against its offer
 	Ready     Step = "ready"     // jobs may run
 	Preempted Step = "preempted" // the cloud took it away; its disk is there, and billed
 	Parked    Step = "stopped"   // muster stopped it; its disk is there, and billed
@@ -215,8 +215,8 @@ type Rental struct {
 	Next   string    `json:"next,omitempty"` // token of the rental that takes its place
 	Why    string    `json:"why,omitempty"`  // why it ended, or waits
 	Runs   []Session `json:"runs,omitempty"` // when it ran, and was not stopped
-	// USD is what it cost, once it is gone: as its cloud says, or by its rates where the
-	// cloud says nothing; "" = not known.
+	// USD is its cost, once it is gone: by its cloud's bill, or by its rates without one; "" =
+	// not known.
 	USD string `json:"usd,omitempty"`
 }
 

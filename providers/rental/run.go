@@ -99,7 +99,7 @@ func (b *backend) records() (*jobs, error) {
 	return readJobs(filepath.Join(b.dir, "jobs"))
 }
 
-// Find says what is recorded of tokens.
+// Find returns the records of tokens.
 func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offer.Observation, error) {
 	b, err := p.backend(name)
 	if err != nil {

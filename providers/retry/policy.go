@@ -14,9 +14,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Policy is the retry policy of a job. The zero value launches once. Its JSON
-// is what spools and queues keep: fields are only added, and an absent one
-// means what it meant before it was there.
+// A Policy is the retry policy of a job. The zero value launches once. Spools and queues keep
+// its JSON: fields are only added, and an absent one has its old meaning.
 type Policy struct {
 	On    []string         `json:"on,omitempty"`  // failure classes, or "oom" for its three
 	Max   int              `json:"max,omitempty"` // launches, the first included; 0 is 1
@@ -58,9 +57,9 @@ func forClass[T any](of map[string]T, class string) (name string, v T, ok bool) 
 	return "", v, false
 }
 
-// Grow is what a launch asks for after one that failed with a class: the scale
-// of the class on each resource, rounded up to whole units, within the bound.
-// A shape that was given more than the bound keeps what it has.
+// Grow is the request of a launch after one that failed with a class: the scale of the class
+// on each resource, rounded up to whole units, within the bound. A shape above the bound
+// stays.
 func (p Policy) Grow(s offer.Shape, class string, most Bound) offer.Shape {
 	by, ok := p.ScaleFor(class)
 	if !ok {

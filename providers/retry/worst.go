@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Phase is the policy of the jobs of a phase, with what has to be known of them
-// to count launches before any has failed.
+// A Phase is the policy of the jobs of a phase, with the facts that count launches before any
+// has failed.
 type Phase struct {
 	Policy
 	Resumes   bool     // they have a checkpoint to go on from, so that a walltime may end them again and again
@@ -19,11 +19,10 @@ type Phase struct {
 	Place map[string][]string
 }
 
-// Spare reports whether a launch that failed with a class is made once more though
-// the policy does not say so: what it ran on failed, and not the job. It is had
-// once, and not where retry.on names the class or max_attempts is 1. earlier are
-// the classes of the launches before it. No ceiling counts it: it is made where
-// what was approved still covers it.
+// Spare reports whether a launch that failed with a class is made once more though the policy
+// does not say so: its machine failed, and not the job. There is one, and none where retry.on
+// names the class or max_attempts is 1. earlier are the classes of the launches before it. No
+// ceiling counts it: muster makes it where the approval still covers it.
 func (p Phase) Spare(class string, earlier []string) bool {
 	spare := func(class string) bool { return failure.Infrastructure(class) && !p.Covers(class) }
 	return !p.Once && spare(class) && !slices.ContainsFunc(earlier, spare)
@@ -43,8 +42,8 @@ func (p Phase) InSegments(n int) Phase {
 	return p
 }
 
-// slowGrowth is how many launches in a row grow one by one in what is counted
-// ahead. A policy that allows more is taken to grow as far as it can at once.
+// slowGrowth is how many launches in a row a forecast grows one by one. A policy that allows
+// more counts as growing as far as it can at once.
 const slowGrowth = 1000
 
 // Worst lists shapes that no launch of a job can exceed: the n-th launch,

@@ -113,7 +113,7 @@ var hoursOfMonth = decimal.NewFromInt(730)
 // Prices of disks, dollars a GB and month (pricing page, August 2026). The API has none.
 var (
 	diskPrice    = decimal.RequireFromString("0.10") // of the container, and of a pod that runs
-	stoppedPrice = decimal.RequireFromString("0.20") // of what is kept of one that is stopped
+	stoppedPrice = decimal.RequireFromString("0.20") // of a stopped pod's storage
 )
 
 // containerGB is the disk of a pod beside Kept, GB.

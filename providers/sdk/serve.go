@@ -25,8 +25,8 @@ import (
 	"github.com/muster-run/muster/providers/protocol"
 )
 
-// stopGrace is how long calls in flight may take to end once the process is
-// told to stop; after it the process exits whatever they do.
+// stopGrace is how long calls in flight may take to end once the process is asked to stop;
+// after it the process exits anyway.
 const stopGrace = 1500 * time.Millisecond
 
 // Logger is the provider's log: one JSON object a line on stderr, which
@@ -40,10 +40,9 @@ var Logger = sync.OnceValue(func() hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Level: level, Output: os.Stderr, JSONFormat: true})
 })
 
-// Serve serves the provider until muster says stop or is gone. If the
-// provider is an io.Closer it is closed then. A process that was not started
-// by muster is told so and exits with 1. Print nothing to stdout before
-// Serve: the handshake is spoken there.
+// Serve serves the provider until muster says stop or is gone. If the provider is an io.Closer
+// it is closed then. A process that muster did not start prints that and exits with 1. Print
+// nothing to stdout before Serve: the handshake is spoken there.
 func Serve(p providers.Provider) {
 	if os.Getenv(protocol.Handshake.MagicCookieKey) != protocol.Handshake.MagicCookieValue {
 		fmt.Fprintln(os.Stderr, notByHand)

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// What is due at an instant.
+// Kinds of events due at an instant.
 type what uint8
 
 const (

@@ -42,8 +42,7 @@ func (f *feed) after(cursor string) ([]offer.Observation, string) {
 	return out, strconv.Itoa(at + len(out))
 }
 
-// forget drops what was acknowledged. Of a job whose end is among it only its
-// status is kept.
+// forget drops acknowledged events. Of a job whose end is among them only its status is kept.
 func (w *world) forget(cursor string) {
 	f := &w.feed
 	at, err := strconv.Atoi(cursor)

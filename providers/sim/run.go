@@ -15,7 +15,7 @@ import (
 // 150 bytes.
 type job struct {
 	*providers.Job        // without what a site that runs nothing does not read; nil once it ended for good
-	print          uint64 // of what was submitted
+	print          uint64 // of the submission
 	status         offer.Status
 	launch         int
 	waits          int   // tokens it comes after that have not completed
@@ -28,10 +28,10 @@ type job struct {
 	turn           int                // counts its forecast events: older ones are void
 	seen           *offer.Observation // the last report; nil once its end is acknowledged
 	decided        bool               // it ended for good
-	grown          bool               // its shape is no longer what was submitted
+	grown          bool               // its shape differs from the submitted one
 }
 
-// newJob takes a submission in, under the fingerprint of what was submitted.
+// newJob takes a submission in, under its fingerprint.
 func newJob(j providers.Job) *job {
 	print := fingerprint(&j)
 	j.Shell, j.Argv, j.Setup, j.Env, j.Secrets, j.Inputs, j.Require, j.Guard = "", nil, nil, nil, nil, nil, nil, nil
@@ -53,8 +53,8 @@ func (w *world) start(j *job) {
 	w.foresee(j.began.Add(j.lasts()), itsEnd, j)
 }
 
-// factor is what the n-th launch on a pool is billed, which starts at a time,
-// beside what it was quoted.
+// factor is the bill of the n-th launch on a pool, which starts at a time, divided by its
+// quote.
 func (w *world) factor(p *place, n int, at time.Time) float64 {
 	f := 1.0
 	for _, c := range w.site.Prices {

@@ -8,15 +8,15 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A sea is where the files of all simulated sites lie: who sees which, and what
-// was carried from one to another. A file that nobody is known to have made is
-// found wherever it is looked for.
+// A sea holds the files of all simulated sites: which site sees which, and which were carried
+// from one to another. A file that nobody is known to have made is found wherever it is looked
+// for.
 type sea struct {
 	first string              // files that all sites see, until there are others
 	apart bool                // not all sites see the same files
-	size  map[string]int64    // of what was made, by path below a workdir
+	size  map[string]int64    // of made files, by path below a workdir
 	here  map[location]bool   // where it is
-	bound map[location]string // by full path: what was looked for in vain, to be carried there
+	bound map[location]string // by full path: missing files that will be carried there
 }
 
 // A location is a path at those who see the same files.

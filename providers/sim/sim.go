@@ -142,7 +142,7 @@ func (s *Sim) Quote(_ context.Context, backend string, shapes []offer.Shape) ([]
 	return out, nil
 }
 
-// misfit is why a pool does not take a shape, "" when it does, and what would. A
+// misfit is why a pool does not take a shape, "" when it does, and a shape that would fit. A
 // job over several nodes has its share on each.
 func (p Pool) misfit(s offer.Shape) (why, would string) {
 	nodes := max(s.Nodes, 1)
@@ -190,7 +190,7 @@ func (s *Sim) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.
 	return out, nil
 }
 
-// Find says what is known of tokens.
+// Find returns the known state of tokens.
 func (s *Sim) Find(_ context.Context, backend string, tokens []string) ([]offer.Observation, error) {
 	w, done, err := s.ask(backend)
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *Sim) Cancel(_ context.Context, r providers.CancelRequest) ([]providers.
 	return out, nil
 }
 
-// Control changes what is started.
+// Control changes which jobs start.
 func (s *Sim) Control(_ context.Context, r providers.ControlRequest) error {
 	w, done, err := s.ask(r.Backend)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Site is a simulated place: what it has, and how launches go there.
+// A Site is a simulated place: its pools, and how launches go there.
 type Site struct {
 	Can   offer.Capabilities
 	Pools []Pool
@@ -37,7 +37,7 @@ type Site struct {
 	Known map[string]string
 }
 
-// A Pool is what is offered, and what runs there at once; 0 is no limit.
+// A Pool is a pool's offer, and how many jobs run there at once; 0 is no limit.
 type Pool struct {
 	offer.Pool
 	Boot    time.Duration
@@ -58,8 +58,7 @@ type Present struct {
 	Nth     int       // of the launches on its pool, from 1; 0 = not known
 }
 
-// Says is what a backend block says of how the jobs of a phase go; what is zero
-// it leaves open.
+// Says is a backend block's description of the jobs of a phase; zero fields are open.
 type Says struct {
 	Median, P90 time.Duration      // of runtimes
 	Fails       map[string]float64 // shares of launches, by class
@@ -112,7 +111,7 @@ type Fate struct {
 	Takes   time.Duration // of work, if nothing ends it
 	Class   string        // it fails with this class; "" = it ends well
 	After   time.Duration // of work, when it fails
-	Memory  int64         // most it uses, bytes; 0 = half of what it asks for
+	Memory  int64         // most it uses, bytes; 0 = half of its request
 	Metrics map[string]string
 	Size    func(output string) int64 // bytes; nil = as little as it may be
 }

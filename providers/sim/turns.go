@@ -47,7 +47,7 @@ func (w *world) runs(j *job, by int) {
 	}
 }
 
-// leavesPack has another job of a pack begin in the slot of one that ended. What does not
+// leavesPack starts another job of a pack in the slot of one that ended. A job that does not
 // fit in the time of the allocation waits in the queue again.
 func (w *world) leavesPack(j *job, name string, shape offer.Shape) {
 	p := w.packs[name]

@@ -9,14 +9,14 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A world is one simulated backend: its queue, its jobs and what it tells.
+// A world is one simulated backend: its queue, its jobs and its events.
 //
 //	submitted ──after──▶ waits its turn ──wait──▶ in line ──room──▶ running ──end──▶ ended
 //	                          ▲                                        │
 //	                          └──────────── delay ◀── retried ◀────────┘
 //
-// It moves when it is asked or watched, to the time of its clock, through
-// every instant at which something was due. The caller holds its lock.
+// A question or a watch moves it to the time of its clock, through every instant at which
+// something was due. The caller holds its lock.
 type world struct {
 	site  Site
 	limit int // most jobs running at once, over all pools; 0 = no limit
@@ -76,7 +76,7 @@ func (w *world) next() time.Time {
 	return time.Time{}
 }
 
-// advance lets happen what was due until a time.
+// advance runs events that are due until a time.
 func (w *world) advance(to time.Time) {
 	for {
 		at := w.next()
@@ -147,8 +147,7 @@ func (w *world) submit(j providers.Job) *providers.Error {
 	return nil
 }
 
-// remember takes in what was there before: what runs goes on, whatever room
-// there is now.
+// remember takes in earlier jobs: running ones go on, whatever room there is now.
 func (w *world) remember() {
 	if !w.site.Epoch.IsZero() {
 		w.begin(w.site.Epoch)

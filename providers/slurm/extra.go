@@ -10,9 +10,8 @@ import (
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
-// ownOptions are options of sbatch that muster sets itself, with the attribute to
-// use instead, "" for none. What is started, its ceiling and its search depend on
-// them.
+// ownOptions are options of sbatch that muster sets itself, with the attribute to use instead,
+// "" for none. The job, its ceiling and its search depend on them.
 var ownOptions = map[string]string{
 	"array": "", "job-name": "", "dependency": "", "hold": "", "requeue": "", "no-requeue": "", "output": "", "error": "", "chdir": "workdir in the backend block", "parsable": "",
 	"wrap": "", "open-mode": "", "kill-on-invalid-dep": "", "comment": "", "wait": "", "test-only": "", "begin": "", "export": "env in job",

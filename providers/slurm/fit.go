@@ -21,7 +21,7 @@ type fitter struct {
 	o     Options
 	all   []offer.Pool
 	found map[string]misfit // by partition, whichever the options name
-	wrong misfit            // what is wrong with what is asked for, whatever the partition
+	wrong misfit            // a problem of the request, whatever the partition
 }
 
 // A misfit is why a shape cannot run on a partition; zero = it can.
@@ -95,8 +95,8 @@ func noPartition(name string, live *cluster.Facts) string {
 	return fmt.Sprintf("there is no partition %s here; %s", name, cluster.Meant("partitions", name, names))
 }
 
-// worth reports whether it is worth asking the scheduler about a partition: jobs
-// go there, and preflight has nothing to say of what is asked for.
+// worth reports whether it is worth asking the scheduler about a partition: jobs go there, and
+// preflight has no finding about the request.
 func (f *fitter) worth(p offer.Pool) bool {
 	if f.live.Enforced && len(f.live.Associations) == 0 {
 		return false // it takes nothing of this user's

@@ -14,8 +14,8 @@ import (
 //go:embed profiles/*.hcl
 var files embed.FS
 
-// A Profile is what is known of a site: its partitions as pools and its
-// qualities of service. Live answers of the cluster win over it.
+// A Profile is the facts of a site: its partitions as pools and its qualities of service. Live
+// answers of the cluster win over it.
 type Profile struct {
 	Name     string   // "cu-alpine", or a campaign's own file: "site.hcl"
 	Site     string   // "CU Boulder Alpine"

@@ -147,7 +147,7 @@ func (f *fitter) another(hint, but string) string {
 		return strings.NewReplacer(", or "+vague, "", vague+", or ", "", vague+"; ", "", vague, "").Replace(hint)
 	case strings.Contains(hint, vague):
 		return strings.Replace(hint, vague, would, 1)
-	case strings.HasPrefix(hint, "choose partition"): // of those that have what it lacks, those that take it
+	case strings.HasPrefix(hint, "choose partition"): // of the partitions with the missing resource, those that take it
 		return would
 	}
 	return either(hint, would)

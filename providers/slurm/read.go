@@ -156,5 +156,5 @@ func (r *reader) qos(to *Profile, b qos, partitions []string) QoS {
 		Only: r.Names(in("only"), b.Only, partitions), Default: b.Default, Note: b.Note}
 }
 
-// A reader reads values of a profile, and keeps what is wrong with them.
+// A reader reads values of a profile, and keeps their errors.
 type reader struct{ facts.Reader }

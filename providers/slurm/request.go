@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/providers/slurm/cluster"
 )
 
-// request is what the script of like jobs asks for on a partition, by the backend
-// block and their options: what a plan shows is what is submitted.
+// request is the request of the script of like jobs on a partition, by the backend block and
+// their options: a plan shows the same that is submitted.
 func (c settings) request(like *providers.Job, l *cluster.Partition) (scriptRequest, error) {
 	o, err := parseOptions(like.Options)
 	if err != nil {

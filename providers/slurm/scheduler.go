@@ -45,7 +45,7 @@ func (Type) Node() scheduler.Node { return cluster.Node{} }
 // backend block.
 func (Type) Terms(config, options json.RawMessage) offer.Terms {
 	var c settings
-	_ = json.Unmarshal(config, &c) // what is wrong with it Configure says
+	_ = json.Unmarshal(config, &c) // Configure reports its errors
 	o, _ := parseOptions(options)
 	w := cluster.Notation{}.Words()
 	return offer.Terms{QoS: cmp.Or(o.QoS, c.QoS), Mail: o.Recipient(), Pool: w.Pool, Submit: w.Submit}

@@ -62,7 +62,7 @@ func (b *Site) whose(p offer.Pool, s *cluster.Facts) (out []offer.Fact) {
 type reading struct {
 	name string
 	text func(offer.Pool) string // "" = not told
-	none string                  // what it means that the cluster does not tell it
+	none string                  // the meaning when the cluster does not report it
 }
 
 var readings = []reading{

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// poolsTime is how long a host that was reached may take to say what it has.
+// poolsTime is how long a reached host may take to report its resources.
 const poolsTime = 90 * time.Second
 
 // Pools are the hosts as they are now. One of several that cannot be asked is
@@ -57,8 +57,8 @@ func (s *SSH) Pools(ctx context.Context, name string) ([]offer.Pool, error) {
 	return out, sameHome(b, out)
 }
 
-// platform adds to pools what is known of the platform. Its clocks are read by the
-// language, which tells them also of machines that are off.
+// platform adds the facts of the platform to pools. The language reads its clocks, which it
+// shows also for machines that are off.
 func (b *backend) platform(pools []offer.Pool) {
 	p := b.profile
 	if p == nil {

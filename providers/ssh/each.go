@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A reply is what one host answered.
+// A reply is the answer of one host.
 type reply[T any] struct {
 	host *host
 	got  T

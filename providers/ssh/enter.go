@@ -33,9 +33,9 @@ const (
 	// without a program that computes one.
 	digestOf = `sum() { h=$({ sha256sum <"$f" || shasum -a 256 <"$f" || openssl dgst -sha256 -r <"$f"; } 2>/dev/null); echo "${h%% *}"; }; `
 
-	// enterScript becomes the agent, or prints what is missing. A program with another digest
-	// counts as missing. On a host that computes no digest, $t is the digest of the program as
-	// muster has read it.
+	// enterScript becomes the agent, or prints the missing programs. A program with another
+	// digest counts as missing. On a host that computes no digest, $t is the digest of the
+	// program as muster has read it.
 	enterScript = readFolder + digestOf + `IFS= read -r a; IFS= read -r b; IFS= read -r x; IFS= read -r y; IFS= read -r t; ` +
 		`case $(uname -m) in x86_64|amd64) n=$a; s=$x;; aarch64|arm64) n=$b; s=$y;; *) n=none;; esac; ` +
 		`if [ -x "$d/$n" ]; then f=$d/$n; h=$(sum); h=${h:-$t}; ` +

@@ -18,7 +18,7 @@ import (
 //go:embed profiles/*.hcl
 var files embed.FS
 
-// A Profile is what is known of a platform.
+// A Profile is the facts of a platform.
 type Profile struct {
 	Site     string // "AutoDL"
 	Verified string // month: "2026-06"
@@ -28,7 +28,7 @@ type Profile struct {
 	Folders  []Folder
 }
 
-// A Folder is a place of files on a machine, and what they survive.
+// A Folder is a place of files on a machine, and the events that they survive.
 type Folder struct {
 	Path    string    `hcl:"path,label"`
 	Stop    bool      `hcl:"survives_stop,optional"`
@@ -52,7 +52,7 @@ func (p *Profile) Folder(at string) (best *Folder) {
 	return best
 }
 
-// String is what is known of it.
+// String describes it.
 func (f *Folder) String() string {
 	text := f.Path + ", which survives neither a stop nor a release"
 	switch {

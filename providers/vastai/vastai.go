@@ -228,7 +228,7 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 	for _, o := range a.Offers {
 		out = append(out, o.offer(w))
 	}
-	slices.SortStableFunc(out, func(a, b rental.Offer) int { return a.USDPerHour.Cmp(b.USDPerHour) }) // the service orders bids by what it would take
+	slices.SortStableFunc(out, func(a, b rental.Offer) int { return a.USDPerHour.Cmp(b.USDPerHour) }) // the service orders bids by its own price
 	return out, nil
 }
 

@@ -46,10 +46,9 @@ func appendJSON(b []byte, v any) ([]byte, error) {
 	return out[:len(out)-1], nil // Encode ends with a newline
 }
 
-// A Decoder reads the text of one file; the zero value works, for one
-// goroutine. What it reads shares text with what it is given, which must not
-// change afterwards, and maps that are equal with one another: a State's maps
-// are replaced, never changed.
+// A Decoder reads the text of one file; the zero value works, for one goroutine. Its results
+// share text with its input, which must not change afterwards, and maps that are equal with
+// one another: a State's maps are replaced, never changed.
 type Decoder struct{ p scan }
 
 // Job reads one job.

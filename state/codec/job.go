@@ -35,7 +35,7 @@ func (p *scan) job(j *state.Job) {
 	}
 }
 
-// progress reads what is not a job's identity.
+// progress reads everything but a job's identity.
 func (p *scan) progress(j *state.Job, k string) {
 	switch k {
 	case "status":

@@ -126,10 +126,9 @@ func (p *scan) str() string {
 	return p.fail()
 }
 
-// special is the index of the next byte from i on that is a quote, a
-// backslash, a control character or outside ASCII; len(s) if there is none.
-// It looks at eight bytes at a time: the lowest bit that is left tells the
-// first of them exactly, for what is subtracted borrows upwards only.
+// special is the index of the next byte from i on that is a quote, a backslash, a control
+// character or outside ASCII; len(s) if there is none. It looks at eight bytes at a time: the
+// lowest remaining bit is exactly the first of them, for the subtraction borrows upwards only.
 func special(s string, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for b := unsafe.Slice(unsafe.StringData(s), len(s)); i+8 <= len(b); i += 8 {

@@ -19,7 +19,7 @@ type text struct {
 
 func (w *text) lit(s string) { w.b = append(w.b, s...) }
 
-// other writes what is rare.
+// other writes rare values.
 func (w *text) other(v any) {
 	if w.err == nil {
 		w.b, w.err = appendJSON(w.b, v)

@@ -123,11 +123,10 @@ func (g *Glance) records() ([]state.Job, error) {
 	return jobs, nil
 }
 
-// Number gives each job that Fill made of a row its last attempt, of which there is the
-// number and nothing else: enough for what is written of a plan, and not to
-// plan by.
+// Number gives each job that Fill made of a row its last attempt, with its number and nothing
+// else: enough to write a plan, and not to make one.
 func (g *Glance) Number() {
-	like := map[int][]state.Attempt{} // jobs share what is equal
+	like := map[int][]state.Attempt{} // jobs share equal attempts
 	for i, part := range g.jobs {
 		for k := range part {
 			n := g.attempts[i][k]

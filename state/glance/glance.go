@@ -129,8 +129,7 @@ func stopped(j *state.Job) bool {
 	return false
 }
 
-// over reports whether a job ended for good. How a smoke ended is told by its
-// validation.
+// over reports whether a job ended for good. A smoke's validation says how it ended.
 func over(j *state.Job) bool {
 	if j.Smoke {
 		return !j.InFlight()

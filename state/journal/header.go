@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// A Header is the first line of a journal: who writes it, and what it comes
-// after.
+// A Header is the first line of a journal: its writer, and its predecessor.
 type Header struct {
 	Format  int       `json:"journal"`
 	Fence   uint64    `json:"fence"`
-	After   Position  `json:"after"` // how much of what was there before was accepted
+	After   Position  `json:"after"` // the accepted part of the journal before it
 	Lineage string    `json:"lineage,omitempty"`
 	Muster  string    `json:"muster,omitempty"`
 	Who     string    `json:"who,omitempty"`

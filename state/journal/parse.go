@@ -100,8 +100,7 @@ func sum(s string) uint32 {
 	return crc32.Checksum(unsafe.Slice(unsafe.StringData(s), len(s)), castagnoli)
 }
 
-// ParseLine checks and takes apart one line, without its newline. Why says
-// what is wrong with it.
+// ParseLine checks and takes apart one line, without its newline. Why is its error.
 func ParseLine(text string) (l Line, why string) {
 	rest, why := unseal(text)
 	if why != "" {

@@ -64,10 +64,9 @@ func (w *Writer) Append(at time.Time, e state.Event) (state.Event, error) {
 // replaced is what encoding/json writes for a byte that is not UTF-8.
 var replaced = []byte(`\ufffd`)
 
-// Sync makes everything queued durable. After an error nothing more is
-// written, for what a failed fsync left in the file nobody knows: the file is
-// cut back to what was acknowledged, as far as the system still lets us, and
-// every later call gives the same error.
+// Sync makes everything queued durable. After an error nothing more is written, since the
+// file's content after a failed fsync is unknown: the file is cut back to its acknowledged
+// part, as far as the system still lets us, and every later call gives the same error.
 func (w *Writer) Sync() error {
 	if w.err != nil || len(w.buf) == 0 {
 		return w.err
@@ -100,5 +99,5 @@ func (w *Writer) Acked() uint64 { return w.acked }
 // Size is how many bytes are durable.
 func (w *Writer) Size() int64 { return w.size }
 
-// Close closes the file. What is queued and not synced is lost.
+// Close closes the file. Queued lines that were not synced are lost.
 func (w *Writer) Close() error { return w.f.Close() }

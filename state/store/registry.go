@@ -11,7 +11,7 @@ import (
 // Options say who opens a store, for which campaign.
 type Options struct {
 	Dir    string // of the campaign; relative paths of a store's config start there
-	Muster string // version of muster, noted in what is written
+	Muster string // version of muster, noted in files
 	Who    string // shown to others while the lease is held; the login name if empty
 }
 

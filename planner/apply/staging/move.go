@@ -210,9 +210,8 @@ func stranger(path, src string) error {
 // one says that a backend did not answer, which passes.
 func wrong(format string, a ...any) error { return providers.Errorf(providers.Invalid, format, a...) }
 
-// belongs reports whether a listed file is one of an output: what its glob matches,
-// or what is below such a folder. A backend that lists files may be wrong or
-// malicious.
+// belongs reports whether a listed file is one of an output: a match of its glob, or a file
+// below such a folder. A backend that lists files may be wrong or malicious.
 func belongs(file, src string, kind lang.OutputKind) bool {
 	if path.Clean(file) != file || !path.IsAbs(file) || strings.ContainsAny(file, "\x00") {
 		return false
@@ -238,7 +237,7 @@ var globMeta = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `
 
 func escape(p string) string { return globMeta.Replace(p) }
 
-// within is a path below a base; what is not below it is taken from the root.
+// within is a path below a base; other paths count from the root.
 func within(base, p string) string {
 	if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(base, "/")+"/"); ok {
 		return rest
@@ -246,8 +245,8 @@ func within(base, p string) string {
 	return strings.TrimPrefix(p, "/")
 }
 
-// send streams one file. The error of the end that failed is told, whichever
-// end noticed it.
+// send streams one file. It returns the error of the end that failed, whichever end noticed
+// it.
 func send(ctx context.Context, from, to End, p parcel, far *Progress) error {
 	r := &pulled{ctx: ctx, from: from, path: p.from, size: p.size, far: far}
 	defer r.close()

@@ -43,8 +43,8 @@ type origin struct {
 	stamp   uint64 // of its files there
 }
 
-// away reports whether the host that has it has not said yet what it is: where
-// its files are is known when it has.
+// away reports whether the host of a job's files is still unknown: its answer gives the place
+// of the files.
 func (s *origin) away() bool {
 	_, known := s.b.Pools[s.pool]
 	return s.b.Splits() && !known
@@ -120,14 +120,14 @@ func (co *core) Transferring() bool {
 	return co.delayed > 0 && !co.Stopped()
 }
 
-// covered begins a move when what it is billed is counted; refused is told why
-// nothing covers that.
+// covered begins a move once its cost is counted; refused gets the reason when no account
+// covers it.
 func (co *core) covered(charge Charge, to End, load Load, move func(), refused func(error)) {
 	if charge.Backend == "" || !co.Ledger.Billed(charge) {
 		co.Spawn(move)
 		return
 	}
-	co.Spawn(func() { // what is there already leaves nowhere
+	co.Spawn(func() { // existing files stay
 		inPlace := InPlace(co.Ctx, to, load)
 		co.Post(func() {
 			if !inPlace {

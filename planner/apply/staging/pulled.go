@@ -9,8 +9,8 @@ import (
 // errLonger says that a file has more bytes than its backend said.
 var errLonger = wrong("it is longer than was recorded")
 
-// pulled reads a file of a backend as it is pulled. Seeking starts a new pull
-// at the offset, which is how a push resumes after what is there.
+// pulled reads a file of a backend as it is pulled. Seeking starts a new pull at the offset,
+// which is how a push resumes after existing bytes.
 type pulled struct {
 	ctx  context.Context
 	from End

@@ -49,7 +49,7 @@ func (p Restorer) Find(ctx context.Context, results []*state.Replaced, open bool
 		for k := range res.Job.Outputs {
 			o := &res.Job.Outputs[k]
 			if o.Digest == "" {
-				continue // nobody knows what it held
+				continue // nobody knows its content
 			}
 			for _, at := range possiblePaths(res.Folder, o) {
 				asked = append(asked, possibleFile{r, k, at, o})
@@ -155,7 +155,7 @@ type Restoration struct {
 	Guard offer.Guard
 	// Shared reports whether other jobs write an output, too.
 	Shared func(output string) bool
-	Aside  string // folder for what is there now, relative to the workdir
+	Aside  string // folder for existing files, relative to the workdir
 }
 
 // Back puts results back, and says by result what its outputs are now, or why it

@@ -17,14 +17,14 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Store is an input that no phase makes, and what is known of its files at the
-// spots that read them.
+// A Store is an input that no phase makes, with the known facts of its files at the spots that
+// read them.
 type Store struct {
 	Phase string // that reads it
 	In    *lang.RawInput
 	Files func(cell int) []result.File
-	// Freed is told the cells that waited for files when it is known what became
-	// of these; -1-cell is a cell's smoke.
+	// Freed receives the cells that waited for files, when these have come or failed; -1-cell
+	// is a cell's smoke.
 	Freed func(late []int32)
 
 	of     grid.Projection
@@ -81,8 +81,8 @@ func (ss *stores) Begin(st *Store, cell int32, b *Endpoint, pool string) {
 	}
 }
 
-// Stock sees that the files that a cell reads are where it is to run, once they are
-// Digested. The cell is told when it may look again. Why is said with Never.
+// Stock sees that the files that a cell reads are where it is to run, once they are Digested.
+// It wakes the cell then. Never comes with a reason.
 func (ss *stores) Stock(st *Store, cell int32, b *Endpoint, pool string, smoke bool) (v Verdict, why string) {
 	if u := st.unread[int32(st.of.Of(int(cell)))]; u != nil && u.missing > 0 && u.broken == nil {
 		if smoke {
@@ -302,7 +302,7 @@ func (ss *stores) settle(c *fileCopy) {
 	}
 }
 
-// ForgetBroken lets what did not come be asked for again.
+// ForgetBroken lets failed files be asked for again.
 func (st *Store) ForgetBroken() {
 	st.forgetUnread()
 	for key, k := range st.copies {
@@ -322,8 +322,7 @@ func (ss *stores) Stocked(st *Store, cell int32, b *Endpoint, pool string) bool 
 	return k != nil && k.missing == 0 && k.broken == nil
 }
 
-// Stored are the paths of the files that a cell reads where it runs, and what is
-// recorded of them there.
+// Stored are the paths of the files that a cell reads where it runs, and their record there.
 func (ss *stores) Stored(st *Store, cell int32, b *Endpoint, pool string) (paths []string, records []providers.Recorded) {
 	files := st.Files(int(cell))
 	paths, records = make([]string, len(files)), make([]providers.Recorded, len(files))

@@ -40,7 +40,7 @@ type Config struct {
 	Digests *digests.Book                // of files that no phase makes; nil: none are taken
 	Reads   func(dir, what string) error // see refresh.Input
 
-	SubmitsAhead bool // jobs may be submitted before what they read is there
+	SubmitsAhead bool // jobs may be submitted before their inputs are there
 	Play         bool // sources are taken as copied
 	Detached     bool // muster leaves: copies of earlier runs are taken at their word
 }
@@ -87,8 +87,7 @@ type Transfers struct {
 	*sources
 }
 
-// core is what every part shares: the routes between spots, and what is known about
-// them.
+// core is shared by every part: the routes between spots, and the known facts about them.
 type core struct {
 	Config
 	routes        map[string]*route  // by the spots they join

@@ -11,7 +11,7 @@ import (
 // sayEvery is how often is said how far moves are.
 const sayEvery = time.Minute
 
-// A move is what is said of one.
+// A move is the news about one.
 type move struct {
 	address string
 	what    string // "moving o of phase.a"
@@ -37,7 +37,7 @@ func (co *core) watch(size int64, m move, ends ...*Endpoint) *Progress {
 	return p
 }
 
-// answered tells of backends between which files moved; nil is this machine.
+// answered notes the backends between which files moved; nil is this machine.
 func (co *core) answered(ends ...*Endpoint) {
 	for _, b := range ends {
 		if b != nil {

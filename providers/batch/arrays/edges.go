@@ -159,9 +159,9 @@ func wholly(b Ahead, indexes []int) bool {
 	return !b.Array && !b.Packed || len(indexes) == b.Jobs
 }
 
-// Afterok names the elements of a batch, or all of it in one. Of a pack, the end of
-// which does not tell of some of its jobs, only the end is waited for: the start of
-// the job that waits looks how they ended.
+// Afterok names the elements of a batch, or all of it in one. A pack's exit says nothing about
+// single jobs, so that the waiting job only waits for its end, and looks at its start how they
+// ended.
 func Afterok(b Ahead, indexes []int) scheduler.Dependency {
 	d := scheduler.Dependency{Kind: scheduler.AfterOK, ID: b.ID}
 	switch {

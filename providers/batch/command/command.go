@@ -1,6 +1,6 @@
-// Package command runs a batch scheduler's commands on the login node: one at a
-// time, outliving a muster that is killed, in an environment without what would
-// change their output.
+// Package command runs a batch scheduler's commands on the login node: one at a time,
+// outliving a muster that is killed, in an environment without variables that would change
+// their output.
 package command
 
 import (

@@ -17,7 +17,7 @@ type gpuWatch struct {
 	group attempt.Group
 	began time.Duration // uptime
 	stop  context.CancelFunc
-	use   chan gpu.Use // what was seen, once it has stopped
+	use   chan gpu.Use // the measured use, once it has stopped
 	last  atomic.Pointer[gpuBusy]
 	asked atomic.Bool // a newer look than the last is wanted: the next one does not rest
 }

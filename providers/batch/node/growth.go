@@ -40,7 +40,7 @@ type Growth struct {
 // shape is what this start was given.
 func (s *start) shape() offer.Shape { return s.spool.Shape(s.job, s.begin.Restart) }
 
-// Shape is what one start of a job was given.
+// Shape is the shape of one start of a job.
 func (s Spool) Shape(j *providers.Job, restart int) offer.Shape {
 	shape := j.Shape
 	for n := range restart {

@@ -16,7 +16,7 @@ import (
 	"github.com/muster-run/muster/internal/atomicfile"
 )
 
-// A nodeReport is what one node of a job on several says of itself, and which of the others it
+// A nodeReport is the answer of one node of a job on several, and the other nodes that it
 // could not send to.
 type nodeReport struct {
 	Host       string
@@ -84,7 +84,7 @@ func peersOf(all []nodeReport, host string) (peers []nodeReport) {
 	return peers
 }
 
-// answer sends back what it is sent.
+// answer echoes its input.
 func answer(l net.Listener) {
 	for {
 		c, err := l.Accept()

@@ -30,9 +30,9 @@ import (
 // scheduler knows of none of them.
 const cancelLook = 5 * time.Second
 
-// A pack is jobs that share one job of the scheduler. Some run beside one another, each in
-// a slot with its own devices and cores, and the others follow in turns. Each is a start of
-// its own, in a process of its own: what one of them does is nothing to the others.
+// A pack is jobs that share one job of the scheduler. Some run beside one another, each in a
+// slot with its own devices and cores, and the others follow in turns. Each is a start of its
+// own, in a process of its own: one of them does not affect the others.
 type pack struct {
 	batch      Batch
 	spool      Spool
@@ -58,7 +58,7 @@ type cell struct {
 	process *exec.Cmd // nil = it did not start
 	err     error     // how its process ended
 	over    bool
-	told    bool // it was told to end, as it is cancelled
+	told    bool // it was asked to end, as it is cancelled
 }
 
 // newPack is the pack of some elements of a batch.
@@ -249,7 +249,7 @@ func (k *pack) endCancelled() {
 }
 
 // ending is the exit status of a job whose process has ended. If that was killed, its end is
-// recorded here, and what it left behind is ended, too.
+// recorded here, and its remaining processes are ended, too.
 func (k *pack) ending(c *cell) int {
 	if c.err == nil {
 		return 0
@@ -330,8 +330,8 @@ func (t times) share(now time.Time) time.Duration {
 	return offer.ShareOf(list, t.began, now.UnixNano())
 }
 
-// share is the part of an allocation that one of n jobs of a pack has: the cores that
-// it asks for, as those that nobody asked for are nobody's.
+// share is the part of an allocation that one of n jobs of a pack has: the cores that it asks
+// for; others stay unused.
 func (p allocation) share(n int, gpus []string) allocation {
 	p.sharers, p.gpus, p.cores = n, gpus, 0
 	return p

@@ -70,7 +70,7 @@ func (c *command) preflight() error {
 	return &unfit{"the job's nodes cannot work together, so its command was not started: " + text}
 }
 
-// everywhere runs a command to its end, and returns the end of what it said.
+// everywhere runs a command to its end, and returns the end of its output.
 func everywhere(argv []string) (said string, err error) {
 	ctx, stop := context.WithTimeout(context.Background(), preflightTime)
 	defer stop()

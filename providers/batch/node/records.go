@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Records find what has arrived in the folders of a spool since the last look.
+// Records find new files in the folders of a spool since the last look.
 type Records struct {
 	seen    map[string]bool // "starts/TOKEN.N"
 	folders map[string]folderSeen

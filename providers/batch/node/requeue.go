@@ -60,8 +60,8 @@ func (r *requeue) run() error {
 }
 
 // amend changes the requeued job's request and the nodes that it avoids, between the requeue
-// and the end of this script. A job that did not get what it needs does not run: its next
-// start sees that it was not granted.
+// and the end of this script. A job that did not get its request does not run: its next start
+// sees that it was not granted.
 func (r *requeue) amend(ctx context.Context, off string) {
 	to, own := r.allocation.scheduler, r.allocation.jobs()
 	if g := r.end.Growth; g != nil {

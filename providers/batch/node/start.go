@@ -18,8 +18,8 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/guard"
 )
 
-// A start is one execution of one job in a job of the scheduler's: what it is,
-// what came before it, and whether it may run.
+// A start is one execution of one job in a job of the scheduler's: its job, its predecessors,
+// and whether it may run.
 type start struct {
 	spool      Spool
 	batch      Batch

@@ -16,7 +16,7 @@ type Nodes struct {
 	Carried func(arch string) ([]byte, error)
 	Pool    string // what the scheduler calls a pool
 	mu      sync.Mutex
-	known   map[string]string // by what it is: its path
+	known   map[string]string // by path
 }
 
 // Own puts this program, or the given one, into a folder that nodes see.

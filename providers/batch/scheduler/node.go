@@ -35,7 +35,7 @@ type Retry struct {
 	Node   string // that the script runs on
 	Nodes  string // all of the job's, as the scheduler lists them
 	Needs  int    // how many nodes the job needs, at least 1
-	Script string // path of what was submitted
+	Script string // path of the submitted script
 	More   More   // what the launch asks for in place of what the script says
 }
 

@@ -78,7 +78,7 @@ type Changer interface {
 	Change(ctx context.Context, jobs []Jobs, to Change) error
 }
 
-// A Notation is how a scheduler writes ids, and what it calls itself.
+// A Notation is how a scheduler writes ids, and its name.
 type Notation interface {
 	// ID is a job or an element as the scheduler prints it: "12_3" of Slurm,
 	// "12[3].server" of PBS.
@@ -88,7 +88,7 @@ type Notation interface {
 	// Output is the name of the file, in the folder out of the spool, with the
 	// script's own output. Site.Script says so to the scheduler.
 	Output(name string, at Place) string
-	// Elements is what it can do with single elements of an array.
+	// Elements is its support for single elements of an array.
 	Elements() Elements
 	// Words are the names that messages use.
 	Words() Words
@@ -123,5 +123,5 @@ type Submission struct {
 	Name   string
 	Script string    // its path
 	Tried  time.Time // when the command began
-	Failed time.Time // when it came to an end; zero = nobody saw it
+	Failed time.Time // when it came to an end; zero = unknown
 }

@@ -103,7 +103,7 @@ type Request struct {
 	Count    int
 	Campaign string
 	Depend   []Dependency
-	Await    bool // what it comes after may come back under a new id
+	Await    bool // the job before it may come back under a new id
 	Spool    string
 	Agent    []string            // the command that runs one element on the node
 	Others   map[string][]string // on nodes of another processor, by its name

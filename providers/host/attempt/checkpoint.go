@@ -41,7 +41,7 @@ func CheckpointMark(j *providers.Job) (mark int64) {
 	return cmp.Or(mark, 1)
 }
 
-// checkpointPaths are where the checkpoints of a job are. What is muster's own is none, and
+// checkpointPaths are the paths of a job's checkpoints. muster's own files are none, and
 // neither is a folder that holds others of the pattern.
 func checkpointPaths(j *providers.Job) ([]string, error) {
 	if !j.Checkpoint.Glob {
@@ -158,7 +158,7 @@ func opened(ctx context.Context, j *providers.Job, f checkpoint, shape offer.Sha
 	return verifier.Run(ctx, task, verifier.Share{CPUs: shape.CPUs, Umask: j.Umask}).Outputs[0]
 }
 
-// moveTorn moves checkpoints aside. What it does is recorded first: a queue that was killed
+// moveTorn moves checkpoints aside. It records each move first: a queue that was killed
 // meanwhile continues here.
 func moveTorn(j *providers.Job, launch int, torn []checkpoint, notes []string) error {
 	r := prologueOf(j, launch)
@@ -186,8 +186,9 @@ func fromWorkdir(j *providers.Job, path string) string {
 	return term.CleanLine(path)
 }
 
-// A prologue is what muster did with the checkpoints and outputs of a job before the command of a launch.
-// It is a file beside the launch's logs, so that no output of the command is taken for it.
+// A prologue is the record of muster's changes to the checkpoints and outputs of a job before
+// the command of a launch. It is a file beside the launch's logs, so that no output of the
+// command is taken for it.
 type prologue struct {
 	Notes []string `json:"notes"`
 	Mark  int64    `json:"mark"` // of the checkpoint that the command found
@@ -236,7 +237,8 @@ func log(j *providers.Job, launch int, lines []string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Notes are what muster did with the checkpoints and outputs of a job before a launch, for a person.
+// Notes describe muster's changes to the checkpoints and outputs of a job before a launch, for
+// a person.
 func Notes(j *providers.Job, launch int) []string {
 	if !j.Checkpoint.Checked() && !mayKeepApart(j, launch) {
 		return nil

@@ -75,7 +75,7 @@ func keepApart(l guard.Launch, launch int) error {
 	return moveFailed(l, launch, names, paths)
 }
 
-// moveFailed records what it moves first: a queue that was killed meanwhile continues here.
+// moveFailed records each move first: a queue that was killed meanwhile continues here.
 func moveFailed(l guard.Launch, launch int, names, paths []string) error {
 	j := l.Job
 	to := path.Join(".muster", "failed", l.Before)

@@ -139,8 +139,8 @@ func RemoveScratch(folder string) {
 // A copied file is one of an output, on the node's disk and at its path.
 type copied struct{ from, to string }
 
-// stageOut copies the outputs that the command wrote on the node's disk to their paths, over no
-// file that is not the job's own. What it copied before it was ended stays.
+// stageOut copies the outputs that the command wrote on the node's disk to their paths, over
+// no file that is not the job's own. Copies made before its end stay.
 func (e Ended) stageOut(ctx context.Context) error {
 	j := e.Job
 	if e.Scratch == "" || j.Scratch == nil {
@@ -264,7 +264,7 @@ func digest(ctx context.Context, path string) (sum [sha256.Size]byte, err error)
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// copyTree copies a file, or a folder and all below it. Links become what they point to.
+// copyTree copies a file, or a folder and all below it. Links become copies of their targets.
 func copyTree(ctx context.Context, from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {

@@ -69,8 +69,8 @@ func (w *Watcher) Look(now time.Time) (forbidden string) {
 	return forbidden
 }
 
-// reads is what is done with each line: it returns one that is forbidden, else "". It is nil
-// when nothing is looked for.
+// reads is the check of each line: it returns a forbidden one, else "". It is nil without
+// patterns.
 func (w *Watcher) reads() func(line []byte) string {
 	if len(w.patterns) == 0 && w.ready == nil {
 		return nil

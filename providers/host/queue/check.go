@@ -37,7 +37,7 @@ type check struct {
 	shape  offer.Shape     // as scaled for its launch
 	marks  verify.Baseline // its outputs before its first attempt
 	found  *verify.Result  // its outputs; nil = not verified yet
-	ground guard.Launch    // what it could find at its output paths
+	ground guard.Launch    // the files it may find at its output paths
 	// Secrets is the file of the secrets that it was given; "" = none.
 	secrets string
 

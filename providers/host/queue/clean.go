@@ -14,7 +14,7 @@ import (
 )
 
 // clean forgets ended and acknowledged jobs, counting all of the place's own as acknowledged,
-// and returns what it removes. With no event left for anybody, the queue ends when the last
+// and returns the removed paths. With no event left for anybody, the queue ends when the last
 // client disconnects, and its spool goes with it. While a job of any campaign runs or waits
 // here, clean touches nothing.
 func (an *requests) clean(ctx context.Context, p machine.Tenant) ([]string, error) {

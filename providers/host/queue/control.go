@@ -84,7 +84,7 @@ func (an *requests) cancel(ctx context.Context, p machine.Tenant, r providers.Ca
 	return out, nil
 }
 
-// control changes what may start by itself.
+// control changes which jobs may start by themselves.
 func (an *requests) control(ctx context.Context, p machine.Tenant, r providers.ControlRequest) error {
 	refused, err := ask(ctx, an.core, func() error {
 		if err := an.submissions.fence(p.Lineage, r.Fence, r.Holder); err != nil {

@@ -51,7 +51,7 @@ type start struct {
 	locks   []*os.File
 	base    string          // key of the baseline
 	marks   verify.Baseline // nil: to be taken
-	ground  guard.Launch    // what it may find at its output paths
+	ground  guard.Launch    // the files it may find at its output paths
 	script  string
 
 	obs     offer.Observation

@@ -38,7 +38,7 @@ type (
 		Place   machine.Tenant          `json:"place"`
 		Request providers.CancelRequest `json:"request"`
 	}
-	// Control changes what may start.
+	// Control changes which jobs may start.
 	Control struct {
 		Place   machine.Tenant           `json:"place"`
 		Request providers.ControlRequest `json:"request"`

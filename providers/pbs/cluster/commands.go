@@ -427,7 +427,7 @@ func (c *Commands) Change(ctx context.Context, jobs []scheduler.Jobs, to schedul
 func terms(to scheduler.Change) []string {
 	switch to := to.(type) {
 	case scheduler.Depend:
-		if len(to) > 0 { // it cannot be taken away: what has completed is met
+		if len(to) > 0 { // a completed job cannot be taken away: its dependency is met
 			return []string{"-W", "depend=" + scheduler.Terms(Notation{}, to)}
 		}
 	case scheduler.Throttle:

@@ -28,12 +28,11 @@ const (
 	moved   = "94"
 )
 
-// end is how an ended job ended. A job without an exit status never ran, whatever
-// its substate says: 92 is "finished", and also what PBS deletes because what it
-// comes after has failed.
+// end is how an ended job ended. A job without an exit status never ran, whatever its substate
+// says: 92 is "finished", and also of jobs that PBS deletes because a job before them failed.
 //
-// An element that never ran shows the start and the status of its array, and once
-// its array is deleted also one that had completed. It has no host. Seen on 23.06.
+// An element that never ran shows the start and the status of its array, and once its array is
+// deleted also one that had completed. It has no host. Seen on 23.06.
 func (j job) end() scheduler.End {
 	ran := !j.began().IsZero()
 	switch {

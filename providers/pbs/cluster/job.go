@@ -96,7 +96,7 @@ func (j job) row(at scheduler.Place, array job) scheduler.Row {
 		r.State = scheduler.Waiting
 		r.HeldBy = heldBy(string(holds), depend != "")
 		if r.HeldBy == offer.HeldByUser {
-			r.Label = scheduler.Held // who held it PBS does not say; what muster holds, it knows
+			r.Label = scheduler.Held // PBS does not name the holder; muster knows its own holds
 		}
 		r.Start, r.Nodes = j.expected(), ""
 		r.Reason = reason(string(holds), string(depend), string(comment))

@@ -59,7 +59,7 @@ func (Node) Change(context.Context, []scheduler.Jobs, scheduler.Change) error {
 	return errors.ErrUnsupported
 }
 
-// Avoid: PBS cannot be told which nodes a job avoids.
+// Avoid: PBS takes no list of nodes to avoid.
 func (Node) Avoid(context.Context, scheduler.Retry) string { return "" }
 
 // Booted: pbsnodes does not say.

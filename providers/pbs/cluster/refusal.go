@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/batch/command"
 )
 
-// A said is a part of what PBS's commands print when they refuse, and what it means.
+// A said is a part of PBS's output when a command is refused, and its meaning.
 type said struct {
 	text  string
 	class providers.ErrorClass

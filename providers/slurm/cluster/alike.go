@@ -10,9 +10,9 @@ import (
 	"github.com/muster-run/muster/providers/batch/scheduler"
 )
 
-// notOfNodes are refusals of --test-only for what has nothing to do with nodes: as
-// many jobs are submitted as may be, or compute nodes may not submit to the
-// partition. sacctmgr(1), MaxSubmitJobs; slurm.conf(5), AllocNodes; seen on 22.05.
+// notOfNodes are refusals of --test-only that have nothing to do with nodes: the limit of
+// submitted jobs is reached, or compute nodes may not submit to the partition. sacctmgr(1),
+// MaxSubmitJobs; slurm.conf(5), AllocNodes; seen on 22.05.
 var notOfNodes = []string{"accounting/qos policy", "permission denied"}
 
 // ofNodes reports whether sbatch may have refused a job for want of a node.

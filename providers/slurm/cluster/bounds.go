@@ -19,8 +19,8 @@ type amounts struct {
 
 var unlimited = amounts{-1, -1, -1, -1}
 
-// parseAmounts reads "cpu=8,mem=10G,gres/gpu=2"; what is not named, or is -1, has
-// no limit. Memory without a unit is in MB.
+// parseAmounts reads "cpu=8,mem=10G,gres/gpu=2"; an absent name, or -1, has no limit. Memory
+// without a unit is in MB.
 func parseAmounts(text string) amounts {
 	a := unlimited
 	for name, value := range parseTRES(text) {
@@ -125,8 +125,7 @@ func stated(list []bounds, get func(*bounds) int64) (by *bounds, most int64) {
 	return nil, -1
 }
 
-// beyond says which limit a shape passes, and what would be within it; "" if
-// none. Of several the first.
+// beyond names the first limit that a shape passes, and a shape within it; "" if none.
 func beyond(list []bounds, shape offer.Shape) (why, would string) {
 	for _, m := range measures {
 		over := func(s span, asked int64) bool {

@@ -40,7 +40,7 @@ const accountIDs = 500
 type Commands struct {
 	Notation
 	line  *command.Line
-	Keep  string     // folder of what is kept for when accounting is away; "" = nowhere
+	Keep  string     // folder of copies for when accounting is away; "" = none
 	User  string     // whose jobs and limits are asked for; not to be changed
 	mu    sync.Mutex // guards what follows
 	lacks []string   // fields that this sacct does not know
@@ -153,8 +153,8 @@ func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 	return -1, nil
 }
 
-// account is what accounting has of some ids of jobs or arrays, steps too. Of an
-// error, what was read before it is returned.
+// account is accounting's record of some ids of jobs or arrays, steps too. With an error it
+// returns the part read before it.
 func (c *Commands) account(ctx context.Context, ids []string) (rows []accountRow, err error) {
 	for part := range slices.Chunk(ids, accountIDs) {
 		more, unread, err := c.sacct(ctx, "-a", "-j", strings.Join(part, ","))

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// nodeFacts are what one node has.
+// nodeFacts are the resources of one node.
 type nodeFacts struct {
 	name     string
 	cpus     int

@@ -14,7 +14,7 @@ type QoS struct {
 	maxSubmitPA int  // of one account
 	grpSubmit   int  // of all
 	MaxJobs     int  // of one user, running
-	none        bool // it lets nobody submit or run anything
+	none        bool // nobody may submit or run anything
 	over        bool // its limits come before those of a partition's qos
 	longer      bool // it lifts a partition's longest walltime
 }
@@ -22,8 +22,8 @@ type QoS struct {
 // submitted is how many jobs a user may have at most.
 func (q *QoS) submitted() int { return Least(Least(q.maxSubmit, q.maxSubmitPA), q.grpSubmit) }
 
-// An Association is a user's with an account, on one partition or all, and what
-// it grants. sacctmgr(1), GENERAL SPECIFICATIONS FOR ASSOCIATION BASED ENTITIES.
+// An Association is a user's with an account, on one partition or all, and its rights.
+// sacctmgr(1), GENERAL SPECIFICATIONS FOR ASSOCIATION BASED ENTITIES.
 type Association struct {
 	Account    string
 	partition  string // "" = all
@@ -87,8 +87,8 @@ func parseAssoc(out string) (list []Association) {
 	return list
 }
 
-// noneOf reports whether one of some limits is 0, by which sites close what is
-// used up or over.
+// noneOf reports whether one of some limits is 0, by which sites close used-up or expired
+// accounts.
 func noneOf(row map[string]string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return row[name] == "0" })
 }

@@ -21,8 +21,8 @@ type Node struct {
 	ask asker // nil = askHere
 }
 
-// An asker runs one of Slurm's commands that only looks, and returns what it
-// printed, times as seconds since 1970.
+// An asker runs one of Slurm's read-only commands, and returns its output, times as seconds
+// since 1970.
 type asker func(ctx context.Context, name string, args ...string) (string, error)
 
 func askHere(ctx context.Context, name string, args ...string) (string, error) {

@@ -39,7 +39,7 @@ type Partition struct {
 	memCPU, memNode   int64 // what a job has that names none, of one core or else of one node; 0 = not told
 	threads           int   // of a core, of which a job has all or none; 0 = a thread is a core, or each is given by itself
 	nodes             []nodeFacts
-	weights           map[string]float64 // of what is billed, by lower-case name; nil = cores alone
+	weights           map[string]float64 // of billed resources, by lower-case name; nil = cores alone
 	Nodes             int
 	CPUs              int            // cores of the largest node
 	Memory            int64          // bytes of the largest node

@@ -47,9 +47,9 @@ func parseReservations(out string) (list []reservation) {
 	return list
 }
 
-// Unmet says why no partition has what a user's job of a shape requires (features,
-// licenses, reservations), and what would help; "" = one has, or it is unknown.
-// Account "" is any of the user's.
+// Unmet says why no partition meets the requirements of a user's job of a shape (features,
+// licenses, reservations), with a remedy; "" = one does, or it is unknown. Account "" is any
+// of the user's.
 func (s *Facts) Unmet(me, account string, shape offer.Shape, o Requirements) (why, would string) {
 	var all []string
 	for _, p := range s.Partitions {
@@ -222,8 +222,8 @@ func features(constraint string) (words []string) {
 	return words
 }
 
-// Meant is what to say of a name that is not known: the one that was meant, or
-// those that there are; what is their plural. names is put in order.
+// Meant completes the message about an unknown name: the similar name, or the known ones; what
+// is their plural. It sorts names.
 func Meant(what, given string, names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(slices.DeleteFunc(names, func(n string) bool { return n == "" }))

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// What is printed between fields and after records: names and comments may
-// hold anything else, newlines too.
+// Separators of fields and records: names and comments may hold anything else, newlines too.
 const (
 	fieldEnd  = "\x1f"
 	recordEnd = "\x1e"

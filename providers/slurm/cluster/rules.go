@@ -62,10 +62,9 @@ func (s *Facts) SubmitLimits(account, qos string, l *Partition) (list []schedule
 	return list
 }
 
-// Forbids says why a partition's rules, or the limits of a qos or an account,
-// keep out a job of a shape, and what would help; "" if they do not, as far as
-// they are known. An account of "" is the user's own; booked says that the job
-// runs in a reservation.
+// Forbids says why a partition's rules, or the limits of a qos or an account, keep out a job
+// of a shape, with a remedy; "" if they do not, as far as they are known. An account of "" is
+// the user's own; booked says that the job runs in a reservation.
 func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *Partition) (why, would string) {
 	if why, would := s.Shuts(account, qos, booked, l); why != "" {
 		return why, would
@@ -83,8 +82,8 @@ func (s *Facts) Forbids(account, qos string, booked bool, shape offer.Shape, l *
 	return beyondType(list, shape, gpuType(l, shape))
 }
 
-// Shuts says why a partition takes no job at all of an account and a qos, whatever
-// its shape, and what would help; "" if it takes some.
+// Shuts says why a partition takes no job at all of an account and a qos, whatever its shape,
+// with a remedy; "" if it takes some.
 func (s *Facts) Shuts(account, qos string, booked bool, l *Partition) (why, would string) {
 	if why, would := l.excluded(s.groups); why != "" {
 		return why, would

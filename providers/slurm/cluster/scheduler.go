@@ -91,8 +91,8 @@ func launches(rows []accountRow) (list []scheduler.Launch) {
 	return list
 }
 
-// end is how a row of sacct's ended, the zero one if it has not. Slurm's root
-// daemon on the node cancels what it cannot launch and must not requeue.
+// end is how a row of sacct's ended, the zero one if it has not. Slurm's root daemon on the
+// node cancels jobs that it cannot launch and must not requeue.
 func (r *accountRow) end() scheduler.End {
 	word := stateWord(r.State)
 	if !r.Final() && word != string(scheduler.Requeued) {

@@ -82,7 +82,7 @@ func epoch(s string) time.Time {
 	return t
 }
 
-// number reads a count; what is none is 0.
+// number reads a count; other text is 0.
 func number(s string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil || n < 0 {

@@ -51,7 +51,7 @@ func moveAll(j *providers.Job, outputs []providers.Output) error {
 	return nil
 }
 
-// Aside moves a file or folder of a job to the Folder of what it replaces.
+// Aside moves a file or folder of a job to the Folder for replaced files.
 func Aside(j *providers.Job, path string) error { return Move(j.Workdir, Folder(j), path) }
 
 // Folder is where a job's files are moved aside to.

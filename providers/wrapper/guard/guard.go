@@ -39,7 +39,7 @@ type Launch struct {
 	// Left are the outputs of the launch before this one, as it recorded them at its end. Nil
 	// means that there is no such record: every file there counts as its own.
 	Left []offer.Output
-	// Before is the launch that left what is there, TOKEN.N; "" means that none ran.
+	// Before is the launch that left the files, TOKEN.N; "" means that none ran.
 	Before string
 }
 

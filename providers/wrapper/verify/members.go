@@ -102,8 +102,8 @@ func present(path string) error {
 	return nil
 }
 
-// notFolder says what is at the path of a folder. A link to a folder is refused, too, and not
-// walked.
+// notFolder describes the file at the path of a folder. A link to a folder is refused, too,
+// and not walked.
 func notFolder(path string, d fs.DirEntry) error {
 	info, err := os.Stat(path)
 	switch {

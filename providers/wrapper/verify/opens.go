@@ -27,7 +27,7 @@ func Opens(workdir string, o providers.Output, may func(path string) error) erro
 				return err
 			}
 			denied := error(nil)
-			_ = eachListed(path, func(name, _ string) error { // what is wrong with it, Check reports
+			_ = eachListed(path, func(name, _ string) error { // Check reports its errors
 				denied = may(join(filepath.Dir(path), name))
 				return denied
 			})

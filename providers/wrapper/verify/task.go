@@ -36,7 +36,7 @@ type Result struct {
 	Unverified string
 }
 
-// Hide passes what is wrong through a function, which masks secrets.
+// Hide passes problems through a function, which masks secrets.
 func (r *Result) Hide(text func(string) string) {
 	hide := func(metrics map[string]offer.Metric) {
 		for name, m := range metrics {
@@ -101,7 +101,7 @@ func metricsOf(metrics []providers.Metric, out offer.Output, path string) (read 
 	return read, lacking
 }
 
-// judge reads the metrics, if all outputs passed, and reports what is wrong.
+// judge reads the metrics, if all outputs passed, and reports problems.
 func (t Task) judge(ctx context.Context, r *Result) {
 	var wrong, open []string
 	for i, o := range r.Outputs {

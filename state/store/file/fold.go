@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state/snapshot"
 )
 
-// Snapshots take the place of one another; what they hold moves to the history.
+// Snapshots replace one another; their events move to the history.
 type snapshots struct {
 	*directory
 	reader *reader

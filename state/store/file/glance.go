@@ -47,10 +47,10 @@ func (sn *snapshots) writeGlance(st *state.State) bool {
 	return false
 }
 
-// Glance gives as much of the state as says that its jobs ended well, what and
-// where their files are, and how a few others stopped, if that is all there is
-// to know of it: nothing was recorded since, and the snapshot is, byte for byte,
-// the one it was taken of. Read has the rest, and says what is wrong. It takes no lock.
+// Glance gives the part of the state that says that its jobs ended well, their files, and how
+// a few others stopped, if that is all of it: nothing was recorded since, and the snapshot is,
+// byte for byte, the one it was taken of. Read has the rest, and reports errors. It takes no
+// lock.
 func (s *Store) Glance(ctx context.Context) (*glance.Glance, bool) {
 	held, err := s.readLease(s.lock()) // in the order of load, and for its reasons
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// historyLimit is how large the history may grow before it becomes the older
-// one, muster.state.history.1, and a new one begins; what was the older one is
-// dropped. What the backup needs to catch up is in the newer one, always.
+// historyLimit is how large the history may grow before it becomes the older one,
+// muster.state.history.1, and a new one begins; the previous older one is dropped. The newer
+// one always has the events that the backup needs to catch up.
 const historyLimit = 128 << 20 // bytes
 
 func (d *directory) older() string { return d.history() + ".1" }
@@ -231,8 +231,8 @@ func (r *reader) eachKept(path string, fn func(journal.Line) error) error {
 
 var errEnough = errors.New("enough")
 
-// History calls fn for every event known, oldest first: what is kept of folded
-// journals, then the journals.
+// History calls fn for every known event, oldest first: those of folded journals, then the
+// journals.
 func (s *Store) History(ctx context.Context, fn func(store.Record) bool) error {
 	var last uint64
 	var d codec.Decoder

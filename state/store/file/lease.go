@@ -22,7 +22,7 @@ type lease struct {
 	f     handle
 	info  fs.FileInfo
 
-	mu    sync.Mutex // guards what is overwritten in the file
+	mu    sync.Mutex // guards overwrites of the file
 	acked uint64
 
 	lost chan struct{}
@@ -142,8 +142,8 @@ func (l *lease) write(held bool) error {
 	return err
 }
 
-// release gives the lease back. If all is folded into the snapshot its file
-// goes; else it stays, free, to say what was acknowledged.
+// release gives the lease back. If all is folded into the snapshot its file goes; else it
+// stays, free, to record the acknowledged events.
 func (l *lease) release(folded bool) {
 	if l.stop != nil {
 		l.stop()

@@ -29,7 +29,7 @@ var markLen = len(mark(store.Lease{}, false))
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// terms are what does not change about a lease.
+// terms are the constant part of a lease.
 type terms struct {
 	ID       string    `json:"id"`
 	Fence    uint64    `json:"fence"`
@@ -63,7 +63,7 @@ func leaseBytes(l store.Lease, held bool) ([]byte, error) {
 	return fmt.Appendf([]byte(mark(l, held)), `%s,"crc":"%08x"}`+"\n", text, crc32.Checksum(text, castagnoli)), nil
 }
 
-// parseLease takes a lease file apart. Why says what is wrong with it.
+// parseLease takes a lease file apart. Why is its error.
 func parseLease(data []byte) (l store.Lease, held bool, why string) {
 	if len(data) < markLen {
 		return l, false, "it is cut off"

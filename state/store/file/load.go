@@ -48,10 +48,10 @@ type loaded struct {
 	folded   uint64             // last event in the snapshot
 }
 
-// load reads everything, up to event limit. The order matters, as nothing is
-// locked: the lease first, so that what it says was acknowledged must be found
-// afterwards; journals before the snapshot, because a fold writes the snapshot
-// first and removes journals then, so none is missed; the history last.
+// load reads everything, up to event limit. The order matters, as nothing is locked: the lease
+// first, so that the events that it acknowledges must be found afterwards; journals before the
+// snapshot, because a fold writes the snapshot first and removes journals then, so none is
+// missed; the history last.
 func (r *reader) load(limit uint64) (*loaded, error) {
 	held, err := r.leases.readLease(r.lock())
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *reader) load(limit uint64) (*loaded, error) {
 	return l, nil
 }
 
-// missing says that what was acknowledged is not there.
+// missing reports that acknowledged events are not there.
 func (r *reader) missing(l *loaded, held *found) error {
 	e := &store.CorruptError{Path: r.path, Offset: l.snapshot, Why: fmt.Sprintf(
 		"events %d to %d were acknowledged and are gone", l.state.Seq+1, held.lease.Acked)}

@@ -19,10 +19,9 @@ func (s *Store) Pull(ctx context.Context) ([]byte, error) {
 	return snapshot.Bytes(st)
 }
 
-// Push replaces the snapshot by one that may have been edited; a digest that
-// does not match any more is not minded. Without force it must have the
-// state's lineage, and a serial that is not smaller. With force a state that
-// cannot be read is replaced, too: what it was stays beside it, as .replaced.
+// Push replaces the snapshot by one that may have been edited; its digest need not match.
+// Without force it must have the state's lineage, and a serial that is not smaller. With force
+// a state that cannot be read is replaced, too: the old one stays beside it, as .replaced.
 func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 	st, err := snapshot.Read("the pushed state", data)
 	if corrupt := new(store.CorruptError); errors.As(err, &corrupt) {
@@ -54,8 +53,8 @@ func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 		return s.writeError(s.path, err)
 	}
 	kept, _, _ := s.historyTail()
-	// One number is left out, so that nothing older is ever taken to lead up
-	// to what was pushed.
+	// One number is left out, so that no older event is ever taken to lead up to the pushed
+	// state.
 	st.Seq = max(last, kept, l.acked, st.Seq) + 1
 	if _, err := s.writeSnapshot(l, st, l.terms.Fence); err != nil {
 		return err

@@ -70,7 +70,7 @@ type decoded struct {
 // apply folds lines into the state; while it does, the other cores decode the
 // lines that follow.
 func apply(st *state.State, path string, lines []journal.Line) error {
-	parts := make(chan chan decoded, 2*runtime.GOMAXPROCS(0)) // in order; its room bounds what is decoded ahead
+	parts := make(chan chan decoded, 2*runtime.GOMAXPROCS(0)) // in order; its room bounds the parts decoded ahead
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() {

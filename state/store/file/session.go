@@ -59,8 +59,8 @@ type session struct {
 
 var _ store.Session = (*session)(nil)
 
-// begin reads the state under the lease and opens a journal. If that does not
-// work the lease is given back, with what it says was acknowledged.
+// begin reads the state under the lease and opens a journal. On an error the lease is given
+// back, with its acknowledged events.
 func (s *Store) begin(l *lease) (store.Session, error) {
 	n, err := s.open(l)
 	if err != nil {
@@ -159,9 +159,8 @@ func (n *session) Append(events ...state.Event) error {
 	return nil
 }
 
-// Sync makes everything appended durable. It acknowledges only what was
-// durable while the lease was still ours: whoever takes it over reads the
-// journal afterwards, and finds it.
+// Sync makes everything appended durable. It acknowledges only events that were durable while
+// the lease was still ours: the next holder reads the journal afterwards, and finds them.
 func (n *session) Sync(ctx context.Context) error {
 	if err := n.stopped(); err != nil {
 		return err
@@ -183,15 +182,15 @@ func (n *session) Sync(ctx context.Context) error {
 		if errors.Is(err, store.ErrLost) {
 			return n.fail(err)
 		}
-		if err != nil { // what was appended is durable all the same: the journal only grows on
+		if err != nil { // appended events are durable all the same: the journal only grows
 			n.foldAt = 2 * size
 		}
 	}
 	return nil
 }
 
-// fail stops the session for good. The state becomes again what the files
-// say, so that nobody goes on from what was never recorded.
+// fail stops the session for good. The state becomes again that of the files, so that nobody
+// goes on from unrecorded events.
 func (n *session) fail(err error) error {
 	n.failed = err
 	if errors.Is(err, store.ErrLost) {
@@ -253,8 +252,8 @@ func (n *session) refold() error {
 	_ = n.w.Close()
 	n.w, n.after, n.foldAt = w, n.st.Seq, 0
 	if err := n.s.syncDir(); err != nil {
-		// After a crash the name might lead to the old journal again. What is
-		// durable is; nothing may follow.
+		// After a crash the name might lead to the old journal again. Durable events stay;
+		// nothing may follow.
 		n.failed = n.s.writeError(n.s.journal(n.Fence()), err)
 		return nil
 	}
@@ -262,7 +261,7 @@ func (n *session) refold() error {
 	return nil
 }
 
-// fold writes the snapshot and moves what it holds to the history.
+// fold writes the snapshot and moves its events to the history.
 func (n *session) fold() error {
 	size, err := n.s.writeSnapshot(n.l, n.st, n.Fence())
 	if err != nil {

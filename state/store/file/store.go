@@ -29,7 +29,7 @@ import (
 
 // Options say who opens a store. The zero value works.
 type Options struct {
-	Muster    string           // version of muster, noted in what is written
+	Muster    string           // version of muster, noted in files
 	Who       string           // shown to whoever finds the lease taken; the login name if empty
 	Now       func() time.Time // time.Now if nil
 	Heartbeat time.Duration    // between signs of life; 10 s if 0

@@ -19,9 +19,8 @@ func (s *Store) Holder(context.Context) (*store.LockedError, error) {
 	return &store.LockedError{Lease: old.lease, Where: s.lock(), Alive: looks}, nil
 }
 
-// ForceUnlock clears the lease with the given id, held by whom it may: a
-// holder that is alive after all finds its lease gone and stops. What the
-// lease says was acknowledged stays on record.
+// ForceUnlock clears the lease with the given id, whoever holds it: a holder that is alive
+// after all finds its lease gone and stops. The acknowledged events stay on record.
 func (s *Store) ForceUnlock(ctx context.Context, id string) error {
 	for _, path := range []string{s.lock() + ".next", s.lock()} {
 		old, err := s.readLease(path)

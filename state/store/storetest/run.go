@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// Run tests a store. New makes a home that was never used; what it returns
-// opens that home, as another process would, each time it is called.
+// Run tests a store. New makes a home that was never used; the returned function opens that
+// home, as another process would, each time it is called.
 func Run(t *testing.T, new func(t testing.TB) func() store.Store) {
 	for _, c := range []struct {
 		name string

@@ -35,7 +35,7 @@ func (g Grant) giveBack() {
 // A Wait is why a job gets nothing now.
 type Wait struct {
 	Why     string // "" = it does
-	Ours    bool   // jobs of ours hold what it needs
+	Ours    bool   // jobs of ours hold the devices it needs
 	Foreign bool   // it is about something that muster does not steer
 }
 
