@@ -294,6 +294,11 @@ func (o Off) continues() (goes, rest, waits []string) {
 	if len(rest) == 0 {
 		return slices.Sorted(maps.Keys(backends)), nil, waits
 	}
+	return o.named(backends, phases, smokes, len(caps) > 0), rest, waits
+}
+
+// named are the smokes and phases that go on with muster off, where not everything does.
+func (o Off) named(backends map[string]bool, phases []string, smokes int, capped bool) (goes []string) {
 	if smokes > 0 {
 		goes = append(goes, Smokes(smokes))
 	}
@@ -301,12 +306,12 @@ func (o Off) continues() (goes, rest, waits []string) {
 	case len(phases) == 0:
 	case slices.ContainsFunc(slices.Collect(maps.Keys(backends)), func(b string) bool { return o.can(b).Rents }):
 		goes = append(goes, "jobs that have a machine by then")
-	case len(caps) > 0 || len(phases) > mostPhases:
+	case capped || len(phases) > mostPhases:
 		goes = append(goes, "jobs submitted by then")
 	default:
 		goes = append(goes, phases...)
 	}
-	return goes, rest, waits
+	return goes
 }
 
 // after reports whether a phase waits for one that waits for muster itself, and
