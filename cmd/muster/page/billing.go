@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
 
@@ -29,7 +30,10 @@ type billing struct {
 
 // billingNow groups what runs by backend and pool, the first to start first.
 func billingNow(c *lang.Campaign, st *state.State, now time.Time) []billing {
-	by := map[[2]string]*billing{}
+	by, rents := map[[2]string]*billing{}, map[string]bool{}
+	for _, r := range st.Rentals {
+		rents[r.Backend] = rents[r.Backend] || r.Rented()
+	}
 	for _, j := range st.InFlight() {
 		at := j.Last()
 		if at == nil || at.Started.IsZero() || !at.Ended.IsZero() {
@@ -45,7 +49,7 @@ func billingNow(c *lang.Campaign, st *state.State, now time.Time) []billing {
 		if at.Started.Before(b.Since) {
 			b.Since = at.Started
 		}
-		b.add(at, walltimeOf(c, j), now)
+		b.add(at, walltimeOf(c, j), now, rents[at.Backend])
 	}
 	out := []billing{}
 	for _, b := range by {
@@ -57,8 +61,8 @@ func billingNow(c *lang.Campaign, st *state.State, now time.Time) []billing {
 	return out
 }
 
-// add counts one job in.
-func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time) {
+// add counts one job in. Where machines are rented they are billed, and their jobs are not.
+func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time, rented bool) {
 	if walltime <= 0 {
 		b.Unsaid++
 		return
@@ -67,6 +71,9 @@ func (b *billing) add(at *state.Attempt, walltime time.Duration, now time.Time) 
 	hours := decimal.NewFromFloat(walltime.Hours())
 	ran := decimal.NewFromFloat(max(now.Sub(at.Started), 0).Hours())
 	for unit, text := range at.Ceiling {
+		if rented && unit == place.USD {
+			continue
+		}
 		rate := amount.Of(text).DivRound(hours, 6)
 		b.PerHour.Add(state.Amounts{unit: rate.String()})
 		b.SoFar.Add(state.Amounts{unit: decimal.Min(rate.Mul(ran), amount.Of(text)).Round(6).String()})

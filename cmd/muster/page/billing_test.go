@@ -48,20 +48,23 @@ phase "train" {
 		"r3": {ID: "r3", Backend: "vastai.x", Status: "released", PerHour: "9"},
 	}, Approvals: []state.Approval{{Plan: "p", Who: "ada", Begun: now, Ceiling: state.Amounts{"usd": "60"}, Outcome: "done"}},
 		Ledger: []state.Entry{{Phase: "train", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"usd": "3"})}, {Phase: "other", Backend: "local.local", Spent: state.TextsOf(state.Amounts{"usd": "5"})}}}
+	st.Rentals["r4"] = state.Rental{ID: "r4", Backend: "vastai.x", Status: "running", Since: now.Add(-time.Hour), Began: now.Add(-time.Hour), PerHour: "0.4"}
 	for _, j := range []*state.Job{
 		job("0", state.Running, state.Attempt{Started: now.Add(-2 * time.Hour)}),
 		job("1", state.Running, state.Attempt{Started: now.Add(-time.Hour)}),
 		job("2", state.Queued, state.Attempt{}),
+		job("4", state.Running, state.Attempt{Started: now.Add(-time.Hour), Pool: "rented"}),
 		job("3", state.Completed, state.Attempt{Started: now.Add(-9 * time.Hour), Ended: now}),
 	} {
 		st.Jobs[j.Address] = j
 	}
+	st.Jobs[`phase.train["i=4"]`].Attempts[0].Backend = "vastai.x"
 	r := CostOf(c, st, now)
-	if len(r.Billed) != 1 || r.Billed[0].Jobs != 2 || r.Billed[0].PerHour["usd"] != "6" || r.Billed[0].SoFar["usd"] != "9" || r.Billed[0].AtMost["usd"] != "24" || !r.Billed[0].Since.Equal(now.Add(-2*time.Hour)) {
+	if len(r.Billed) != 2 || r.Billed[1].PerHour["usd"] != "" || r.Billed[1].SoFar["usd"] != "" || r.Billed[0].Jobs != 2 || r.Billed[0].PerHour["usd"] != "6" || r.Billed[0].SoFar["usd"] != "9" || r.Billed[0].AtMost["usd"] != "24" || !r.Billed[0].Since.Equal(now.Add(-2*time.Hour)) {
 		t.Errorf("%+v", r.Billed)
 	}
 	text := r.Text(term.MaxWidth, 0)
-	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "at an unknown price",
+	for _, want := range []string{"2 jobs", "$6/h, 4 GPUs", "about $9.00, 6.0 GPU-hours so far, at most $24.00", "$9.60 a day, about $0.40 so far", "about 2.0 GPU-hours so far, at most $12.00", "r1 on vastai.x", "$0.02/h", "$0.48 a day", "r2 on vastai.x", "at an unknown price",
 		`budget "gpus": $3.00 of $40.00`, "Approved by ada on 2026-11-20", "at most $60.00; done"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -266,14 +266,16 @@ func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 		if !rental.Since.IsZero() {
 			since = when(rental.Since)
 		}
-		soFar := ""
 		if usd, known := rental.Cost(r.now); known {
-			soFar = "about " + amount.Words("usd", usd.String()) + " so far"
+			day += ", about " + cmp.Or(view.Amount(place.USD, usd.String()), "nothing") + " so far"
 		}
-		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day, soFar)
+		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day)
 	}
 	for _, run := range r.Billed {
 		rate, soFar := rateText(run.PerHour, r.asked), "about "+cmp.Or(view.Amounts(run.SoFar, r.asked...), "nothing")+" so far"
+		if usd := run.AtMost[place.USD]; usd != "" {
+			soFar += ", at most " + view.Amount(place.USD, usd)
+		}
 		switch {
 		case run.Unsaid == run.Jobs:
 			rate, soFar = "rate unknown: no walltime", ""
