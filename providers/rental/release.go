@@ -24,6 +24,8 @@ func seen(r Rental) *offer.Rental {
 		o.Since = r.Asked
 	}
 	o.Began, o.Ended, o.Billed, o.Account = r.Since, r.Ended, r.USD, r.Account
+	n := len(r.Runs)
+	stopped := n > 0 && !r.Runs[n-1].To.IsZero() && !r.Over()
 	switch r.Step {
 	case Asked:
 		o.Status = offer.RentalAsked
@@ -32,14 +34,17 @@ func seen(r Rental) *offer.Rental {
 	case Checking:
 		o.Status = offer.RentalChecking
 	case Preempted, Parked:
-		if n := len(r.Runs); r.Step == Parked && n > 0 && r.Runs[n-1].To.IsZero() {
+		if r.Step == Parked && n > 0 && !stopped {
 			break // its stop was asked for: it is billed as it was until then
 		}
-		o.Status, o.Rate = offer.RentalStopped, r.Offer.StoppedUSDPerHour.String()
+		o.Status, stopped = offer.RentalStopped, true
 	case Releasing:
 		o.Status = offer.RentalDeleting
 	case Gone, Failed, Planned:
 		o.Status = offer.RentalReleased
+	}
+	if stopped {
+		o.Rate = r.Offer.StoppedUSDPerHour.String()
 	}
 	return o
 }
