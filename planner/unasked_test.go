@@ -23,7 +23,7 @@ func TestRentalsThatNobodyAsked(t *testing.T) {
 	}{
 		"at its limits": {`{"max_usd_per_hour": 0.6, "max_boxes": 2}`, "1h", true, true, true, []string{
 			"Cost: backend.vastai.cloud was not asked for prices. It rents no machine over $0.60/h (max_usd_per_hour): at that price 2 jobs would cost at most $1.50, slow boots and idle time included; budget \"cash\" ends at $2.",
-			"backend.vastai.cloud keeps an idle machine for 10m, at up to $0.60/h ($0.10 each, counted above), then releases it if every output is here.",
+			"backend.vastai.cloud keeps an idle machine for 10m, at up to $0.60/h ($0.10 each, counted above), then releases it if every output is here. With muster off it does so itself, too; without every output here it stops, and its disk is billed until `muster destroy`.",
 			"`MUSTER_TRUST=1 muster plan` asks backend.vastai.cloud for live offers and prices; it rents nothing.",
 		}},
 		"nothing ends it but muster": {`{"max_usd_per_hour": "1.40"}`, "1h", true, false, false, []string{

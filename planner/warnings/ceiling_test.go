@@ -58,11 +58,16 @@ func TestIdling(t *testing.T) {
 		{"cloud", "release", "b", "backend.cloud.x keeps an idle machine for 10m, at up to $0.45/h ($0.08 each, counted above), then releases it if every output is here."},
 		{"cloud", "stop", "a", "backend.cloud.x keeps an idle machine for 10m, at up to $3/h ($0.50 each, counted above), then stops it, and its disk is billed on."},
 		{"cloud", "keep", "a", "backend.cloud.x keeps an idle machine for 10m, at up to $3/h ($0.50 each, counted above), and longer, until `muster destroy`."},
+		{"cloud", "release dead-man", "b", "backend.cloud.x keeps an idle machine for 10m, at up to $0.45/h ($0.08 each, counted above), then releases it if every output is here. With muster off it does so itself, too; without every output here it stops, and its disk is billed until `muster destroy`."},
+		{"cloud", "stop dead-man", "b", "backend.cloud.x keeps an idle machine for 10m, at up to $0.45/h ($0.08 each, counted above), then stops it, and its disk is billed on. With muster off it stops itself then, too."},
+		{"cloud", "release dead-man timer", "b", "backend.cloud.x keeps an idle machine for 10m, at up to $0.45/h ($0.08 each, counted above), then releases it if every output is here. With muster off it runs until the platform's timer stops it; its disk is billed until `muster destroy`."},
+		{"cloud", "keep dead-man", "b", "backend.cloud.x keeps an idle machine for 10m, at up to $0.45/h ($0.08 each, counted above), and longer, until `muster destroy`."},
 		{"cloud", "release", "c", ""},
 		{"cloud", "", "a", ""},
 		{"ssh", "", "a", ""},
 	} {
-		b := &lang.Backend{Type: c.typ, Name: "x", OnHold: c.hold, Hold: 10 * time.Minute}
+		hold, more, _ := strings.Cut(c.hold, " ")
+		b := &lang.Backend{Type: c.typ, Name: "x", OnHold: hold, Hold: 10 * time.Minute, DeadMan: more != "", Timer: strings.Contains(more, "timer")}
 		if got := strings.Join(Idling([]*lang.Backend{b}, [][2]string{{c.typ + ".x", c.pool}}, pools, can), "\n"); got != c.want {
 			t.Errorf("%s, %s, %s: %q, not %q", c.typ, c.hold, c.pool, got, c.want)
 		}

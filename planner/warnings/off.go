@@ -599,6 +599,19 @@ var ends = map[string]string{
 	"keep":    "and longer, until `muster destroy`",
 }
 
+// endsAlone is what becomes of a machine while muster is off, where the platform ends it.
+func endsAlone(b *lang.Backend) string {
+	switch {
+	case b.OnHold == "keep" || !b.DeadMan:
+		return "" // NoCeiling says it
+	case b.Timer:
+		return " With muster off it runs until the platform's timer stops it; its disk is billed until `muster destroy`."
+	case b.OnHold == "stop":
+		return " With muster off it stops itself then, too."
+	}
+	return " With muster off it does so itself, too; without every output here it stops, and its disk is billed until `muster destroy`."
+}
+
 // Idling says how long machines are kept after their last job, what that costs, and what
 // machines may cost that are tried before a job. The figures of a plan have both.
 func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can map[string]offer.Capabilities) (notes []string) {
@@ -609,7 +622,7 @@ func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can 
 		}
 		cost := amount.Of(rate).Mul(decimal.NewFromInt(int64(b.Hold / time.Second))).Div(decimal.NewFromInt(3600))
 		notes = append(notes, fmt.Sprintf("backend.%s keeps an idle machine for %s, at up to %s (%s each, counted above), %s.",
-			b.Address(), units.FormatDuration(b.Hold), amount.Hourly(rate), amount.Words("usd", cost.String()), ends[b.OnHold]))
+			b.Address(), units.FormatDuration(b.Hold), amount.Hourly(rate), amount.Words("usd", cost.String()), ends[b.OnHold])+endsAlone(b))
 		if spare := spareOf(b, used, pools); spare > 0 {
 			cost := amount.Of(rate).Mul(decimal.NewFromInt(int64(spare / time.Second))).Div(decimal.NewFromInt(3600))
 			notes = append(notes, fmt.Sprintf("backend.%s: at most counts %s beside the usual boot for each launch (%s): machines that boot slowly, are given back because they are unfit, or end slowly.",
