@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/warnings"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -58,12 +59,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 		out.dangers = warnings.Clocks(dated, ps.usedPools(), in.Now, d.forecast.Walltime.P90, fs.st.Jobs)
 		say(out.dangers...)
 	}
-	rented, due := warnings.Rented(warnings.ByHand(fs.st.Rentals, c.Backends), in.Observed.Orphans, dated, in.Now)
-	say(rented...)
-	if left := warnings.NotOurs(c.Backends); left != "" && in.Options.Destroy {
-		say(left)
-	}
-	out.dangers = dedupe(append(out.dangers, due...))
+	out.dangers = dedupe(append(out.dangers, noteRented(fs, dated, say)...))
 	say(warnings.Machines(ps.withoutHistory())...)
 	unfinished := ps.unfinishedWorks(d.transfers, fs.st.Jobs)
 	starting := ps.startingOf(unfinished)
@@ -91,6 +87,17 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	}
 	say(unaskedRentals(fs, ps)...)
 	return out
+}
+
+// noteRented says which machines are billed, and returns the dates on which platforms act on them.
+func noteRented(fs *facts, dated []offer.Pool, say func(...string)) (due []string) {
+	in, c := &fs.in, fs.in.Campaign
+	rented, due := warnings.Rented(warnings.ByHand(fs.st.Rentals, c.Backends), in.Observed.Orphans, dated, in.Now)
+	say(rented...)
+	if left := warnings.NotOurs(c.Backends); left != "" && in.Options.Destroy {
+		say(left)
+	}
+	return due
 }
 
 // noteCode names code that is not committed, or that nothing tracks.
