@@ -31,8 +31,8 @@ func backendBlock() offer.Block {
 	return offer.Block{
 		Attrs: append([]offer.Attr{
 			{Name: "account", Type: offer.String, Doc: "Project that is charged (qsub -A); the user's default if not stated. Some sites require it."},
-			{Name: "queues", Type: offer.StringList, Doc: "Queues that may be used, in the order of preference; all that the profile or the site names by default."},
-			{Name: "exclude_queues", Type: offer.StringList, Doc: "Queues that are never used."},
+			{Name: "queues", Type: offer.StringList, Doc: "Queues to use, in order of preference; by default all of the profile or the site."},
+			{Name: "exclude_queues", Type: offer.StringList, Doc: "Queues not to use."},
 			{Name: "filesystems", Type: offer.String, Doc: "Filesystems that jobs need, \"home:eagle\" (qsub -l filesystems); sites that ask for them start no job while one is away."},
 			{Name: "place", Type: offer.String, Doc: "Placement of jobs whose options name none (qsub -l place), \"scatter\" or \"pack:excl\"; by default the profile's."},
 		}, scheduler.Attrs("PBS", "qsub", "queue")...),

@@ -143,7 +143,7 @@ type settings struct {
 func Schema(p Platform) offer.Schema {
 	_, deadMan := p.(SelfEnder)
 	attrs := []offer.Attr{
-		{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Dearest machine that may be rented, USD an hour with its disk; more than 0."},
+		{Name: "max_usd_per_hour", Type: offer.Number, Required: true, Doc: "Highest price of a machine with its disk, in USD an hour; more than 0."},
 		{Name: "gpu", Type: offer.StringList, Doc: "Models of GPU to rent, in the cloud's words: `[\"RTX 4090\"]`. Default: any."},
 		{Name: "gpus", Type: offer.Number, Default: "1", Doc: "GPUs of one machine, at least 1."},
 		{Name: "disk", Type: offer.Size, Default: `"50GB"`, Doc: "Disk of one machine, at least 8 GB. It is fixed for the machine's life, and billed."},

@@ -24,8 +24,8 @@ func backendBlock() offer.Block {
 	return offer.Block{
 		Attrs: append([]offer.Attr{
 			{Name: "account", Type: offer.String, Doc: "Account that is charged (sbatch --account); the user's default account if not stated."},
-			{Name: "partitions", Type: offer.StringList, Doc: "Partitions that may be used, in the order of preference; all that the profile or the site names by default."},
-			{Name: "exclude_partitions", Type: offer.StringList, Doc: "Partitions that are never used."},
+			{Name: "partitions", Type: offer.StringList, Doc: "Partitions to use, in order of preference; by default all of the profile or the site."},
+			{Name: "exclude_partitions", Type: offer.StringList, Doc: "Partitions not to use."},
 			{Name: "qos", Type: offer.String, Doc: "Quality of service of jobs whose options do not name one (sbatch --qos)."},
 		}, scheduler.Attrs("Slurm", "sbatch", "partition")...),
 	}
@@ -42,6 +42,6 @@ func options() offer.Block {
 		{Name: "exclusive", Type: offer.Bool, Default: "false", Doc: "Share the nodes with no other job (sbatch --exclusive)."},
 		{Name: "licenses", Type: offer.String, Doc: "Licenses to hold while it runs, as name:count, separated by commas (sbatch --licenses)."},
 		{Name: "mail", Type: offer.String, Doc: "Address to which Slurm writes when the job ends or fails (sbatch --mail-user)."},
-		{Name: "extra", Type: offer.StringList, Doc: "Further arguments of sbatch, each one element; those that muster sets itself are refused."},
+		{Name: "extra", Type: offer.StringList, Doc: "Further arguments of sbatch, each one element; muster refuses those that it sets itself."},
 	}}
 }

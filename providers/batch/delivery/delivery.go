@@ -56,7 +56,7 @@ var (
 func Schema(t scheduler.Type) offer.Schema {
 	s := t.Schema()
 	s.Config.Blocks = append(s.Config.Blocks, offer.NestedBlock{
-		Name: "ssh", Doc: "How the login node is reached; without it, " + t.Node().Words().Name + "'s commands are run on this machine.",
+		Name: "ssh", Doc: "How muster reaches the login node. Without it, muster runs " + t.Node().Words().Name + "'s commands on this machine.",
 		Block: offer.Block{Attrs: ssh.Connection()},
 	})
 	return s
