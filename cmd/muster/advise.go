@@ -33,7 +33,7 @@ after it showed the diff and asked. After a round (see the trial block) it says 
 
 It asks the backends only for their pools and prices; -refresh=false asks nobody and leaves prices out.`,
 		Examples: []command.Example{{"muster advise", "after the first round"}, {"muster advise -write", "show the edits as a diff, and make them after a yes"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			ask := fs.Bool("refresh", true, "ask the backends for their pools and prices; -refresh=false does not")

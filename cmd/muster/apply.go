@@ -49,7 +49,7 @@ runs twice.`,
 			{"muster apply -auto-approve", "plan and do it, in CI"},
 		},
 		Exits: []command.Exit{command.Changes, command.Held, command.Budget, command.Locked, command.Interrupted},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var f applyFlags
 			f.register(fs)
 			return func(ctx context.Context, args []string) error {

@@ -19,7 +19,7 @@ func approveCommand(a *app) *command.Command {
 starts such a plan only after so many persons approved it; whoever applies it at a terminal is one of them. It starts nothing.`,
 		Examples: []command.Example{{"muster approve month.mplan", "after you read it"}, {"muster approve -var=site=alpine month.mplan", "a plan of a campaign with variables"}},
 		Exits:    []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			return func(ctx context.Context, args []string) error { return a.approvePlan(ctx, v, args[0]) }

@@ -23,7 +23,7 @@ func backendsCommand(a *app) *command.Command {
 		Long: `Asks each backend of the campaign for its pools, with their limits, devices, prices, free places, and the age of the facts.
 -cleanup removes muster's files there, if no job of this campaign runs.`,
 		Examples: []command.Example{{"muster backends", "every backend"}, {"muster backends -json local.local", "one, for a script"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")

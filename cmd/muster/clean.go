@@ -28,7 +28,7 @@ a log of a job that runs, or a file that this campaign's state does not know. -d
 			{"muster clean -older=7d -keep=1", "logs and replaced results of more than a week ago, and all logs but the last of each job"},
 		},
 		Exits: []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			c := cleaning{app: a}
 			c.v.register(fs)
 			fs.StringVar(&c.older, "older", "30d", "remove what is older than `DURATION`, such as 12h or 30d")

@@ -19,7 +19,7 @@ func completionCommand(a *app) *command.Command {
     zsh:   source <(muster completion zsh)
     fish:  muster completion fish | source`,
 		Examples: []command.Example{{"muster completion bash", "for bash"}, {"muster completion fish", "for fish"}},
-		Setup: func(*flag.FlagSet) command.Run {
+		Setup: func(*flag.FlagSet) command.Action {
 			return func(_ context.Context, args []string) error {
 				script, ok := command.CompletionScripts[args[0]]
 				if !ok {

@@ -35,7 +35,7 @@ changes nothing and takes no lock.`,
 			{"muster console", "try a function or look at a local"},
 			{"muster console seed=42,N=384,n=50000", "see what one job sees: cell.N, output.result"},
 		},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print one JSON object an expression")

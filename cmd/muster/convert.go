@@ -35,7 +35,7 @@ in the campaign's first comment.
 			{"muster convert -backend=ssh ~/.aris_queue/runs/20261122T180000Z", "a run folder, with what it finished"},
 			{"muster convert -out=campaign.muster.hcl -backend=ssh manifest.json", "write it, for a host reached over ssh"},
 		},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			out := fs.String("out", "-", "write to `FILE`; - is standard output")
 			backend := fs.String("backend", "", "where the jobs go: `ssh` or local (default ssh if the manifest names a host, else local)")
 			asJSON := fs.Bool("json", false, "print the campaign and what was found as JSON")

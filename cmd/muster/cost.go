@@ -14,7 +14,7 @@ func costCommand(a *app) *command.Command {
 		Long: `Adds up the recorded cost of every attempt by phase, backend and day, beside the budgets. It also lists what is billed right
 now (rented machines and running jobs, with their rate and start) and who approved how much.`,
 		Examples: []command.Example{{"muster cost", "the ledger"}, {"muster cost -json", "for a spreadsheet"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")

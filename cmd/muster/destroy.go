@@ -14,7 +14,7 @@ func destroyCommand(a *app) *command.Command {
 -outputs deletes declared outputs, too.`,
 		Examples: []command.Example{{"muster destroy", "stop everything this campaign started"}, {"muster destroy -auto-approve -allow-cancel", "without being asked"}},
 		Exits:    []command.Exit{command.Held, command.Locked, command.Interrupted},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var f applyFlags
 			f.varFlags.register(fs)
 			f.refresh, f.destroy = true, true

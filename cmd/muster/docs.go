@@ -16,7 +16,7 @@ func docsCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "docs", Args: "DIR", Short: "write the CLI reference (internal)", Hidden: true, MinArgs: 1, MaxArgs: 1,
 		Long: "Writes one page for each command into DIR.",
-		Setup: func(*flag.FlagSet) command.Run {
+		Setup: func(*flag.FlagSet) command.Action {
 			return func(_ context.Context, args []string) error {
 				return writeReference(a.table(), absolute(args[0]))
 			}

@@ -19,7 +19,7 @@ func explainCommand(a *app) *command.Command {
 		Long: `Shows everything a plan knows about one job: what would be done with it and why, what determines its result, every candidate
 place with its figures and why it was chosen or not, and what the job waits for.`,
 		Examples: []command.Example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}, {"muster explain -command seed=42 > job.sh", "what would run, ready to paste"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var p planFlags
 			p.varFlags.register(fs)
 			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false believes the state")

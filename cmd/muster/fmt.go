@@ -33,7 +33,7 @@ func fmtCommand(a *app) *command.Command {
 		Long: `Rewrites *.muster.hcl and *.mustervars.hcl files in the canonical format and prints the names of those that changed.
 "-" formats standard input to standard output.`,
 		Examples: []command.Example{{"muster fmt", "format this directory"}, {"muster fmt -check -diff -recursive", "in CI: show what is not canonical and exit 1"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			f := &formatter{}
 			fs.BoolVar(&f.check, "check", false, "change nothing; exit 1 when a file is not canonical")
 			fs.BoolVar(&f.diff, "diff", false, "show the changes")

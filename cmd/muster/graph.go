@@ -13,7 +13,7 @@ func graphCommand(a *app) *command.Command {
 		Name: "graph", Short: "print the phases and the files between them, as DOT or Mermaid", MaxArgs: 0,
 		Long:     "Prints the graph of phases, not of jobs: an arrow is a file that a job reads, a dashed arrow is depends_on.",
 		Examples: []command.Example{{"muster graph", "for Graphviz: muster graph | dot -Tsvg"}, {"muster graph -mermaid", "for a README or a merge request"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			mermaid := fs.Bool("mermaid", false, "print Mermaid instead of DOT")

@@ -62,7 +62,7 @@ name and -reason, and every later plan shows it.`,
 func requestCommand(a *app, verb request.Verb, c *command.Command) *command.Command {
 	c.Exits = []command.Exit{command.Locked}
 	c.Complete = a.jobAddresses
-	c.Setup = func(fs *flag.FlagSet) command.Run {
+	c.Setup = func(fs *flag.FlagSet) command.Action {
 		var v varFlags
 		v.register(fs)
 		reason := fs.String("reason", "", "record `TEXT` as the reason, in the state")

@@ -24,7 +24,7 @@ func initCommand(a *app) *command.Command {
 		Long: `Finds and locks the external providers a campaign needs and makes its state store ready. A campaign on built-in providers
 needs no init. -from=NAME writes a starter campaign into this directory.`,
 		Examples: []command.Example{{"muster init -from=quickstart", "begin with a small campaign that runs here"}, {"muster init -lockfile=readonly", "in CI: check providers, lock nothing new"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))

@@ -20,7 +20,7 @@ func logsCommand(a *app) *command.Command {
 		Long: `Prints what jobs wrote: the last attempt's standard output, or another with -attempt and -stderr. -f follows running jobs.
 Attempts before a muster resume are included: each resume counts from 1 again, and -attempt=-1, -2, … count back over all.`,
 		Examples: []command.Example{{"muster logs seed=42,N=384", "what one job printed"}, {"muster logs -f -n=20 phase.students", "follow a phase"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			o := logOptions{}

@@ -28,7 +28,7 @@ with the job. Where the job's failure came twice, advise proposes a failure bloc
 			{"muster note phase.train 'needs cuda/12.4 since the driver update'", "with a phase"},
 		},
 		Exits: []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print what was kept as JSON")

@@ -14,7 +14,7 @@ func outputsCommand(a *app) *command.Command {
 		Long: `Lists the verified outputs of completed jobs with their sizes and digests, their metrics, and the campaign's results.
 -raw NAME prints one result as plain text, for scripts.`,
 		Examples: []command.Example{{"muster outputs", "everything there is"}, {"muster outputs -raw best_loss", "one result, for a script"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")

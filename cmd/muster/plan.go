@@ -71,7 +71,7 @@ the 90th percentile and at most) and how long it would take. It spends nothing a
 			{"muster plan -target=seed=42 -detailed-exitcode", "only one seed; exit 2 when there is work"},
 		},
 		Exits: []command.Exit{command.Changes, command.Budget, command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var p planFlags
 			p.register(fs)
 			out := fs.String("out", "", "save the plan to `FILE`")

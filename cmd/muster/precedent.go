@@ -27,7 +27,7 @@ done, how launches failed, how long jobs took and what they cost. The file is th
 those above it, up to the top of the git checkout; where there is none, muster makes it at the top. Keep it in git: the plan of
 another campaign shows the line for a phase with the same command that has done no job yet.`,
 		Examples: []command.Example{{"muster precedent", "after a campaign"}, {"muster precedent -dry-run", "see the lines first"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			r := recording{app: a}
 			r.v.register(fs)
 			fs.BoolVar(&r.dryRun, "dry-run", false, "print the lines, and write nothing")

@@ -15,7 +15,7 @@ func providersCommand(a *app) *command.Command {
 		Long: `Lists the built-in providers and the external ones that are found (MUSTER_PLUGIN_DIR, .muster/providers, the XDG data
 directory, PATH), with their versions and whether .muster.lock.hcl has them.`,
 		Examples: []command.Example{{"muster providers", "what there is"}, {"muster providers -json", "for a script"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			asJSON := fs.Bool("json", false, "print as JSON")
 			return func(_ context.Context, _ []string) error {
 				list, err := a.plugins().List(version)
@@ -42,6 +42,6 @@ func serveCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "provider serve", Args: "TYPE", Short: "serve a built-in provider (internal)", Hidden: true, MinArgs: 1, MaxArgs: 1,
 		Long:  "Started by muster itself, one process per type of backend.",
-		Setup: func(*flag.FlagSet) command.Run { return func(context.Context, []string) error { return nil } },
+		Setup: func(*flag.FlagSet) command.Action { return func(context.Context, []string) error { return nil } },
 	}
 }

@@ -26,7 +26,7 @@ It writes muster-run.json beside them: what each job ran (commit, source, image,
 digest of every file; -crate also writes it as RO-Crate metadata.
 If a backend bills for files that leave it (usd_per_gb_out), it shows that cost, which enters neither ledger nor budgets.`,
 		Examples: []command.Example{{"muster pull -to=results", "everything"}, {"muster pull -to=results phase.figure", "only the figure"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			to := fs.String("to", "outputs", "`DIR` to copy into; the paths below the workdir are kept")

@@ -25,7 +25,7 @@ adoption, and sets a hold on everything: jobs of the lost state may still run, a
 typed muster resume. It may be repeated while such jobs end. It refuses where the state records a job that muster ran.`,
 		Examples: []command.Example{{"muster recover", "look, ask, adopt"}, {"muster recover -dry-run", "look, and adopt nothing"}},
 		Exits:    []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			r := recovering{app: a}
 			r.v.register(fs)
 			fs.BoolVar(&r.dryRun, "dry-run", false, "show what is there, and record nothing")

@@ -32,7 +32,7 @@ The same seed gives the same result, to the byte, while the campaign, its state 
 			{"muster rehearse", "a hundred times, before a month of compute is approved"},
 			{"muster rehearse -fail=preempted=0.2 -runs=500", "what if one launch in five is preempted"},
 		},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var p planFlags
 			p.varFlags.register(fs)
 			fs.Var(&p.targets, "target", "rehearse only the jobs that `ADDR` selects (repeatable)")

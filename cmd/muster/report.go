@@ -18,7 +18,7 @@ func reportCommand(a *app) *command.Command {
 metrics as columns, ready for a data frame. -rounds reports on phases with a trial block: objective, rounds, stages, recommendations for
 CPU and GPU work, memory, the next configuration, commits and notes, and the next round.`,
 		Examples: []command.Example{{"muster report", "Markdown, for a notebook"}, {"muster report -csv phase.students", "one row a job"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")

@@ -19,7 +19,7 @@ func stateListCommand(a *app) *command.Command {
 		Name: "state list", Args: "[ADDR…]", Short: "list the addresses in the state, one a line", MaxArgs: -1,
 		Long:     "Lists every job in the state, including jobs that the campaign no longer has.",
 		Examples: []command.Example{{"muster state list", "everything"}, {"muster state list -status=failed", "only what failed"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print as JSON")
@@ -66,7 +66,7 @@ func stateShowCommand(a *app) *command.Command {
 		Long: `Prints a job's record: its hashes, attempts, outputs, metrics. A unique suffix such as seed=42 is enough. Attempts from before
 a muster resume, or of an earlier definition of the job, are under earlier; a job with only such attempts is pending.`,
 		Examples: []command.Example{{"muster state show seed=42,N=384", "one job"}, {"muster state show phase.figure", "a phase without a grid"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			fs.Bool("json", true, "print as JSON, which it always does")

@@ -20,7 +20,7 @@ func stateMvCommand(a *app) *command.Command {
 campaign, where it can be reviewed: prefer that.`,
 		Examples: []command.Example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only say what would be done"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
 		Exits:    []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			dry := fs.Bool("dry-run", false, "change nothing")
@@ -79,7 +79,7 @@ func stateRmCommand(a *app) *command.Command {
 		Long:     "Removes the records of the jobs that the addresses select. Their files stay; the next apply runs the jobs again.",
 		Examples: []command.Example{{"muster state rm -dry-run seed=42", "only say what would be forgotten"}, {"muster state rm phase.figure", "one job"}},
 		Exits:    []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			dry := fs.Bool("dry-run", false, "change nothing")

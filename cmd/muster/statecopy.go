@@ -15,7 +15,7 @@ func statePullCommand(a *app) *command.Command {
 		Name: "state pull", Short: "print the state as JSON", MaxArgs: 0,
 		Long:     "Prints the snapshot with all later events applied, as state push reads it.",
 		Examples: []command.Example{{"muster state pull", "look at it with jq"}, {"muster state pull", "keep a copy: muster state pull > copy.json"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			return func(ctx context.Context, _ []string) error {
@@ -41,7 +41,7 @@ func statePushCommand(a *app) *command.Command {
 checks. The old snapshot stays as .backup.`,
 		Examples: []command.Example{{"muster state push copy.json", "after fixing it by hand"}, {"muster state push -force copy.json", "a state of another lineage"}},
 		Exits:    []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			force := fs.Bool("force", false, "push even if lineage or serial do not match")

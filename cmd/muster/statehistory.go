@@ -19,7 +19,7 @@ func stateHistoryCommand(a *app) *command.Command {
 		Name: "state history", Args: "[ADDR…]", Short: "print what happened, event by event", MaxArgs: -1,
 		Long:     "Prints every event of the state, oldest first: why something ran again, who held it, what was approved.",
 		Examples: []command.Example{{"muster state history", "everything"}, {"muster state history -json seed=42", "one seed, for a script"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print one JSON object a line")

@@ -18,7 +18,7 @@ func statusCommand(a *app) *command.Command {
 		Long: `Shows how far each phase is, what runs where, and what needs you. It reads the state and takes no lock; -refresh asks the
 backends first, without recording what they say.`,
 		Examples: []command.Example{{"muster status", "the campaign at a glance"}, {"muster status -refresh seed=42", "ask the backends, show the jobs of one seed"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			o := statusOptions{}

@@ -14,7 +14,7 @@ func forceUnlockCommand(a *app) *command.Command {
 fenced out: it can write nothing more, and backends refuse its calls.`,
 		Examples: []command.Example{{"muster force-unlock 5f0c1d2e", "after a machine died"}, {"muster force-unlock -force 5f0c1d2e", "without being asked"}},
 		Exits:    []command.Exit{command.Locked},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			force := fs.Bool("force", false, "do not ask")

@@ -19,7 +19,7 @@ func validateCommand(a *app) *command.Command {
 		Long: `Reads all files of the campaign and reports every mistake in them at once. It asks no backend and reads no state; variables
 without a value are unknown.`,
 		Examples: []command.Example{{"muster validate", "check the campaign in this directory"}, {"muster validate -json", "for an editor or CI"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			asJSON := fs.Bool("json", false, "print the result as JSON")

@@ -14,7 +14,7 @@ func versionCommand(a *app) *command.Command {
 		Name: "version", Short: "print the version", MaxArgs: 0,
 		Long:     "Prints the version and platform. muster never calls home.",
 		Examples: []command.Example{{"muster version", "which muster this is"}, {"muster version -json", "for scripts"}},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			asJSON := fs.Bool("json", false, "print as JSON")
 			return func(_ context.Context, _ []string) error {
 				if *asJSON {

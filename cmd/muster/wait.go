@@ -31,7 +31,7 @@ ends the wait alone. It prints a line when counts change, and at least every ten
 			{"muster wait -for=failed -timeout=8h phase.train", "wait for the first failure, for a night at most"},
 		},
 		Exits: []command.Exit{command.Held, command.TimedOut, command.Interrupted},
-		Setup: func(fs *flag.FlagSet) command.Run {
+		Setup: func(fs *flag.FlagSet) command.Action {
 			w := waiting{app: a}
 			w.v.register(fs)
 			fs.StringVar(&w.goal, "for", "done", "wait for `GOAL`: done, failed or idle")

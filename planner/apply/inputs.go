@@ -22,7 +22,7 @@ type inputs struct {
 // newStaging is what moves files for this run.
 func (is *inputs) newStaging() *staging.Transfers {
 	return staging.New(staging.Config{
-		Loop: is.Loop, Run: is, Ctx: is.Context(), Time: is.Time, Campaign: is.Campaign, State: is.st, Fence: is.Session.Fence(), Holder: is.Session.Holder(),
+		Loop: is.Loop, Engine: is, Ctx: is.Context(), Time: is.Time, Campaign: is.Campaign, State: is.st, Fence: is.Session.Fence(), Holder: is.Session.Holder(),
 		Backends: is.backends, Ledger: is.accounts,
 		Digests: is.digests(), Reads: is.Reads,
 		SubmitsAhead: is.leavesJobs(), Detached: is.Mode == Detach, Play: is.Play,

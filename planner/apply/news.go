@@ -14,7 +14,7 @@ import (
 func (e *engine) newBackends() *backends.Set {
 	return backends.New(backends.Config{
 		Loop: e.Loop, Ctx: e.Context(), Time: e.Time, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(),
-		Run: e, Provider: e.Provider, Environ: e.Environ, Stays: e.Mode == Drive, Away: e.Away,
+		Engine: e, Provider: e.Provider, Environ: e.Environ, Stays: e.Mode == Drive, Away: e.Away,
 	})
 }
 

@@ -24,7 +24,7 @@ type summary struct {
 
 // reporter shows how this run is going.
 func (sm *summary) reporter() *progress.Reporter {
-	return &progress.Reporter{Show: sm.Progress, Time: sm.Time, Run: sm}
+	return &progress.Reporter{Show: sm.Progress, Time: sm.Time, From: sm}
 }
 
 // Phases is the progress of every phase.

@@ -355,7 +355,7 @@ func (c *Client) Busy(ctx context.Context) (machine.Busy, error) {
 	}
 	l := wire.NewLink(conn, c.Silence)
 	defer l.Close()
-	var s wire.Status
+	var s wire.QueueStatus
 	var silent wire.Silent
 	switch err := l.Ask(ctx, "status", json.RawMessage("{}"), &s); {
 	case errors.As(err, &silent):

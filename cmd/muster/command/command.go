@@ -19,15 +19,15 @@ type Command struct {
 	Exits    []Exit // codes beside 0 and 1
 	Hidden   bool
 	// Setup declares flags and returns what to run once they are parsed.
-	Setup func(fs *flag.FlagSet) Run
+	Setup func(fs *flag.FlagSet) Action
 	// Complete proposes what a positional argument that was begun may become.
 	Complete func(begun string) []string
 	// MinArgs and MaxArgs bound the positional arguments; MaxArgs -1 = any.
 	MinArgs, MaxArgs int
 }
 
-// A Run runs a command, once its flags are parsed; args are the other words.
-type Run func(ctx context.Context, args []string) error
+// An Action runs a command, once its flags are parsed; args are the other words.
+type Action func(ctx context.Context, args []string) error
 
 // An Example is a command line and its purpose. The help shows it, and a test runs it.
 type Example [2]string

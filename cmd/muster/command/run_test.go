@@ -26,18 +26,18 @@ func shop(out io.Writer) *Table {
 		{Name: "paint", Args: "WALL…", Short: "paint walls", Long: "Paints walls.", MinArgs: 1, MaxArgs: 2, Exits: []Exit{Held},
 			Examples: []Example{{"shop paint north", "one wall"}, {"shop paint -colour=red north", "in red"}},
 			Complete: func(string) []string { return []string{"north", "south"} },
-			Setup: func(fs *flag.FlagSet) Run {
+			Setup: func(fs *flag.FlagSet) Action {
 				colour := fs.String("colour", "white", "a `COLOUR`")
 				return func(_ context.Context, args []string) error {
 					fmt.Fprintf(out, "%s %s\n", *colour, strings.Join(args, " "))
 					return nil
 				}
 			}},
-		{Name: "stock list", Short: "what there is", Setup: func(*flag.FlagSet) Run {
+		{Name: "stock list", Short: "what there is", Setup: func(*flag.FlagSet) Action {
 			return func(context.Context, []string) error { return Held }
 		}},
-		{Name: "stock count", Short: "how much there is", Setup: func(*flag.FlagSet) Run { return nil }},
-		{Name: "inside", Hidden: true, Setup: func(*flag.FlagSet) Run { return nil }},
+		{Name: "stock count", Short: "how much there is", Setup: func(*flag.FlagSet) Action { return nil }},
+		{Name: "inside", Hidden: true, Setup: func(*flag.FlagSet) Action { return nil }},
 	}
 	return t
 }

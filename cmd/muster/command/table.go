@@ -65,7 +65,7 @@ func (t *Table) children(word string) []*Command {
 }
 
 // FlagSet is a command's flags, and what to run once they are parsed.
-func (t *Table) FlagSet(c *Command) (*flag.FlagSet, Run) {
+func (t *Table) FlagSet(c *Command) (*flag.FlagSet, Action) {
 	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}

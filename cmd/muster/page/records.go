@@ -16,8 +16,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Run is what identifies the code and the environment of an approved plan's jobs.
-type Run struct {
+// A CodeOfPlan identifies the code and the environment of an approved plan's jobs.
+type CodeOfPlan struct {
 	Plan   string    `json:"plan"`
 	Who    string    `json:"who"`
 	Host   string    `json:"host,omitempty"`
@@ -28,15 +28,15 @@ type Run struct {
 }
 
 // runsOf are the plans of the launches of these jobs, oldest first.
-func runsOf(st *state.State, jobs []jobReport) []Run {
+func runsOf(st *state.State, jobs []jobReport) []CodeOfPlan {
 	of := map[string]bool{}
 	for _, j := range jobs {
 		of[j.Plan] = true
 	}
-	out := []Run{}
+	out := []CodeOfPlan{}
 	for _, a := range st.Approvals {
 		if of[a.Plan] {
-			out = append(out, Run{Plan: a.Plan, Who: a.Who, Host: a.Host, Muster: a.Muster, Begun: a.Begun, Revision: a.Revision, Programs: a.Programs})
+			out = append(out, CodeOfPlan{Plan: a.Plan, Who: a.Who, Host: a.Host, Muster: a.Muster, Begun: a.Begun, Revision: a.Revision, Programs: a.Programs})
 		}
 	}
 	return out
@@ -49,7 +49,7 @@ func (r Report) ranRows() [][]string {
 	jobs, nodes := map[programs]int{}, map[programs]map[string]bool{}
 	var order []programs
 	for _, j := range r.Jobs {
-		i := slices.IndexFunc(r.Runs, func(run Run) bool { return run.Plan == j.Plan })
+		i := slices.IndexFunc(r.Runs, func(run CodeOfPlan) bool { return run.Plan == j.Plan })
 		if j.Plan == "" || i < 0 {
 			continue
 		}
@@ -132,14 +132,14 @@ func timesText(r float64) string { return fmt.Sprintf("%.2f×", r) }
 // A Record is the file that pull writes beside its copies: command, sources, place, time and
 // the digest of every file.
 type Record struct {
-	FormatVersion string      `json:"format_version"`
-	Type          string      `json:"type"` // "muster run"
-	Campaign      string      `json:"campaign"`
-	Description   string      `json:"description,omitempty"`
-	Lineage       string      `json:"lineage"`
-	Written       time.Time   `json:"written"`
-	Runs          []Run       `json:"runs"`
-	Jobs          []JobRecord `json:"jobs"`
+	FormatVersion string       `json:"format_version"`
+	Type          string       `json:"type"` // "muster run"
+	Campaign      string       `json:"campaign"`
+	Description   string       `json:"description,omitempty"`
+	Lineage       string       `json:"lineage"`
+	Written       time.Time    `json:"written"`
+	Runs          []CodeOfPlan `json:"runs"`
+	Jobs          []JobRecord  `json:"jobs"`
 }
 
 // recordType is the type of a record.
@@ -191,11 +191,11 @@ func (r Record) With(earlier Record) Record {
 		}
 	}
 	for _, run := range earlier.Runs {
-		if !slices.ContainsFunc(r.Runs, func(k Run) bool { return k.Plan == run.Plan }) {
+		if !slices.ContainsFunc(r.Runs, func(k CodeOfPlan) bool { return k.Plan == run.Plan }) {
 			r.Runs = append(r.Runs, run)
 		}
 	}
 	slices.SortFunc(r.Jobs, func(a, b JobRecord) int { return strings.Compare(a.Address, b.Address) })
-	slices.SortFunc(r.Runs, func(a, b Run) int { return a.Begun.Compare(b.Begun) })
+	slices.SortFunc(r.Runs, func(a, b CodeOfPlan) int { return a.Begun.Compare(b.Begun) })
 	return r
 }

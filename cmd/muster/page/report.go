@@ -35,7 +35,7 @@ type Report struct {
 	Empty         []EmptyOutput   `json:"empty,omitempty"`
 	Totals        Totals          `json:"totals"`
 	Next          []string        `json:"next"`             // what to type, most urgent first
-	Runs          []Run           `json:"runs"`             // the plans that launched these jobs
+	Runs          []CodeOfPlan    `json:"runs"`             // the plans that launched these jobs
 	Notes         []state.Note    `json:"notes,omitempty"`  // on these jobs and their phases
 	Rounds        []roundReport   `json:"rounds,omitempty"` // phases with a trial block
 	Search        []string        `json:"search,omitempty"` // what each round that has jobs left waits for

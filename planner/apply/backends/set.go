@@ -18,8 +18,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Run learns what its backends report. Its methods are called in the loop.
-type Run interface {
+// An Engine learns the reports of its backends. Its methods are called in the loop.
+type Engine interface {
 	Hear(News)
 	Note(address, text string, bad bool) // shows a line to the user
 	Sync() bool                          // makes events durable
@@ -28,7 +28,7 @@ type Run interface {
 // A Config connects a Set with the run that it serves.
 type Config struct {
 	connection.Loop
-	Run
+	Engine
 	Ctx      context.Context // of all calls
 	Time     clock.Clock
 	Campaign *lang.Campaign

@@ -78,7 +78,7 @@ func (s *script) Find(_ context.Context, _ string, tokens []string) (out []offer
 
 // A run notes what it hears.
 type run struct {
-	Run
+	Engine
 	set   *Set
 	heard *[]string
 	seen  offer.Observation // the last
@@ -108,7 +108,7 @@ func one(t *testing.T, s *script) (*Set, *loop, *Attempt, *[]string) {
 	heard := &[]string{}
 	r := &run{heard: heard}
 	set := New(Config{
-		Loop: l, Run: r, Ctx: ctx, Time: clock.Wall, Campaign: &lang.Campaign{}, State: &state.State{Backends: map[string]state.Backend{"lab.x": {Type: "lab", Config: []byte(`{}`)}}},
+		Loop: l, Engine: r, Ctx: ctx, Time: clock.Wall, Campaign: &lang.Campaign{}, State: &state.State{Backends: map[string]state.Backend{"lab.x": {Type: "lab", Config: []byte(`{}`)}}},
 		Provider: func(string) (providers.Provider, error) { return s, nil },
 	})
 	r.set = set
@@ -213,7 +213,7 @@ func TestLostSaysWhereItWasLookedFor(t *testing.T) {
 		}}
 		set, l, f, _ := one(t, s)
 		f.Status, f.Handle = cells.Running, "7"
-		r := set.Run.(*run)
+		r := set.Engine.(*run)
 		set.lookFor(f.B, []*Attempt{f})
 		l.until(func() bool { return r.seen.Status != "" })
 		got := r.seen
@@ -239,7 +239,7 @@ func TestAQueueThatSaysItIsMute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set, _, f, _ := one(t, &script{})
-			r, c := set.Run.(*run), f.B.Contact
+			r, c := set.Engine.(*run), f.B.Contact
 			set.fold(c, providers.Batch{Notes: []providers.Note{{Kind: "unreachable", Text: "squeue said 3 things that cannot be read"}}})
 			set.fold(c, providers.Batch{Events: []offer.Observation{{Token: "t", Presence: offer.Found, Status: offer.Running, Attempt: 1}}})
 			set.submitted(f.B, []*Attempt{f}, []providers.Submitted{{Token: "t", Handle: "7"}}, nil)
@@ -287,7 +287,7 @@ func TestHostsSayAReasonOnce(t *testing.T) {
 	} {
 		set.fold(c, providers.Batch{Notes: []providers.Note{n}})
 	}
-	if got := strings.ReplaceAll(strings.Join(set.Run.(*run).notes, ", "), "backend.lab.x: ", ""); got != "h2 is lost, h2 has another key, h2 answers again, h2 is lost" {
+	if got := strings.ReplaceAll(strings.Join(set.Engine.(*run).notes, ", "), "backend.lab.x: ", ""); got != "h2 is lost, h2 has another key, h2 answers again, h2 is lost" {
 		t.Errorf("%s", got)
 	}
 }

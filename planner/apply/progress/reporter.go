@@ -14,8 +14,8 @@ const (
 	seldom     = time.Minute            // a report although nothing changed: silence looks like death
 )
 
-// A Run is what a Reporter reports on.
-type Run interface {
+// A Source is the run that a Reporter reports on.
+type Source interface {
 	Phases() []Phase
 	Unsynced() bool // events wait to be durable
 }
@@ -26,7 +26,7 @@ type Run interface {
 type Reporter struct {
 	Show func(Snapshot) // nil: nobody looks on
 	Time clock.Clock
-	Run  Run
+	From Source
 
 	untold  []func() // until they are
 	alike   map[[2]string]*alike
@@ -41,7 +41,7 @@ func (t *Reporter) Begin() { t.started = t.Time.Now() }
 
 // Tell tells now or, while events wait to be durable, with them.
 func (t *Reporter) Tell(f func()) {
-	if t.Run.Unsynced() {
+	if t.From.Unsynced() {
 		t.untold = append(t.untold, f)
 		return
 	}
@@ -61,7 +61,7 @@ func (t *Reporter) Durable() {
 // Tick reports when it is time. While events wait to be durable it is not: the
 // loop turns when they are.
 func (t *Reporter) Tick() {
-	if t.Show == nil || t.Run.Unsynced() {
+	if t.Show == nil || t.From.Unsynced() {
 		return
 	}
 	now := t.Time.Now()
@@ -137,7 +137,7 @@ func (t *Reporter) Final() {
 		return
 	}
 	r := t.shown
-	if !t.Run.Unsynced() {
+	if !t.From.Unsynced() {
 		r = t.snapshot()
 	}
 	r.Final = true
@@ -155,5 +155,5 @@ func (t *Reporter) Slow(what string) func() {
 }
 
 func (t *Reporter) snapshot() Snapshot {
-	return Snapshot{At: t.Time.Now(), Started: t.started, Phases: t.Run.Phases()}
+	return Snapshot{At: t.Time.Now(), Started: t.started, Phases: t.From.Phases()}
 }

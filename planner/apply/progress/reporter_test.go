@@ -24,7 +24,7 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	t.Parallel()
 	var shown []Snapshot
 	r := &reported{unsynced: true}
-	tell := Reporter{Show: func(s Snapshot) { shown = append(shown, s) }, Time: clock.Wall, Run: r}
+	tell := Reporter{Show: func(s Snapshot) { shown = append(shown, s) }, Time: clock.Wall, From: r}
 	tell.Begin()
 	tell.Note("phase.a", "phase.a: it failed", true)
 	if tell.Tick(); len(shown) != 0 {
@@ -45,7 +45,7 @@ func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 // clock; virtual time does not stop for that.
 func TestNext(t *testing.T) {
 	t.Parallel()
-	r := Reporter{Show: func(Snapshot) {}, Time: clock.Wall, Run: &reported{}}
+	r := Reporter{Show: func(Snapshot) {}, Time: clock.Wall, From: &reported{}}
 	if at := r.Next(); !at.IsZero() {
 		t.Errorf("before the first report: %s", at)
 	}
@@ -57,7 +57,7 @@ func TestNext(t *testing.T) {
 	if d := r.Next().Sub(r.last); d != every {
 		t.Errorf("after a tick that came too early: %s", d)
 	}
-	if at := (&Reporter{Time: clock.Wall, Run: &reported{}, last: r.last}).Next(); !at.IsZero() {
+	if at := (&Reporter{Time: clock.Wall, From: &reported{}, last: r.last}).Next(); !at.IsZero() {
 		t.Error("a report is due to nobody")
 	}
 }
@@ -68,7 +68,7 @@ func TestHeldAlikeIsToldOnce(t *testing.T) {
 	t.Parallel()
 	var shown []string
 	r := &reported{unsynced: true}
-	tell := Reporter{Show: func(s Snapshot) { shown = append(shown, s.Address+"|"+s.Note) }, Time: clock.Wall, Run: r}
+	tell := Reporter{Show: func(s Snapshot) { shown = append(shown, s.Address+"|"+s.Note) }, Time: clock.Wall, From: r}
 	durable := func() {
 		r.unsynced = false
 		tell.Durable()
@@ -93,7 +93,7 @@ func TestHeldAlikeIsToldOnce(t *testing.T) {
 func TestTicksThatComeTooEarlyAreMadeUpFor(t *testing.T) {
 	t.Parallel()
 	n := 0
-	tell := Reporter{Show: func(Snapshot) { n++ }, Time: clock.Wall, Run: &reported{}}
+	tell := Reporter{Show: func(Snapshot) { n++ }, Time: clock.Wall, From: &reported{}}
 	tell.Tick()
 	if n != 1 || !tell.Next().Equal(tell.last.Add(seldom)) {
 		t.Errorf("%d reports, next at %s", n, tell.Next())
@@ -122,7 +122,7 @@ func TestTheEndIsDurable(t *testing.T) {
 	t.Parallel()
 	var last Snapshot
 	r := &reported{done: 1}
-	tell := Reporter{Show: func(s Snapshot) { last = s }, Time: clock.Wall, Run: r}
+	tell := Reporter{Show: func(s Snapshot) { last = s }, Time: clock.Wall, From: r}
 	tell.Begin()
 	tell.Tick()
 	r.unsynced, r.done = true, 2

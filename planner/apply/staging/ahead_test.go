@@ -50,7 +50,7 @@ phase "b" {
 			}
 			return there
 		}, ask: func() { asked++ }, lost: func() { lost++ }},
-		Loop: r, Run: r,
+		Loop: r, Engine: r,
 	})
 	var freed []int32
 	ed := NewEdge(cells.NewGroups(c.Phases[1].Inputs[0], 1, 1), func(late []int32) { freed = append(freed, late...) })

@@ -16,9 +16,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Run records and shows what its transfers do. Its methods are called in the
+// An Engine records and shows the progress of its transfers. Its methods are called in the
 // loop.
-type Run interface {
+type Engine interface {
 	Emit(state.Event)
 	Note(address, text string, bad bool) // shows a line to the user
 	Stopped() bool                       // nothing new begins
@@ -27,7 +27,7 @@ type Run interface {
 // A Config connects Transfers with the run that it serves.
 type Config struct {
 	connection.Loop
-	Run
+	Engine
 	Ctx      context.Context // of all transfers
 	Time     clock.Clock
 	Campaign *lang.Campaign

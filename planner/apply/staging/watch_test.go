@@ -16,7 +16,7 @@ import (
 func TestMovesAreWatched(t *testing.T) {
 	t.Parallel()
 	r := &direct{now: time.Unix(1e9, 0)}
-	ts := New(Config{Loop: r, Run: r, Ctx: t.Context(), Time: r})
+	ts := New(Config{Loop: r, Engine: r, Ctx: t.Context(), Time: r})
 	far := ts.watch(600<<20, move{"phase.a", "moving o of phase.a", "from x to y"})
 	s := &shipment{b: &Endpoint{Title: "backend.ssh.lab"}, far: far}
 	ts.shipments[shipmentKey{}] = s
@@ -55,7 +55,7 @@ func TestMovesAreWatched(t *testing.T) {
 // later and what is said.
 type direct struct {
 	connection.Loop
-	Run
+	Engine
 	clock.Clock
 	now   time.Time
 	later []func()

@@ -145,8 +145,8 @@ func (an *requests) holdJobs(r providers.ControlRequest) {
 	}
 }
 
-func (an *requests) status() wire.Status {
-	s := wire.Status{Running: len(an.live), CPUs: an.attempts.used.cpus, GPUs: an.allocator.devices.Held(), Jobs: len(an.jobs)}
+func (an *requests) status() wire.QueueStatus {
+	s := wire.QueueStatus{Running: len(an.live), CPUs: an.attempts.used.cpus, GPUs: an.allocator.devices.Held(), Jobs: len(an.jobs)}
 	for _, j := range an.jobs {
 		if j.Status == offer.Queued || j.Status == offer.Waiting {
 			s.Queued++

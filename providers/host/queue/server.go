@@ -34,7 +34,7 @@ func (q *queue) handlers(revision int, yield func()) map[string]wire.Handler {
 		"remove": wire.Handle(func(ctx context.Context, b wire.Remove) (wire.Nothing, error) {
 			return wire.Nothing{}, q.requests.remove(ctx, b.Place, b.Request)
 		}),
-		"status": wire.Handle(func(ctx context.Context, _ wire.Nothing) (s wire.Status, err error) {
+		"status": wire.Handle(func(ctx context.Context, _ wire.Nothing) (s wire.QueueStatus, err error) {
 			s, err = ask(ctx, q.core, q.requests.status)
 			s.PID = os.Getpid()
 			return s, err

@@ -68,8 +68,8 @@ type Hello struct {
 	Spool    string `json:"spool,omitempty"`
 }
 
-// Status is the queue in a sentence, for whoever looks at it.
-type Status struct {
+// QueueStatus sums up a queue for status pages.
+type QueueStatus struct {
 	Running int      `json:"running"`
 	Queued  int      `json:"queued"`
 	CPUs    int      `json:"cpus"`
