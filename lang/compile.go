@@ -35,6 +35,7 @@ type form struct {
 	env        []named          // sorted
 	outputs    []*expr.Template // paths, as Phase.Outputs
 	checkpoint *expr.Template
+	discard    []*expr.Template
 	asked      requestTable
 	result     hashedFields
 }
@@ -197,10 +198,29 @@ func (cp *compiler) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
 			f.checkpoint = cp.template(p, s, e, "a path")
 		}
 	}
+	cp.discard(p, s, f)
 	resultFields(p, s, f)
 	cp.requests(p, s, f, v)
 	cp.tryRender(p, f, v)
 	return f
+}
+
+// discard compiles the patterns of files that a job removes.
+func (cp *compiler) discard(p *phaseBuild, s *expr.Scope, f *form) {
+	e := p.job.Expr("discard")
+	if e == nil {
+		return
+	}
+	list, written := e.(*hclsyntax.TupleConsExpr)
+	if !written {
+		cp.Wrong(e, "discard", "Write a list of paths or patterns: [\"tmp/a\", \"runs/*.tmp\"].")
+		return
+	}
+	for _, x := range list.Exprs {
+		if t := cp.template(p, s, x, "a path"); t != nil {
+			f.discard = append(f.discard, t)
+		}
+	}
 }
 
 // command compiles a string, a list written out, or anything else that

@@ -66,6 +66,10 @@ func (ck *checker) covered(columns []textColumn, places map[*phaseBuild]map[stri
 					return
 				}
 				told[pair] = true
+				if c.output.Name == discarded || d.output.Name == discarded {
+					ck.lost(c, mine, d, theirs)
+					return
+				}
 				ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: c.at.Ptr(), Address: c.p.Address(mine),
 					Detail: fmt.Sprintf("%s would write %q, which is in the %s %q of %s, so both jobs would claim it. Give each job its own folder.",
 						c.p.Address(mine), wording.Clip(string(buf)), d.output.Kind, wording.Clip(v.text), d.p.Address(theirs))})
@@ -78,6 +82,9 @@ func (cov *coverage) add(c *texts, v cover) {
 	if c.output.Kind == Dir {
 		cov.dirs[v.text] = append(cov.dirs[v.text], v)
 		return
+	}
+	if c.output.Name == discarded {
+		v.text += "/**" // with all that is in a folder
 	}
 	folder := reachable(Glob, v.text)
 	cov.globs[folder] = append(cov.globs[folder], v)

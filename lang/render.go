@@ -38,6 +38,7 @@ type Rendered struct {
 	Outputs    []RenderedOutput
 	InputFiles map[string][]string    // list files to be written: input name to the paths in it; see ListPath
 	Checkpoint string                 // absolute path, "" if none
+	Discard    []string               // paths and patterns relative to the workdir
 	Files      []RenderedPrecondition // files that must be on the backend
 }
 
@@ -79,6 +80,9 @@ func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
 		out.Outputs = append(out.Outputs, RenderedOutput{Name: o.Name, Path: rel, Abs: below(s.Workdir, rel)})
 	}
 	out.Checkpoint = r.checkpoint()
+	if !s.Variant.Smoke() {
+		out.Discard = p.Discard(i)
+	}
 	r.drillable()
 	for k := range p.Preconditions {
 		if q := &p.Preconditions[k]; q.OnBackend {
@@ -114,6 +118,15 @@ func (p *Phase) OutputPath(i int, name string, v Variant) string {
 		}
 	}
 	return ""
+}
+
+// Discard are the paths and patterns, relative to the workdir, of what a run of a cell
+// leaves and nobody needs.
+func (p *Phase) Discard(i int) (patterns []string) {
+	for _, t := range p.job.form[Run].discard {
+		patterns = append(patterns, path.Clean(plain(t, i)))
+	}
+	return patterns
 }
 
 // A renderer resolves the symbols of one job.

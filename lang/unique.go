@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/addr"
@@ -132,6 +133,20 @@ func (ck *checker) uniquePaths() {
 			columns = append(columns, c)
 		}
 	}
+	for _, p := range ck.order {
+		if !p.ok || p.failed {
+			continue
+		}
+		for k, t := range p.Phase.job.form[Run].discard {
+			c, whole := newTexts(p, &Output{Name: discarded, Kind: Glob}, t, p.job.Expr("discard").(*hclsyntax.TupleConsExpr).Exprs[k].Range())
+			if !whole {
+				i, j := c.twins()
+				ck.samePath(c, i, c, j)
+				continue
+			}
+			columns = append(columns, c)
+		}
+	}
 	places := ck.filesystems()
 	ck.covered(columns, places)
 	set := newDistinct(columns)
@@ -158,9 +173,11 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 		bad = "is not a glob: a bracket or a brace is not closed"
 	case len(text) == 0 || string(text) == ".":
 		bad = "is the workdir itself"
+	case c.output.Name == discarded && bytes.IndexByte([]byte("*?[{"), text[0]) >= 0:
+		bad = "begins with a wildcard, so that it matches files of other jobs"
 	case c.output.Name == offer.CheckpointName && c.output.Kind == Glob && bytes.IndexByte([]byte("*?[{"), text[0]) >= 0:
 		bad = "begins with a wildcard, so that it matches more than checkpoints"
-	case onNodeDisk(string(text)) && c.output.Name != offer.CheckpointName:
+	case onNodeDisk(string(text)) && c.output.Name != offer.CheckpointName && c.output.Name != discarded:
 		bad = fmt.Sprintf("is on the disk of a node, where it is gone when the job ends; declare it in the workdir, and write scratch { stage_out = [output.%s] } in the job", c.output.Name)
 	case text[0] == '/' || text[0] == '~':
 		bad = "is absolute"
@@ -174,6 +191,11 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 		return true
 	}
 	address := c.p.Address(c.proj.First(k))
+	if c.output.Name == discarded {
+		ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid path in discard", Subject: c.at.Ptr(), Address: address,
+			Detail: fmt.Sprintf("%q of %s %s. muster removes files only below the workdir: write a path relative to it, in a folder of the job.", wording.Clip(string(text)), address, bad)})
+		return false
+	}
 	if c.output.Name == offer.CheckpointName {
 		ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid path of a checkpoint", Subject: c.at.Ptr(), Address: address,
 			Detail: fmt.Sprintf("The checkpoint %q of %s %s. muster moves checkpoints only below the workdir: write a path relative to it, in a folder for them, or take out verify, min_size and glob.", wording.Clip(string(text)), address, bad)})
@@ -185,6 +207,10 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 }
 
 func (ck *checker) samePath(c *texts, i int, d *texts, j int) {
+	if c.output.Name == discarded || d.output.Name == discarded {
+		ck.lost(c, i, d, j)
+		return
+	}
 	text := path.Clean(plain(d.t, j))
 	if c.p == d.p && i == j {
 		ck.Perhaps.Append(diag.Diagnostic{Summary: "Two outputs with one path", Subject: d.at.Ptr(), Address: d.p.Address(j),
@@ -198,6 +224,28 @@ func (ck *checker) samePath(c *texts, i int, d *texts, j int) {
 	}
 	ck.Perhaps.Append(diag.Diagnostic{Summary: "Two jobs would write the same path", Subject: d.at.Ptr(), Address: d.p.Address(j),
 		Detail: fmt.Sprintf("%s and %s would both write %q. Put the axes in which they differ into the path; or, if the jobs are meant to share the file, write shared = true in the output.", c.p.Address(i), d.p.Address(j), wording.Clip(text))})
+}
+
+// discarded is the name of what a job removes where it is looked at as an output. No output
+// can have it.
+const discarded = "discard "
+
+// lost reports a path that a job removes and that is another's, or its own output.
+func (ck *checker) lost(c *texts, i int, d *texts, j int) {
+	if d.output.Name != discarded {
+		c, i, d, j = d, j, c, i
+	}
+	text := path.Clean(plain(d.t, j))
+	switch {
+	case c.p == d.p && i == j && c.output.Name == offer.CheckpointName, c.p == d.p && i == j && c.output.Name == discarded:
+		return // its own, twice; or its checkpoints, which are of no use once it is done
+	case c.p == d.p && i == j:
+		ck.Perhaps.Append(diag.Diagnostic{Summary: "An output in discard", Subject: d.at.Ptr(), Address: d.p.Address(j),
+			Detail: fmt.Sprintf("%q is the output %q of %s, which muster keeps. Take it out of discard.", wording.Clip(text), c.output.Name, d.p.Address(j))})
+		return
+	}
+	ck.Perhaps.Append(diag.Diagnostic{Summary: "A job would remove another's files", Subject: d.at.Ptr(), Address: d.p.Address(j),
+		Detail: fmt.Sprintf("%s discards %q, where %s has files. Name a folder of its own: put the axes in which the jobs differ into the path.", d.p.Address(j), wording.Clip(text), c.p.Address(i))})
 }
 
 // filesystems are the workdirs that each phase's jobs may write to.

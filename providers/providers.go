@@ -232,7 +232,10 @@ type Job struct {
 	Metrics    []Metric   `json:"metrics,omitempty"`
 	Require    []Require  `json:"require,omitempty"` // files that must be there at launch
 	Checkpoint Checkpoint `json:"checkpoint,omitzero"`
-	Watch      Watch      `json:"watch,omitzero"`
+	// Discard are paths and patterns, relative to the workdir, of files that are removed
+	// once the job is done.
+	Discard []string `json:"discard,omitempty"`
+	Watch   Watch    `json:"watch,omitzero"`
 	// Scratch is what of its files is on a disk of its node's own; nil = nothing.
 	Scratch *offer.Scratch `json:"scratch,omitempty"`
 

@@ -90,6 +90,7 @@ var Job = &Block{
 		{Name: "name", Hash: InNone, Type: "string", Default: "PHASE-KEY", Doc: "A unique label, shown in output and used as the scheduler's job name. It does not affect the result hash."},
 		{Name: "command", Hash: InResult, Type: "string or list(string)", Required: true, Doc: "A string, which `/bin/sh` runs unchanged from a file; or a list, which muster executes without a shell."},
 		{Name: "env", Hash: InResult, Type: "map(string)", Default: "{}", Doc: "Variables of the job, after the backend's."},
+		{Name: "discard", Hash: InNone, Type: "list(string)", Default: "[]", Doc: "Files and folders that nobody needs when the job is done: paths or patterns below the workdir, such as `[\"runs/${cell.key}/tmp\"]`. muster removes them when the job's outputs have passed their checks, and never an output or input of the job."},
 	}, Attrs(Rendered)...),
 	Blocks: []*Block{
 		{Name: "secret", Labels: []string{"name"}, Doc: "A variable that muster reads at submission and keeps out of scripts, state, plans and hashes. Set exactly one of the attributes.",

@@ -23,6 +23,7 @@ var samples = map[string][2]string{
 	"input.match": {`{ n = 1 }`, `{ n = 2 }`}, "metric.output": {`"x"`, `"y"`}, "output.verify": {`"json"`, `"csv"`}, "watch.on_stall": {`"cancel"`, `"tell"`},
 	"job.launcher":     {`"srun"`, `"mpiexec"`},
 	"input.require":    {`"50%"`, `"100%"`},
+	"job.discard":      {`["tmp/a"]`, `["tmp/b/*"]`},
 	"scratch.stage_in": {"[input.raw]", "[]"}, "scratch.stage_out": {"[output.x]", "[output.y]"},
 }
 

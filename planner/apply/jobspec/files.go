@@ -32,6 +32,7 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 	if s := p.Scratch; s != nil {
 		job.Scratch = &offer.Scratch{In: s.In, Out: s.Out}
 	}
+	job.Discard = r.Discard
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
 		job.Checkpoint = checkpoint(c, r.Checkpoint, job.Shape.Nodes)
 	}

@@ -98,7 +98,7 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 		e.Seen.Tail = append(e.Seen.Tail, v.Hint)
 	}
 	e.Seen.Notes = attempt.Notes(j, c.number())
-	if err := attempt.Retain(j, c.number(), v.Class == "" && !cancelled); err != nil {
+	if err := attempt.Tidy(j, c.number(), v.Class == "" && !cancelled); err != nil {
 		e.Seen.Notes = append(e.Seen.Notes, err.Error())
 	}
 	c.close(&e, v, cancelled)

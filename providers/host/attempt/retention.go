@@ -95,10 +95,19 @@ func takeStock(j *providers.Job, launch int) error {
 	return errors.Join(r.write(j, launch), log(j, launch, removed))
 }
 
-// Retain ends a launch for its checkpoints: those that appeared while it ran are the job's own.
+// Tidy ends a launch for the files that a job leaves beside its outputs.
+func Tidy(j *providers.Job, launch int, done bool) error {
+	err := retainCheckpoints(j, launch, done)
+	if !done {
+		return err
+	}
+	return errors.Join(err, discard(j, launch))
+}
+
+// retainCheckpoints ends a launch for its checkpoints: those that appeared while it ran are the job's own.
 // Of a job that is done, older ones than it keeps are removed; of any other, the newest may be
 // torn, and all stay.
-func Retain(j *providers.Job, launch int, done bool) error {
+func retainCheckpoints(j *providers.Job, launch int, done bool) error {
 	if !keeps(j) {
 		return nil
 	}

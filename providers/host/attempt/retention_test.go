@@ -55,7 +55,7 @@ func TestRetain(t *testing.T) {
 				t.Fatal(err)
 			}
 			putAll(t, dir, 100, c.written)
-			if err := Retain(j, 1, !c.failed); err != nil {
+			if err := Tidy(j, 1, !c.failed); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(files(dir), " "); got != c.stay {
@@ -85,7 +85,7 @@ func TestRetainLater(t *testing.T) {
 	launch(1, "")
 	putAll(t, dir, 100, []string{"ck/1", "ck/2", "ck/3"})
 	os.WriteFile(filepath.Join(dir, "ck/3"), nil, 0o644) // torn
-	if err := Retain(j, 1, false); err != nil {
+	if err := Tidy(j, 1, false); err != nil {
 		t.Fatal(err)
 	}
 	putAll(t, dir, 50, []string{"ck/mine"})
@@ -96,14 +96,14 @@ func TestRetainLater(t *testing.T) {
 		t.Error("a removal is no progress")
 	}
 	putAll(t, dir, 200, []string{"ck/4", "ck/5"})
-	if err := Retain(j, 2, false); err != nil {
+	if err := Tidy(j, 2, false); err != nil {
 		t.Fatal(err)
 	}
 	putAll(t, dir, 300, []string{"ck/4"})
 	launch(3, "ck/4 ck/5 ck/mine")
 	os.RemoveAll(filepath.Join(dir, ".muster/checkpoints")) // nothing is known of it any more
 	putAll(t, dir, 400, []string{"ck/6", "ck/7"})
-	if err := Retain(j, 3, true); err != nil || strings.Join(files(dir), " ") != "ck/4 ck/5 ck/6 ck/7 ck/mine" {
+	if err := Tidy(j, 3, true); err != nil || strings.Join(files(dir), " ") != "ck/4 ck/5 ck/6 ck/7 ck/mine" {
 		t.Error(err, files(dir))
 	}
 	j.Checkpoint.Keep = 0

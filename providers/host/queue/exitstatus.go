@@ -87,7 +87,7 @@ func (c *check) conclude(ctx context.Context) {
 		guard.Note(c.spec, &c.obs)
 	}
 	c.obs.Notes = attempt.Notes(c.spec, c.n)
-	if err := attempt.Retain(c.spec, c.n, c.verdict.Class == "" && !c.cancelled); err != nil {
+	if err := attempt.Tidy(c.spec, c.n, c.verdict.Class == "" && !c.cancelled); err != nil {
 		c.obs.Notes = append(c.obs.Notes, err.Error())
 	}
 	c.obs.Exit, c.obs.Signal = ev.Exit, ev.Signal

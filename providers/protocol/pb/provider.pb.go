@@ -3560,6 +3560,7 @@ type Job struct {
 	Metrics       []*Metric              `protobuf:"bytes,18,rep,name=metrics,proto3" json:"metrics,omitempty"`
 	Require       []*Require             `protobuf:"bytes,19,rep,name=require,proto3" json:"require,omitempty"`
 	Checkpoint    *Checkpoint            `protobuf:"bytes,20,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
+	Discard       [][]byte               `protobuf:"bytes,98,rep,name=discard,proto3" json:"discard,omitempty"` // below the workdir, removed once the job is done
 	After         []string               `protobuf:"bytes,21,rep,name=after,proto3" json:"after,omitempty"`
 	Retry         *Retry                 `protobuf:"bytes,22,opt,name=retry,proto3" json:"retry,omitempty"`
 	Breaker       *Breaker               `protobuf:"bytes,23,opt,name=breaker,proto3" json:"breaker,omitempty"`
@@ -3759,6 +3760,13 @@ func (x *Job) GetRequire() []*Require {
 func (x *Job) GetCheckpoint() *Checkpoint {
 	if x != nil {
 		return x.Checkpoint
+	}
+	return nil
+}
+
+func (x *Job) GetDiscard() [][]byte {
+	if x != nil {
+		return x.Discard
 	}
 	return nil
 }
@@ -7226,7 +7234,7 @@ const file_provider_proto_rawDesc = "" +
 	"\rstalled_after\x18\x02 \x01(\x03R\fstalledAfter\x12\x10\n" +
 	"\x03end\x18\x03 \x01(\bR\x03end\x12\x14\n" +
 	"\x05ready\x18\x04 \x01(\tR\x05ready\x12!\n" +
-	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\x9e\n" +
+	"\fready_within\x18\x05 \x01(\x03R\vreadyWithin\"\xb8\n" +
 	"\n" +
 	"\x03Job\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x18\n" +
@@ -7253,7 +7261,8 @@ const file_provider_proto_rawDesc = "" +
 	"\arequire\x18\x13 \x03(\v2\x1b.muster.provider.v1.RequireR\arequire\x12>\n" +
 	"\n" +
 	"checkpoint\x18\x14 \x01(\v2\x1e.muster.provider.v1.CheckpointR\n" +
-	"checkpoint\x12\x14\n" +
+	"checkpoint\x12\x18\n" +
+	"\adiscard\x18b \x03(\fR\adiscard\x12\x14\n" +
 	"\x05after\x18\x15 \x03(\tR\x05after\x12/\n" +
 	"\x05retry\x18\x16 \x01(\v2\x19.muster.provider.v1.RetryR\x05retry\x125\n" +
 	"\abreaker\x18\x17 \x01(\v2\x1b.muster.provider.v1.BreakerR\abreaker\x12\x10\n" +
