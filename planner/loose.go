@@ -220,7 +220,7 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
 	slices.SortFunc(orphans, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })
 	for _, o := range orphans {
 		rows = append(rows, Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour,
-			Detail: Detail{Text: "orphan on " + o.Backend + ": tagged as this campaign's and unknown to its state"}})
+			Detail: Detail{Text: "orphan on " + o.Backend + ": tagged as this campaign's and unknown to its state; end it in the provider's console"}})
 	}
 	return rows, notes
 }

@@ -88,6 +88,25 @@ func TestOrphansOfACampaign(t *testing.T) {
 	}
 }
 
+// A state is lost while a machine runs: the next one shows the machine, as long as its
+// records are in the campaign's folder.
+func TestAMachineOfALostState(t *testing.T) {
+	// Requirement: TDN-13
+	t.Parallel()
+	n := newTown(t, nil)
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	id := n.until("it to be done", all(offer.Completed, j))[j.Token].Rental.ID
+	for _, lineage := range []string{"def", ""} { // "" is of a plan without a state
+		n.backend.Lineage = lineage
+		n.begin()
+		got, err := n.provider.Rentals(t.Context(), n.backend.Name)
+		if err != nil || len(got) != 1 || got[0].ID != id || !got[0].Orphan || got[0].Rate == "" {
+			t.Errorf("lineage %q: rentals %+v, %v", lineage, got, err)
+		}
+	}
+}
+
 // A spot machine is outbid: its job is preempted and no failure of its own, and the
 // next launch finds the last checkpoint on another machine.
 func TestPreemption(t *testing.T) {

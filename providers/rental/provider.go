@@ -64,7 +64,7 @@ func (p *Provider) Configure(_ context.Context, b providers.Backend) error {
 	if b.Workdir == "" || b.Workdir == b.Dir {
 		return providers.Errorf(providers.Invalid, "backend.%s: workdir is not set; write workdir = \"~/work\"", b.Name)
 	}
-	dir := filepath.Join(b.Dir, ".muster", "rentals", b.Lineage, b.Name)
+	dir := recordsOf(b)
 	be := &backend{Backend: b, market: &market{settings: s, of: b.Name, account: account, platform: p.platform, now: p.now}, dialer: p.dialer, beat: p.beat, dir: dir,
 		depot: depot{dir: dir, home: p.platform.Facts().Home, workdir: b.Workdir}, boxes: map[string]*box{}, kick: make(chan struct{}, 1), changed: make(chan struct{})}
 	p.mu.Lock()
@@ -74,6 +74,11 @@ func (p *Provider) Configure(_ context.Context, b providers.Backend) error {
 	}
 	p.backends[b.Name] = be
 	return nil
+}
+
+// recordsOf is the folder of a backend's records.
+func recordsOf(b providers.Backend) string {
+	return filepath.Join(b.Dir, ".muster", "rentals", b.Lineage, b.Name)
 }
 
 func (p *Provider) backend(name string) (*backend, error) {
