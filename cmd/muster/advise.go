@@ -27,11 +27,11 @@ func adviseCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "advise", Short: "compare what jobs requested and used, and name the line to change", MaxArgs: 0,
 		Long: `Compares what jobs requested with what they used, phase by phase: memory, cores, GPUs, walltime; and separates queue, run and
-retry time. Where a request is far off, it names the line to change, the value with its margin, and the saving. It changes
-nothing by itself: edit the campaign, and the next plan shows the difference. -write makes those edits that have a line of their own
-after it showed the diff and asked. After a round (see the trial block) it says which setting is promoted.
+retry time. If a request is far off, it shows the line to change, the value with its margin, and the saving. It changes
+nothing by itself: edit the campaign, and the next plan shows the difference. -write shows these edits as a diff, asks, and
+makes them. After a round (see the trial block) it shows which setting is promoted.
 
-It asks the backends only for their pools and prices; -refresh=false asks nobody and leaves prices out.`,
+It asks the backends only for their pools and prices; -refresh=false contacts no backend and omits prices.`,
 		Examples: []command.Example{{"muster advise", "after the first round"}, {"muster advise -write", "show the edits as a diff, and make them after a yes"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags

@@ -34,7 +34,7 @@ func (f *applyFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.allowRerun, "allow-rerun", false, "with -auto-approve: finished work may run again and files that jobs did not make may be replaced (old files are moved aside)")
 	fs.BoolVar(&f.allowCancel, "allow-cancel", false, "with -auto-approve: running work may be cancelled")
 	fs.BoolVar(&f.detach, "detach", false, "submit every job that runs without muster, list the jobs that need it, and exit")
-	fs.BoolVar(&f.once, "once", false, "continue what was approved in one pass, without asking; exit 2 when there is more")
+	fs.BoolVar(&f.once, "once", false, "continue the approved plan in one pass, without asking; exit 2 when there is more work")
 	fs.BoolVar(&f.json, "json", false, "print events, one JSON object a line; needs a saved plan or -auto-approve")
 }
 
@@ -45,8 +45,8 @@ func applyCommand(a *app) *command.Command {
 held, or failed. If you interrupt it, submitted jobs keep running: the same command continues where it stopped, and nothing
 runs twice.`,
 		Examples: []command.Example{
-			{"muster apply paper.mplan", "do exactly what was reviewed"},
-			{"muster apply -auto-approve", "plan and do it, in CI"},
+			{"muster apply paper.mplan", "apply exactly this plan"},
+			{"muster apply -auto-approve", "plan and apply, in CI"},
 		},
 		Exits: []command.Exit{command.Changes, command.Held, command.Budget, command.Locked, command.Interrupted},
 		Setup: func(fs *flag.FlagSet) command.Action {

@@ -15,8 +15,8 @@ import (
 func approveCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "approve", Args: "FILE", Short: "approve a saved plan that more than one person must approve", MinArgs: 1, MaxArgs: 1,
-		Long: `Prints a saved plan, asks, and keeps your approval in the state. Where the policy of a campaign has require_approvals, apply
-starts such a plan only after so many persons approved it; whoever applies it at a terminal is one of them. It starts nothing.`,
+		Long: `Prints a saved plan, asks, and records your approval in the state. If the campaign's policy has require_approvals, apply
+starts such a plan only when that many people have approved it; a person who applies it at a terminal is one of them. It starts nothing.`,
 		Examples: []command.Example{{"muster approve month.mplan", "after you read it"}, {"muster approve -var=site=alpine month.mplan", "a plan of a campaign with variables"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Action {

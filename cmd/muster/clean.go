@@ -19,20 +19,19 @@ import (
 func cleanCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "clean", Short: "remove old logs and replaced results, after showing them", MaxArgs: 0,
-		Long: `Lists the logs of launches, and the outputs that failed launches left (in .muster/failed), that are old or not among a job's newest,
-the results that other results replaced long ago, and torn checkpoints (both in .muster/replaced), where they are, with their sizes;
-then asks, and removes them. It never removes an output,
-a log of a job that runs, or a file that this campaign's state does not know. -dry-run only lists.`,
+		Long: `Lists old files with their places and sizes, asks, and removes them: logs, and outputs of failed launches (in .muster/failed), that
+are old or not among a job's newest; results replaced long ago, and torn checkpoints (both in .muster/replaced). It never removes an
+output, a log of a running job, or a file that this campaign's state does not know. -dry-run only lists.`,
 		Examples: []command.Example{
-			{"muster clean -dry-run", "what could go"},
+			{"muster clean -dry-run", "list the files"},
 			{"muster clean -older=7d -keep=1", "logs and replaced results of more than a week ago, and all logs but the last of each job"},
 		},
 		Exits: []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			c := cleaning{app: a}
 			c.v.register(fs)
-			fs.StringVar(&c.older, "older", "30d", "remove what is older than `DURATION`, such as 12h or 30d")
-			fs.IntVar(&c.keep, "keep", 3, "keep the logs of the newest `N` launches of a job, and what its newest N failed ones left, unless they are older")
+			fs.StringVar(&c.older, "older", "30d", "remove files older than `DURATION`, such as 12h or 30d")
+			fs.IntVar(&c.keep, "keep", 3, "keep the logs of the newest `N` launches of a job, and the files of its newest N failed ones, unless they are older")
 			fs.BoolVar(&c.dryRun, "dry-run", false, "list, and remove nothing")
 			fs.BoolVar(&c.yes, "auto-approve", false, "do not ask")
 			fs.BoolVar(&c.verbose, "verbose", false, "list every file")

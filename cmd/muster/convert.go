@@ -23,8 +23,8 @@ func convertCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "convert", Args: "FILE|DIR|-", Short: "convert ARIS experiment-queue manifests, grid specs and queue lines to a campaign", MinArgs: 1, MaxArgs: 1,
 		Long: `Reads a manifest, a grid spec or a queue_state.json of ARIS's experiment-queue, in YAML or JSON, and prints the equivalent
-campaign; so it does with lines of CONFIG TASK [EPOCHS], as queues of ablations have them. Of a folder of a run it reads manifest.json and
-queue_state.json: jobs that the queue completed are adopted by import blocks, once muster has opened their outputs, and do not run again.
+campaign. It also converts lines of CONFIG TASK [EPOCHS], as in queues of ablations. From a run folder it reads manifest.json and
+queue_state.json: import blocks adopt the jobs that the queue completed, once muster has verified their outputs.
 
 It lists everything that it cannot carry over, or reads differently from the queue, with its line, and repeats the list
 in the campaign's first comment.
@@ -32,13 +32,13 @@ in the campaign's first comment.
 -out writes a file. It never overwrites a campaign that was edited since.`,
 		Examples: []command.Example{
 			{"muster convert grid_spec.yaml", "print the campaign"},
-			{"muster convert -backend=ssh ~/.aris_queue/runs/20261122T180000Z", "a run folder, with what it finished"},
+			{"muster convert -backend=ssh ~/.aris_queue/runs/20261122T180000Z", "a run folder, with its finished jobs"},
 			{"muster convert -out=campaign.muster.hcl -backend=ssh manifest.json", "write it, for a host reached over ssh"},
 		},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			out := fs.String("out", "-", "write to `FILE`; - is standard output")
 			backend := fs.String("backend", "", "where the jobs go: `ssh` or local (default ssh if the manifest names a host, else local)")
-			asJSON := fs.Bool("json", false, "print the campaign and what was found as JSON")
+			asJSON := fs.Bool("json", false, "print the campaign and the findings as JSON")
 			return func(_ context.Context, args []string) error {
 				if *asJSON && *out != "-" {
 					return command.Usagef("-json prints the campaign and -out writes it: choose one")

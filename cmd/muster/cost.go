@@ -10,9 +10,9 @@ import (
 
 func costCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "cost", Short: "show the ledger: what was spent, and what is billed now", MaxArgs: 0,
-		Long: `Adds up the recorded cost of every attempt by phase, backend and day, beside the budgets. It also lists what is billed right
-now (rented machines and running jobs, with their rate and start) and who approved how much.`,
+		Name: "cost", Short: "show the ledger: past spending and current bills", MaxArgs: 0,
+		Long: `Adds up the recorded cost of every attempt by phase, backend and day, beside the budgets. It also lists the current
+bills (rented machines and running jobs, with their rate and start) and who approved how much.`,
 		Examples: []command.Example{{"muster cost", "the ledger"}, {"muster cost -json", "for a spreadsheet"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags

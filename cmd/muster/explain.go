@@ -15,16 +15,16 @@ import (
 
 func explainCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "explain", Args: "ADDR", Short: "explain one job: what it would do and why, its candidates, what it waits for", MinArgs: 1, MaxArgs: 1,
-		Long: `Shows everything a plan knows about one job: what would be done with it and why, what determines its result, every candidate
-place with its figures and why it was chosen or not, and what the job waits for.`,
+		Name: "explain", Args: "ADDR", Short: "explain one job: its action, its candidates, and why it waits", MinArgs: 1, MaxArgs: 1,
+		Long: `Shows everything a plan knows about one job: its action and the reasons, the fields that determine its result, every candidate
+place with its figures and why it was chosen or not, and why the job waits.`,
 		Examples: []command.Example{{"muster explain seed=42,N=384,n=50000", "one student"}, {"muster explain phase.figure", "a phase without a grid"}, {"muster explain -command seed=42 > job.sh", "what would run, ready to paste"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var p planFlags
 			p.varFlags.register(fs)
-			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false believes the state")
+			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends; -refresh=false trusts the state")
 			asJSON := fs.Bool("json", false, "print as JSON")
-			command := fs.Bool("command", false, "print what would run, as a script for /bin/sh: directory, environment, setup and command; secrets by name")
+			command := fs.Bool("command", false, "print the job as a script for /bin/sh: directory, environment, setup and command; secrets by name")
 			return func(ctx context.Context, args []string) error {
 				p.about = args
 				w, err := a.plan(ctx, p)

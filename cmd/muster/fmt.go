@@ -32,7 +32,7 @@ func fmtCommand(a *app) *command.Command {
 		Name: "fmt", Args: "[FILE|DIR|-]…", Short: "rewrite campaign files in the canonical format", MaxArgs: -1,
 		Long: `Rewrites *.muster.hcl and *.mustervars.hcl files in the canonical format and prints the names of those that changed.
 "-" formats standard input to standard output.`,
-		Examples: []command.Example{{"muster fmt", "format this directory"}, {"muster fmt -check -diff -recursive", "in CI: show what is not canonical and exit 1"}},
+		Examples: []command.Example{{"muster fmt", "format this directory"}, {"muster fmt -check -diff -recursive", "in CI: show the differences and exit 1"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			f := &formatter{}
 			fs.BoolVar(&f.check, "check", false, "change nothing; exit 1 when a file is not canonical")
@@ -40,7 +40,7 @@ func fmtCommand(a *app) *command.Command {
 			fs.BoolVar(&f.Recursive, "recursive", false, "descend into directories")
 			fs.BoolVar(&f.write, "write", true, "write the files; -write=false only lists them")
 			fs.BoolVar(&f.list, "list", true, "list files that change")
-			fs.BoolVar(&f.json, "json", false, "print what changed as JSON")
+			fs.BoolVar(&f.json, "json", false, "print the changes as JSON")
 			return func(_ context.Context, args []string) error { return f.run(a, args) }
 		},
 	}

@@ -43,14 +43,14 @@ func cancelCommand(a *app) *command.Command {
 	return requestCommand(a, request.Cancel, &command.Command{
 		Name: "cancel", Args: "ADDR…", Short: "hold jobs, then stop them: TERM, then KILL", MinArgs: 1, MaxArgs: -1,
 		Long: `Holds the jobs that the addresses select, so that nothing starts them again, fetches the end of their logs, and ends them:
-TERM, a grace period, then KILL. It touches nobody else's jobs.`,
+TERM, a grace period, then KILL. It does not touch other people's jobs.`,
 		Examples: []command.Example{{"muster cancel seed=42", "every job of one seed"}, {"muster cancel -reason='wrong data' 'phase.students[\"N=384,*\"]'", "a part of one phase"}},
 	})
 }
 
 func overrideCommand(a *app) *command.Command {
 	return requestCommand(a, request.Override, &command.Command{
-		Name: "override", Args: "ADDR", Short: "let a phase pass its smoke gate on your word, recorded with name and reason", MinArgs: 1, MaxArgs: 1,
+		Name: "override", Args: "ADDR", Short: "let a phase pass its smoke gate, recorded with your name and reason", MinArgs: 1, MaxArgs: 1,
 		Long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The state records the override with your
 name and -reason, and every later plan shows it.`,
 		Examples: []command.Example{{"muster override -reason='loss is noisy at 50 steps' phase.teachers", "after looking at the smoke's log"}, {"muster override -reason='checked by hand' teachers", "by the phase's name alone"}},
@@ -66,7 +66,7 @@ func requestCommand(a *app, verb request.Verb, c *command.Command) *command.Comm
 		var v varFlags
 		v.register(fs)
 		reason := fs.String("reason", "", "record `TEXT` as the reason, in the state")
-		asJSON := fs.Bool("json", false, "print what was done as JSON")
+		asJSON := fs.Bool("json", false, "print the result as JSON")
 		return func(ctx context.Context, args []string) error {
 			if verb == request.Override && *reason == "" {
 				return command.Usagef("an override needs a reason: -reason=TEXT")

@@ -30,7 +30,7 @@ needs no init. -from=NAME writes a starter campaign into this directory.`,
 			from := fs.String("from", "", "write the starter campaign `NAME`: "+strings.Join(starterNames(), ", "))
 			upgrade := fs.Bool("upgrade", false, "lock the versions found now, whatever was locked before")
 			lockfile := fs.String("lockfile", "", "`MODE`: readonly checks .muster.lock.hcl and does not write it")
-			asJSON := fs.Bool("json", false, "print what was done as JSON")
+			asJSON := fs.Bool("json", false, "print the result as JSON")
 			return func(ctx context.Context, _ []string) error {
 				if *upgrade && *lockfile == "readonly" {
 					return command.Usagef("-upgrade writes the lock file, and -lockfile=readonly does not: give one of them")

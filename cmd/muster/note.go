@@ -19,10 +19,10 @@ const longestNote = 2000
 
 func noteCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "note", Args: "ADDR TEXT", Short: "keep what you learned about a job or a phase", MinArgs: 2, MaxArgs: 2,
-		Long: `Keeps a text with a job, with every job that a selection means, or with a phase: what failed, and what fixed it. The state keeps
-it with your name and the time, whatever becomes of the job. report and explain show it, and so does every plan that does something
-with the job. Where the job's failure came twice, advise proposes a failure block that has the text in it.`,
+		Name: "note", Args: "ADDR TEXT", Short: "record a note on a job or a phase", MinArgs: 2, MaxArgs: 2,
+		Long: `Records a text for a job, for every selected job, or for a phase: what failed, and what fixed it. The state keeps it with your name
+and the time, even if the job leaves the campaign. report, explain and every plan that changes the job show it. If the job failed
+twice in the same way, advise proposes a failure block with the text.`,
 		Examples: []command.Example{
 			{"muster note seed=42 'node gpu07 lost its licence server; fixed by ada'", "with one job"},
 			{"muster note phase.train 'needs cuda/12.4 since the driver update'", "with a phase"},
@@ -31,7 +31,7 @@ with the job. Where the job's failure came twice, advise proposes a failure bloc
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
-			asJSON := fs.Bool("json", false, "print what was kept as JSON")
+			asJSON := fs.Bool("json", false, "print the notes as JSON")
 			return func(ctx context.Context, args []string) error {
 				return a.note(ctx, v, *asJSON, args[0], strings.TrimSpace(args[1]))
 			}

@@ -37,8 +37,8 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 	fs.Var(&p.targets, "target", "plan only the jobs that `ADDR` selects (repeatable; globs over axes, or a unique suffix such as seed=42)")
 	fs.Var(&p.rerun, "rerun", "run the jobs that `ADDR` selects again (repeatable)")
 	fs.Var(&p.accept, "accept", "keep the results of the completed jobs that `ADDR` selects although the jobs changed (repeatable)")
-	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
-	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "show what happened since the state was written, and plan nothing; apply records it")
+	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends about jobs; -refresh=false trusts the state")
+	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "show changes since the state was written, and plan nothing; apply records them")
 	fs.BoolVar(&p.destroy, "destroy", false, "plan to cancel and release everything")
 	fs.BoolVar(&p.verify, "verify", false, "open every recorded output again, instead of comparing size and times")
 	fs.BoolVar(&p.verbose, "verbose", false, "show every job")
@@ -61,11 +61,11 @@ func (p *planFlags) check() error {
 
 func planCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "plan", Short: "show what would be done, what it would cost and how long it would take", MaxArgs: 0,
-		Long: `Reads the campaign and its state, asks the backends, and shows what would be done and why, what it would cost (expected, at
-the 90th percentile and at most) and how long it would take. It spends nothing and starts nothing.
+		Name: "plan", Short: "show the jobs that would run, their cost and their time", MaxArgs: 0,
+		Long: `Reads the campaign and its state, asks the backends, and shows which jobs would run and why, their cost (expected, at the
+90th percentile and at most) and their time. It spends nothing and starts nothing.
 
--out saves the plan, so that apply does exactly what was reviewed.`,
+-out saves the plan, so that apply does exactly this.`,
 		Examples: []command.Example{
 			{"muster plan -out=paper.mplan", "review, then do exactly this"},
 			{"muster plan -target=seed=42 -detailed-exitcode", "only one seed; exit 2 when there is work"},
@@ -79,7 +79,7 @@ the 90th percentile and at most) and how long it would take. It spends nothing a
 			jsonInto := fs.String("json-into", "", "write the plan as JSON to `FILE` as well")
 			markdown := fs.Bool("markdown", false, "print the plan as Markdown, for a merge request")
 			detailed := fs.Bool("detailed-exitcode", false, "exit 0 when there is nothing to do, 2 when there is")
-			compare := fs.String("compare", "", "show instead what differs from the completed jobs of `RUN`, attribute by attribute: the folder of a campaign, or the file of a state")
+			compare := fs.String("compare", "", "show instead the differences from the completed jobs of `RUN`, attribute by attribute: the folder of a campaign, or the file of a state")
 			var scripts scriptsFlag
 			fs.Var(&scripts, "show-scripts", "print the scripts that would be submitted, one for each shape with its first and last command, and for jobs that go to a scheduler the ten-point check list; -show-scripts=ADDR: all commands of the jobs that ADDR selects")
 			return func(ctx context.Context, _ []string) error {

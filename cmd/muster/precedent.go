@@ -22,10 +22,10 @@ import (
 func precedentCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "precedent", Short: "record finished phases for later campaigns", MaxArgs: 0,
-		Long: `Appends a line for each finished phase to ` + precedent.File + `: its command as a digest, backend and resources, how many jobs were
-done, how launches failed, how long jobs took and what they cost. The file is the nearest of that name in the campaign's folder and
-those above it, up to the top of the git checkout; where there is none, muster makes it at the top. Keep it in git: the plan of
-another campaign shows the line for a phase with the same command that has done no job yet.`,
+		Long: `Appends a line for each finished phase to ` + precedent.File + `: a digest of its command, its backend and resources, completed
+jobs, failures, runtimes and costs. The file is the nearest of that name in the campaign's folder and
+those above it, up to the top of the git checkout; if there is none, muster creates it at the top. Keep it in git: the plan of
+another campaign shows the line for a phase with the same command that has no completed job yet.`,
 		Examples: []command.Example{{"muster precedent", "after a campaign"}, {"muster precedent -dry-run", "see the lines first"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			r := recording{app: a}

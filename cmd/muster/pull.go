@@ -20,18 +20,18 @@ func pullCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "pull", Args: "[ADDR…]", Short: "copy outputs here and verify their digests", MaxArgs: -1,
 		Long: `Copies the outputs of completed jobs into -to, resumes broken transfers, and compares every digest with the recorded one.
-It does not copy files again that are there already with the right digest.
+It does not copy files again that already exist with the right digest.
 Every minute it reports its progress: the share, the rate and the time left.
-It writes muster-run.json beside them: what each job ran (commit, source, image, packages), from which inputs, where and when, and the
+It writes muster-run.json beside them: for each job its commit, source, image and packages, its inputs, place and time, and the
 digest of every file; -crate also writes it as RO-Crate metadata.
-If a backend bills for files that leave it (usd_per_gb_out), it shows that cost, which enters neither ledger nor budgets.`,
+If a backend bills for outgoing files (usd_per_gb_out), it shows that cost, which counts in neither ledger nor budgets.`,
 		Examples: []command.Example{{"muster pull -to=results", "everything"}, {"muster pull -to=results phase.figure", "only the figure"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			to := fs.String("to", "outputs", "`DIR` to copy into; the paths below the workdir are kept")
 			asJSON := fs.Bool("json", false, "print as JSON")
-			crate := fs.Bool("crate", false, "write ro-crate-metadata.json, too, for an archive that takes RO-Crates")
+			crate := fs.Bool("crate", false, "write ro-crate-metadata.json, too, for an archive that accepts RO-Crates")
 			return func(ctx context.Context, args []string) error {
 				return a.pull(ctx, v, absolute(*to), *asJSON, *crate, args)
 			}

@@ -18,17 +18,17 @@ import (
 
 func recoverCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "recover", Short: "make a state again from what is on the backends", MaxArgs: 0,
-		Long: `For a campaign whose state is lost with its backup and history. Looks on every backend for the outputs of all jobs, shows what is
-there and what no backend can tell, and asks. With a yes it opens the outputs, records the jobs whose outputs pass their checks as done, by
-adoption, and sets a hold on everything: jobs of the lost state may still run, and nothing starts a second time before you looked and
-typed muster resume. It may be repeated while such jobs end. It refuses where the state records a job that muster ran.`,
+		Name: "recover", Short: "rebuild a lost state from the files on the backends", MaxArgs: 0,
+		Long: `For a campaign whose state is lost with its backup and history. Searches every backend for the outputs of all jobs, shows its findings
+and the questions that no backend can answer, and asks. With your approval it verifies the outputs, records the jobs whose outputs pass as
+done (adopted), and sets a hold on everything: jobs of the lost state may still run, so check for them before you run muster resume. You
+can repeat it while such jobs end. It fails if the state records a job that muster ran.`,
 		Examples: []command.Example{{"muster recover", "look, ask, adopt"}, {"muster recover -dry-run", "look, and adopt nothing"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			r := recovering{app: a}
 			r.v.register(fs)
-			fs.BoolVar(&r.dryRun, "dry-run", false, "show what is there, and record nothing")
+			fs.BoolVar(&r.dryRun, "dry-run", false, "show the outputs, and record nothing")
 			fs.BoolVar(&r.yes, "auto-approve", false, "do not ask")
 			fs.BoolVar(&r.json, "json", false, "print as JSON")
 			return r.run

@@ -22,10 +22,10 @@ const mostRuns = 100_000
 
 func rehearseCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "rehearse", Short: "simulate the plan many times: what it may cost, how long it may take, what may fail", MaxArgs: 0,
-		Long: `Plans as muster plan does, then plays the plan in virtual time: the engine of muster apply, with its budgets, retries,
-breakers and gates, on simulated backends. Runtimes and failure rates come from history, or from the plan's assumptions
-where there is none. It starts nothing, spends nothing and writes nothing.
+		Name: "rehearse", Short: "simulate the plan many times: costs, times, failures", MaxArgs: 0,
+		Long: `Plans as muster plan does, then simulates the plan in virtual time: the engine of muster apply, with its budgets, retries,
+breakers and gates, on simulated backends. Runtimes and failure rates come from history, or else from the plan's
+assumptions. It starts nothing, spends nothing and writes nothing.
 
 The same seed gives the same result, to the byte, while the campaign, its state and the backends' answers stay the same.`,
 		Examples: []command.Example{
@@ -36,7 +36,7 @@ The same seed gives the same result, to the byte, while the campaign, its state 
 			var p planFlags
 			p.varFlags.register(fs)
 			fs.Var(&p.targets, "target", "rehearse only the jobs that `ADDR` selects (repeatable)")
-			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends what became of jobs; -refresh=false believes the state")
+			fs.BoolVar(&p.refresh, "refresh", true, "ask the backends about jobs; -refresh=false trusts the state")
 			var fails texts
 			fs.Var(&fails, "fail", "let this share of launches fail with a class, instead of the share in history: `CLASS=SHARE`, such as preempted=0.1 (repeatable); none=0 for no failures; expect=0.1 for smokes that miss their expectations")
 			after := fs.Duration("resume-after", 0, "resume held jobs this long after everything has stopped: `DURATION`, such as 12h; without it they stay held")

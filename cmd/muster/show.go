@@ -13,7 +13,7 @@ func showCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "show", Args: "[FILE]", Short: "print a saved plan, or the status without a file", MaxArgs: 1,
 		Long:     "Prints a saved plan as it was reviewed. It asks no backend and starts no provider. Without a file it shows the status.",
-		Examples: []command.Example{{"muster show paper.mplan", "what was saved"}, {"muster show -jsonl paper.mplan", "one JSON object a job, for tools"}},
+		Examples: []command.Example{{"muster show paper.mplan", "the saved plan"}, {"muster show -jsonl paper.mplan", "one JSON object a job, for tools"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)

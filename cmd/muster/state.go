@@ -18,7 +18,7 @@ func stateListCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "state list", Args: "[ADDR…]", Short: "list the addresses in the state, one a line", MaxArgs: -1,
 		Long:     "Lists every job in the state, including jobs that the campaign no longer has.",
-		Examples: []command.Example{{"muster state list", "everything"}, {"muster state list -status=failed", "only what failed"}},
+		Examples: []command.Example{{"muster state list", "everything"}, {"muster state list -status=failed", "only failed jobs"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)

@@ -18,13 +18,13 @@ func stateMvCommand(a *app) *command.Command {
 		Name: "state mv", Args: "FROM TO", Short: "give a record another address", MinArgs: 2, MaxArgs: 2,
 		Long: `Gives a job's record another address; its files stay in place. It also prints the moved block that does the same in the
 campaign, where it can be reviewed: prefer that.`,
-		Examples: []command.Example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only say what would be done"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
+		Examples: []command.Example{{`muster state mv -dry-run 'phase.a["N=1"]' 'phase.b["N=1"]'`, "only show the change"}, {"muster state mv phase.plot phase.figure", "a phase without a grid"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			dry := fs.Bool("dry-run", false, "change nothing")
-			asJSON := fs.Bool("json", false, "print what was done as JSON")
+			asJSON := fs.Bool("json", false, "print the change as JSON")
 			return func(ctx context.Context, args []string) error {
 				return a.stateMv(ctx, v, *dry, *asJSON, args[0], args[1])
 			}
@@ -77,13 +77,13 @@ func stateRmCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "state rm", Args: "ADDR…", Short: "remove records of jobs; their files stay", MinArgs: 1, MaxArgs: -1,
 		Long:     "Removes the records of the jobs that the addresses select. Their files stay; the next apply runs the jobs again.",
-		Examples: []command.Example{{"muster state rm -dry-run seed=42", "only say what would be forgotten"}, {"muster state rm phase.figure", "one job"}},
+		Examples: []command.Example{{"muster state rm -dry-run seed=42", "only show the records"}, {"muster state rm phase.figure", "one job"}},
 		Exits:    []command.Exit{command.Locked},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
 			v.register(fs)
 			dry := fs.Bool("dry-run", false, "change nothing")
-			asJSON := fs.Bool("json", false, "print what was forgotten as JSON")
+			asJSON := fs.Bool("json", false, "print the removed records as JSON")
 			return func(ctx context.Context, args []string) error {
 				return a.stateRm(ctx, v, *dry, *asJSON, args)
 			}

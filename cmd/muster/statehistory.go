@@ -16,8 +16,8 @@ import (
 
 func stateHistoryCommand(a *app) *command.Command {
 	return &command.Command{
-		Name: "state history", Args: "[ADDR…]", Short: "print what happened, event by event", MaxArgs: -1,
-		Long:     "Prints every event of the state, oldest first: why something ran again, who held it, what was approved.",
+		Name: "state history", Args: "[ADDR…]", Short: "print all events", MaxArgs: -1,
+		Long:     "Prints every event of the state, oldest first: launches, holds, approvals and their reasons.",
 		Examples: []command.Example{{"muster state history", "everything"}, {"muster state history -json seed=42", "one seed, for a script"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags

@@ -15,8 +15,8 @@ import (
 func statusCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "status", Args: "[ADDR…]", Short: "show phases and jobs at a glance", MaxArgs: -1,
-		Long: `Shows how far each phase is, what runs where, and what needs you. It reads the state and takes no lock; -refresh asks the
-backends first, without recording what they say.`,
+		Long: `Shows the progress of each phase, the running jobs, and the jobs that need you. It reads the state and takes no lock; -refresh asks
+the backends first, without recording their answers.`,
 		Examples: []command.Example{{"muster status", "the campaign at a glance"}, {"muster status -refresh seed=42", "ask the backends, show the jobs of one seed"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags

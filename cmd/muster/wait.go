@@ -20,12 +20,12 @@ import (
 func waitCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "wait", Args: "[ADDR…]", Short: "wait until jobs are done, one failed, or nothing runs", MaxArgs: -1,
-		Long: `Waits for all jobs, or for those that the addresses select, and says by its exit code how they are: 0 if all are done, 3 if
-one failed or is held, blocked or cancelled, or if work is left that only muster apply starts. -for=done ends when all are done or no
-more can be; -for=failed also at the first failure; -for=idle when nothing runs or is queued, and then 0 although work is left.
+		Long: `Waits for all jobs, or for those that the addresses select. Its exit code is 0 if all are done, 3 if one failed or is held,
+blocked or cancelled, or if the rest needs muster apply. -for=done ends when all are done or no more can finish; -for=failed
+also at the first failure; -for=idle when no job runs or is queued, with 0 even if work remains.
 
 It reads the state, and asks the backends while no muster apply runs. It takes no lock and starts nothing. An interrupt or a time-out
-ends the wait alone. It prints a line when counts change, and at least every ten minutes.`,
+ends only the wait. It prints a line when counts change, and at least every ten minutes.`,
 		Examples: []command.Example{
 			{"muster wait && muster pull", "copy the results when all are done"},
 			{"muster wait -for=failed -timeout=8h phase.train", "wait for the first failure, for a night at most"},
@@ -36,7 +36,7 @@ ends the wait alone. It prints a line when counts change, and at least every ten
 			w.v.register(fs)
 			fs.StringVar(&w.goal, "for", "done", "wait for `GOAL`: done, failed or idle")
 			fs.DurationVar(&w.timeout, "timeout", 0, "wait at most `DURATION`, such as 90m or 8h; without it, for as long as it takes")
-			fs.BoolVar(&w.json, "json", false, "print how it ended as JSON")
+			fs.BoolVar(&w.json, "json", false, "print the result as JSON")
 			return w.run
 		},
 		Complete: a.jobAddresses,

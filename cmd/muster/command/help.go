@@ -100,7 +100,7 @@ func exitTable(c *Command, width int) string {
 func (t *Table) Overview(w io.Writer, width int) error {
 	lw := &term.LineWriter{W: w}
 	fmt.Fprintf(lw, "Usage: muster [-chdir=DIR] COMMAND [options]\n\n%s\n",
-		refill("Plan and apply for compute campaigns: read what it will cost, and only then spend.", width))
+		refill("Plan and apply for compute campaigns: know the cost before you spend.", width))
 	names := 0
 	for _, group := range t.Groups {
 		for _, name := range group.Names {

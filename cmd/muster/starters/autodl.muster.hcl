@@ -1,9 +1,9 @@
-# A job on an AutoDL instance that you rented in its console: muster starts no instance
-# there, and ends none. Other platforms alike: profile = "gpushare", "matpool",
+# A job on an AutoDL instance that you rented in its console: muster neither starts nor
+# ends instances there. For other platforms: profile = "gpushare", "matpool",
 # "featurize" or "lanrui".
 #
-#   muster plan    -var port=41022   what is billed, and when AutoDL deletes what
-#   muster apply   -var port=41022   run it; close the lid as you like
+#   muster plan    -var port=41022   the bill, and when AutoDL deletes files
+#   muster apply   -var port=41022   runs the job; close the lid at any time
 #   muster pull    -var port=41022   the results, each checked by digest, before you release
 
 variable "host" {
@@ -28,8 +28,8 @@ backend "ssh" "autodl" {
   env        = { HF_ENDPOINT = "https://hf-mirror.com", HF_HUB_DISABLE_XET = "1" }
   price      = { currency = "CNY", usd_per_unit = 0.14, per_gpu_hour = 2.5 }
 
-  # What you rented: status and date are yours to write. A stopped instance is released
-  # with its disks after 15 days, and every plan says when that is.
+  # The rented instance: keep status and date up to date. AutoDL releases a stopped
+  # instance with its disks after 15 days; every plan shows the date.
   rented "instance" {
     status = "running"
     since  = "2026-11-23"

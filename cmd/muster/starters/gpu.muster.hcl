@@ -1,9 +1,9 @@
 # A sweep on the GPUs of this machine: one job a GPU, a smoke before the
-# fan-out, another try with another GPU after an out-of-memory.
+# fan-out, a retry on another GPU after running out of memory.
 #
-#   muster backends  the GPUs that are seen, free or held
-#   muster plan      what would be done, and how long it may take
-#   muster apply     do it; interrupt it at any time, the same command continues
+#   muster backends  the GPUs, free or in use
+#   muster plan      the jobs that would run, and their time
+#   muster apply     runs them; interrupt it at any time, the same command continues
 
 campaign "gpu-sweep" {}
 
@@ -11,8 +11,8 @@ backend "local" "local" {
   gpu_free_max = "500MiB" # a GPU with at most this much memory in use counts as free
 }
 
-# Your code. Its content becomes part of what a job is, and jobs begin in a read-only
-# copy of these files: list all that they open or import beside the program.
+# Your code. Its content determines results, and jobs start in a read-only copy of
+# these files: list every file that the program opens or imports.
 # source { include = ["**/*.py"] }
 
 grid "sweep" {

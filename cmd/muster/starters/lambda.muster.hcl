@@ -1,18 +1,18 @@
 # One short job on a machine rented at Lambda. The key is $LAMBDA_API_KEY. Try it on
 # the simulator first: docs/guide/rented.md.
 #
-#   muster plan      what it costs at most; rents nothing
+#   muster plan      the highest cost; rents nothing
 #   muster apply     asks, rents, runs the job, and copies its result here
 #   muster destroy   gives the machine back, and waits until Lambda says so
 #
-# Lambda has no stop, and no key that could end one machine alone: while muster is
-# off, nothing ends a machine. Run apply to the end, or destroy.
+# Lambda has no stop, and no key that can end only one machine: while muster is off,
+# nothing ends a machine. Let apply finish, or run destroy.
 
 campaign "rented" {}
 
 backend "lambda" "cloud" {
   gpu              = ["A10"]
-  max_usd_per_hour = 1.40 # nothing dearer is rented
+  max_usd_per_hour = 1.40 # muster rents nothing more expensive
   workdir          = "/home/ubuntu/work"
   hold             = "10m" # after the last job, while muster runs
   on_hold          = "release"

@@ -1,7 +1,7 @@
 # One short job on a machine rented at Paperspace. The key is $PAPERSPACE_API_KEY. Try
 # it on the simulator first: docs/guide/rented.md.
 #
-#   muster plan      what it costs at most; rents nothing
+#   muster plan      the highest cost; rents nothing
 #   muster apply     asks, rents, runs the job, and copies its result here
 #   muster destroy   gives the machine back, and waits until Paperspace says so
 
@@ -10,7 +10,7 @@ campaign "rented" {}
 backend "paperspace" "cloud" {
   gpu              = ["A4000"]
   disk             = "50GB"
-  max_usd_per_hour = 0.90 # with the disk: nothing dearer is rented, or kept
+  max_usd_per_hour = 0.90 # with the disk: muster rents and keeps nothing more expensive
   auto_shutdown    = "2h" # Paperspace itself stops the machine then
   workdir          = "/home/paperspace/work"
   hold             = "10m" # after the last job, while muster runs

@@ -1,26 +1,26 @@
 # Replicas and their analysis on a PBS cluster, Polaris here: run muster on a login
 # node, or name one in ssh below.
 #
-#   muster backends             the queues, and what they take
-#   muster plan -show-scripts   what would be submitted, and what it may cost
-#   muster apply -detach        submit all of it: the cluster finishes it with muster off
-#   muster status -refresh      what became of it; muster apply -once records it
+#   muster backends             the queues and their limits
+#   muster plan -show-scripts   the scripts, and their cost
+#   muster apply -detach        submit everything: the cluster finishes it with muster off
+#   muster status -refresh      the progress; muster apply -once records it
 #   muster cancel 'phase.*'     stop it; nothing starts again by itself
 
 campaign "pbs-replicas" {}
 
 backend "pbs" "polaris" {
-  workdir     = "~/muster/pbs-replicas" # where login and compute nodes see it: "/eagle/MyProject/me/replicas"
+  workdir     = "~/muster/pbs-replicas" # on a filesystem of login and compute nodes: "/eagle/MyProject/me/replicas"
   profile     = "alcf-polaris"          # or "alcf-crux", or "site.hcl" beside this file; without it the server's queues
   account     = "MyProject"             # qsub -A
   filesystems = "home:eagle"            # qsub -l filesystems
-  # queues    = ["preemptable"]         # in the order of preference; all that take a job by default
+  # queues    = ["preemptable"]         # in order of preference; by default all that accept a job
   # setup     = "module load conda; conda activate"
-  # ssh { host = "polaris.alcf.anl.gov" } # from your own machine; workdir is then a path there
+  # ssh { host = "polaris.alcf.anl.gov" } # from your own machine; workdir is a path on that host
 }
 
-# Your code. It is shipped, its content becomes part of what a job is, and jobs begin
-# in a read-only copy of these files: list all that they open or import beside the program.
+# Your code. muster ships it; its content determines results, and jobs start in a
+# read-only copy of these files: list every file that the program opens or imports.
 # source { include = ["**/*.py"] }
 
 phase "replicas" {
@@ -32,12 +32,12 @@ phase "replicas" {
     command = "sleep 5; printf '{\"seed\": %s}\\n' ${cell.seed} > ${output.energy}"
     resources {
       cpus     = 32
-      gpus     = 4 # a node of Polaris is charged as a whole
+      gpus     = 4 # Polaris charges whole nodes
       walltime = "10m"
     }
     output "energy" {
       path   = "replicas/seed${cell.seed}.json"
-      verify = "json" # opened on the node: half a file does not release the analysis
+      verify = "json" # checked on the node: half a file does not release the analysis
     }
   }
   retry {

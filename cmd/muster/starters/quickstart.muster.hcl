@@ -1,14 +1,14 @@
 # A first campaign: a small sweep on this machine, then a summary of it.
 #
-#   muster plan      what would be done, and how long it may take
-#   muster apply     do it; interrupt it at any time, the same command continues
+#   muster plan      the jobs that would run, and their time
+#   muster apply     runs them; interrupt it at any time, the same command continues
 
 campaign "quickstart" {
   description = "A sweep over two axes, and a summary"
 }
 
-# Your code. Its content becomes part of what a job is, and jobs begin in a read-only
-# copy of these files: list all that they open or import beside the program.
+# Your code. Its content determines results, and jobs start in a read-only copy of
+# these files: list every file that the program opens or imports.
 # source { include = ["**/*.py"] }
 
 grid "sweep" {

@@ -1,7 +1,7 @@
 # One short job on a pod rented at RunPod. The key is $RUNPOD_API_KEY, or in the file
 # that api_key_file names. Try it on the simulator first: docs/guide/rented.md.
 #
-#   muster plan      what it costs at most; rents nothing
+#   muster plan      the highest cost; rents nothing
 #   muster apply     asks, rents, runs the job, and copies its result here
 #   muster destroy   gives the pod back, and waits until RunPod says so
 
@@ -11,7 +11,7 @@ backend "runpod" "cloud" {
   image            = "runpod/pytorch:1.0.2-cu1281-torch280-ubuntu2404"
   gpu              = ["RTX 4090"]
   disk             = "20GB"
-  max_usd_per_hour = 0.75                # with the disk: nothing dearer is rented
+  max_usd_per_hour = 0.75                # with the disk: muster rents nothing more expensive
   workdir          = "/workspace/muster" # the rest of a pod's disk is wiped when it stops
   hold             = "10m"               # after the last job
   on_hold          = "release"

@@ -1,24 +1,24 @@
 # Teachers and students on a Slurm cluster: run muster on a login node, or name
 # one in ssh below.
 #
-#   muster backends             what the cluster has, and what it lets you do
-#   muster plan -show-scripts   what would be submitted, and how long it may take
-#   muster apply -detach        hand it over: the cluster finishes it with muster off
-#   muster status -refresh      what became of it; muster apply -once records it
+#   muster backends             the cluster's partitions and your limits
+#   muster plan -show-scripts   the scripts, and their time
+#   muster apply -detach        submit everything: the cluster finishes it with muster off
+#   muster status -refresh      the progress; muster apply -once records it
 #   muster cancel 'phase.*'     stop it; nothing starts again by itself
 
 campaign "slurm-sweep" {}
 
 backend "slurm" "cluster" {
-  workdir = "~/muster/slurm-sweep" # where login and compute nodes see it; on many sites "/scratch/…/me/slurm-sweep"
-  # account    = "ucb123"              # what is charged; your default account if there is one
-  # partitions = ["aa100", "al40"]     # in the order of preference; all that you may use by default
+  workdir = "~/muster/slurm-sweep" # on a filesystem of login and compute nodes; on many sites "/scratch/…/me/slurm-sweep"
+  # account    = "ucb123"              # the charged account; by default yours
+  # partitions = ["aa100", "al40"]     # in order of preference; by default all that you may use
   # setup      = "module load cuda"
-  # ssh { host = "login.example.edu" } # from your own machine; workdir is then a path there
+  # ssh { host = "login.example.edu" } # from your own machine; workdir is a path on that host
 }
 
-# Your code. It is shipped, its content becomes part of what a job is, and jobs begin
-# in a read-only copy of these files: list all that they open or import beside the program.
+# Your code. muster ships it; its content determines results, and jobs start in a
+# read-only copy of these files: list every file that the program opens or imports.
 # source { include = ["**/*.py"] }
 
 grid "sweep" {
@@ -43,7 +43,7 @@ phase "teachers" {
     }
     output "weights" {
       path   = "teachers/width${cell.width}-seed${cell.seed}.json"
-      verify = "json" # opened on the node: half a file does not release a student
+      verify = "json" # checked on the node: half a file does not release a student
     }
   }
   retry {

@@ -1,8 +1,8 @@
 # A sweep on a Linux host that you reach with `ssh NAME`.
 #
-#   muster backends -var host=NAME   can it be reached, and what has it got
-#   muster plan     -var host=NAME   what would be done, and how long it may take
-#   muster apply    -var host=NAME   do it; close the lid as you like, the host goes on
+#   muster backends -var host=NAME   the connection, and the host's resources
+#   muster plan     -var host=NAME   the jobs that would run, and their time
+#   muster apply    -var host=NAME   runs them; close the lid at any time, the host continues
 #   muster pull     -var host=NAME   the results, each checked by digest
 
 variable "host" {
@@ -15,13 +15,13 @@ campaign "ssh-sweep" {}
 backend "ssh" "lab" {
   host    = var.host
   workdir = "~/muster/ssh-sweep" # on the host; made when needed
-  # gpus         = [0, 1, 2, 3]  # which ones may be used; all by default
+  # gpus         = [0, 1, 2, 3]  # GPUs to use; all by default
   # gpu_free_max = "500MiB"      # a GPU with at most this much memory in use counts as free
   # setup        = ". ~/miniconda3/etc/profile.d/conda.sh && conda activate train"
 }
 
-# Your code. It is shipped, its content becomes part of what a job is, and jobs begin
-# in a read-only copy of these files: list all that they open or import beside the program.
+# Your code. muster ships it; its content determines results, and jobs start in a
+# read-only copy of these files: list every file that the program opens or imports.
 # source { include = ["**/*.py"] }
 
 grid "sweep" {

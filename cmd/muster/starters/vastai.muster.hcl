@@ -1,7 +1,7 @@
 # One short job on a machine rented at Vast.ai. The key is $VAST_API_KEY, or in
 # ~/.vast_api_key. Try it on the simulator first: docs/guide/rented.md.
 #
-#   muster plan      what it costs at most; rents nothing
+#   muster plan      the highest cost; rents nothing
 #   muster apply     asks, rents, runs the job, and copies its result here
 #   muster destroy   gives the machine back, and waits until Vast.ai says so
 
@@ -11,7 +11,7 @@ backend "vastai" "cloud" {
   image            = "pytorch/pytorch:2.8.0-cuda12.6-cudnn9-runtime"
   gpu              = ["RTX 4090"]
   disk             = "20GB"
-  max_usd_per_hour = 0.45 # with the disk: nothing dearer is rented
+  max_usd_per_hour = 0.45 # with the disk: muster rents nothing more expensive
   reliability      = 0.95
   workdir          = "/root/work"
   hold             = "10m" # after the last job
