@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -65,7 +67,7 @@ func (ck *checker) goodLabel(c *texts, text []byte, k int) bool {
 		bad = "is empty"
 	case len(text) > maxLabel && c.p.Phase.job.label != nil:
 		bad = fmt.Sprintf("has %d bytes, at most %d are taken", len(text), maxLabel)
-	case bytes.ContainsAny(text, "\n\r\t\x00\x1b"):
+	case bytes.ContainsFunc(text, unicode.IsControl):
 		bad = "holds a control character"
 	case bytes.HasPrefix(text, []byte("phase.")):
 		if bad = ck.anotherAddress(c, expr.Unescape(string(text)), k); bad == "" {
@@ -165,13 +167,13 @@ func (ck *checker) uniquePaths() {
 
 // goodPath holds paths to the workdir.
 func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
-	bad := ""
+	bad, clean := "", path.Clean(string(text))
 	switch {
 	case bytes.HasPrefix(text, []byte("${")): // how a value that is no text is written in canonical text
 		bad = "is no text"
 	case c.output.Kind == Glob && !doublestar.ValidatePattern(string(text)):
 		bad = "is not a glob: a bracket or a brace is not closed"
-	case len(text) == 0 || string(text) == ".":
+	case clean == ".":
 		bad = "is the workdir itself"
 	case c.output.Name == discarded && bytes.IndexByte([]byte("*?[{"), text[0]) >= 0:
 		bad = "begins with a wildcard, so that it matches files of other jobs"
@@ -181,11 +183,13 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 		bad = fmt.Sprintf("is on the disk of a node, where it is gone when the job ends; declare it in the workdir, and write scratch { stage_out = [output.%s] } in the job", c.output.Name)
 	case text[0] == '/' || text[0] == '~':
 		bad = "is absolute"
-	case bytes.HasPrefix(text, []byte("..")) && (len(text) == 2 || text[2] == '/'):
+	case strings.HasPrefix(clean+"/", "../"):
 		bad = "leads out of the workdir"
-	case bytes.HasPrefix(text, []byte(".muster/")):
+	case strings.HasPrefix(clean+"/", ".muster/"):
 		bad = "is in muster's own folder"
-	case bytes.ContainsAny(text, "\n\r\x00"):
+	case offer.Own(clean):
+		bad = "is a file of muster's own"
+	case bytes.ContainsFunc(text, unicode.IsControl):
 		bad = "holds a control character"
 	default:
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/page"
 	"github.com/muster-run/muster/internal/atomicfile"
 	"github.com/muster-run/muster/internal/term"
-	"github.com/muster-run/muster/planner/apply/source"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 func pullCommand(a *app) *command.Command {
@@ -68,7 +68,7 @@ func keepRecord(r page.Record, to string, crate bool) error {
 	if len(r.Jobs) == 0 {
 		return nil
 	}
-	path := filepath.Join(to, source.Record)
+	path := filepath.Join(to, offer.RunRecord)
 	var earlier page.Record
 	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &earlier) == nil {
 		r = r.With(earlier)

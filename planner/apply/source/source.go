@@ -21,6 +21,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Spec says which files of a folder are a source.
@@ -32,10 +33,6 @@ type Spec struct {
 	Never func(rel string) bool
 	Cache string // folder where digests of files are remembered; "" = nowhere
 }
-
-// Record is the file that pull writes beside its copies. It is part of no source, since each
-// copy changes it.
-const Record = "muster-run.json"
 
 // A File is one file or link of a tree.
 type File struct {
@@ -125,9 +122,9 @@ func (s Spec) takes(rel string) bool {
 	return true
 }
 
-// own reports whether a file is written by muster beside the campaign.
+// own reports whether muster writes a file beside the campaign.
 func own(base string) bool {
-	return strings.HasPrefix(base, "muster.state.") || base == ".muster.lock.hcl" || base == Record || strings.HasSuffix(base, ".mplan")
+	return offer.Own(base) || strings.HasSuffix(base, ".mplan")
 }
 
 // match also lets a pattern that names a folder stand for all below it, as

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/tree"
+	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // Push writes a file of known size and digest ("sha256:…", "" if unknown). It continues where
@@ -105,6 +107,11 @@ func List(patterns []string) ([]providers.FileInfo, error) {
 			if paths, err = doublestar.FilepathGlob(p); err != nil {
 				return nil, providers.Errorf(providers.Invalid, "Pattern %s: %v", p, err)
 			}
+			head, _ := doublestar.SplitPattern(filepath.ToSlash(p))
+			paths = slices.DeleteFunc(paths, func(path string) bool {
+				rel, err := filepath.Rel(head, path)
+				return err == nil && verify.OfMuster(rel)
+			})
 		}
 		for _, path := range paths {
 			if err := listOne(path, add); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A member is one file of a set, its name relative to the set's base with
@@ -56,10 +57,10 @@ func members(workdir string, o providers.Output) (base string, list []member, er
 // Elsewhere is the folder of files that were moved aside beside a file of another filesystem.
 const Elsewhere = ".muster-replaced"
 
-// OfMuster reports whether a relative path is muster's own: a record, a log, or a file that was
-// moved aside. No pattern matches it.
+// OfMuster reports whether a relative path is muster's own: a state, a record, a log, or a file
+// that was moved aside. No pattern matches it.
 func OfMuster(name string) bool {
-	return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s == ".muster" || s == Elsewhere })
+	return offer.Own(name) || slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s == ".muster" || s == Elsewhere })
 }
 
 // tree lists the regular files below a folder. It does not follow links to
