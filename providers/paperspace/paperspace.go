@@ -182,7 +182,7 @@ func price(k kind, size int64) decimal.Decimal {
 }
 
 func (c *Client) offer(k kind, region string, size int64) rental.Offer {
-	o := rental.Offer{ID: k.label + "/" + region, GPU: k.gpu, GPUs: k.gpus, GPUMemory: k.memory, USDPerHour: price(k, size), Place: region, StoppedUSDPerHour: diskHourly(size)}
+	o := rental.Offer{ID: k.label + "/" + region, GPU: k.gpu, GPUs: k.gpus, GPUMemory: k.memory, USDPerHour: price(k, size), Place: region, StoppedUSDPerHour: diskHourly(size).Add(addressHourly)}
 	if c.timer > 0 {
 		o.Until = c.now().Add(c.timer + time.Minute) // so that a job of as many hours fits
 	}

@@ -49,6 +49,9 @@ var kinds = []kind{
 // monthly is the price of a disk by its size in GB, USD a month: those that there are.
 var monthly = map[int]string{50: "5", 100: "7", 250: "10", 500: "20", 1000: "40", 2000: "120"}
 
+// addressHour is the price of a public address, USD an hour, while its machine exists.
+var addressHour = decimal.RequireFromString("0.0045")
+
 // hoursOfMonth turn a price by the month into one by the hour.
 var hoursOfMonth = decimal.NewFromInt(730)
 

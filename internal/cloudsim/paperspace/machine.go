@@ -243,8 +243,12 @@ func (m *machine) close() {
 
 func (m *machine) hourly() decimal.Decimal { return decimal.RequireFromString(m.kind.hourly) }
 
-func (m *machine) diskHour() decimal.Decimal {
-	return decimal.RequireFromString(monthly[m.asked.DiskSize]).Div(hoursOfMonth)
+func (m *machine) keptHour() decimal.Decimal {
+	kept := decimal.RequireFromString(monthly[m.asked.DiskSize]).Div(hoursOfMonth)
+	if m.addressed() {
+		kept = kept.Add(addressHour)
+	}
+	return kept
 }
 
 // rate is its price an hour now.
@@ -252,20 +256,20 @@ func (m *machine) rate() decimal.Decimal {
 	if m.gone {
 		return decimal.Zero
 	}
-	sum := m.diskHour()
+	sum := m.keptHour()
 	if n := len(m.sessions); n > 0 && m.sessions[n-1].to.IsZero() {
 		sum = sum.Add(m.hourly())
 	}
 	return sum.Round(6)
 }
 
-// bill is its cost up to now: compute by the hour that began, its disk by the second.
+// bill is its cost up to now: compute by the hour that began, its disk and its address by the second.
 func (m *machine) bill(now time.Time) decimal.Decimal {
 	end := now
 	if m.gone {
 		end = m.ended
 	}
-	sum := m.diskHour().Mul(decimal.NewFromInt(int64(end.Sub(m.created) / time.Second))).Div(decimal.NewFromInt(3600))
+	sum := m.keptHour().Mul(decimal.NewFromInt(int64(end.Sub(m.created) / time.Second))).Div(decimal.NewFromInt(3600))
 	for _, s := range m.sessions {
 		to := s.to
 		if to.IsZero() {
@@ -290,10 +294,15 @@ func (m *machine) happen(e cloudsim.Event) error {
 	return nil
 }
 
+// addressed reports whether it was created with a public address.
+func (m *machine) addressed() bool {
+	return m.asked.PublicIPType == "dynamic" || m.asked.PublicIPType == "static"
+}
+
 // ip is its public address: another one after each start. Without a machine behind
 // it, it is one that nobody answers at.
 func (m *machine) ip() any {
-	if m.asked.PublicIPType != "dynamic" && m.asked.PublicIPType != "static" || !slices.Contains([]string{starting, serviceReady, ready}, m.state) {
+	if !m.addressed() || !slices.Contains([]string{starting, serviceReady, ready}, m.state) {
 		return nil
 	}
 	if reachable, _ := m.p.Machines.Reachable(); !reachable || m.fault == noSSH {
