@@ -54,7 +54,7 @@ func discardPattern(root *os.Root, pattern string, keep []string) (files int, er
 	var wrong []error
 	for _, name := range found {
 		if at, err := root.Lstat(name); err != nil || at.Mode()&fs.ModeSymlink != 0 {
-			if err == nil && name != head && !slices.Contains(keep, real(root, name)) && root.Remove(name) == nil { // never the folder that a pattern begins with
+			if err == nil && name != head && !verify.OfMuster(name) && !slices.Contains(keep, real(root, name)) && root.Remove(name) == nil { // never the folder that a pattern begins with
 				files++
 			}
 			continue

@@ -31,7 +31,7 @@ func TestDiscard(t *testing.T) {
 		"through a link":            {discard: []string{"outside/*"}},
 		"out of the workdir":        {discard: []string{"../other/*"}},
 		"what it read":              {discard: []string{"in/*", "run/data"}},
-		"muster's own":              {discard: []string{".muster/**"}},
+		"muster's own":              {discard: []string{".muster/**", "muster.*"}},
 		"of a failed job":           {discard: []string{"run/tmp"}, failed: true},
 		"of a smoke":                {discard: []string{"run/tmp"}, smoke: true},
 	} {
@@ -49,7 +49,7 @@ func TestDiscard(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for from, to := range map[string]string{"alias": "run", "outside": "../other", "run/data": "../in/data"} {
+			for from, to := range map[string]string{"alias": "run", "outside": "../other", "run/data": "../in/data", "muster.state.json": "../other/file"} {
 				if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestDiscard(t *testing.T) {
 				Inputs:  []providers.Input{{Name: "data", Paths: []string{filepath.Join(dir, "run/data")}}}}
 			_ = Tidy(j, 1, !c.failed) // a path that leads out of the workdir is an error
 			var gone []string
-			for _, f := range append(strings.Fields(all), "alias", "outside", "run/data") {
+			for _, f := range append(strings.Fields(all), "alias", "outside", "run/data", "muster.state.json") {
 				if _, err := os.Lstat(filepath.Join(dir, f)); err != nil {
 					gone = append(gone, f)
 				}
