@@ -105,8 +105,15 @@ func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offe
 	if err != nil {
 		return nil, err
 	}
+	rentals, err := b.recorded()
+	if err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.lock == nil { // another process may lead the machines
+		b.rentals = rentals
+	}
 	js, err := b.records()
 	if err != nil {
 		return nil, providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)

@@ -165,6 +165,21 @@ func TestNoSecondMachineBeforeTheDeadline(t *testing.T) {
 	n.until("it to be taken away", func(seen map[string]offer.Observation) bool {
 		return strings.Contains(seen[j.Token].Reason, "taken away")
 	})
+	n.mu.Lock()
+	reader := rental.NewWith(platform{world: n.world, key: n.key}, n, n.now, time.Hour) // as of a plan beside the apply
+	n.mu.Unlock()
+	if err := reader.Configure(t.Context(), n.backend); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { reader.Close() })
+	found := func(says string) {
+		t.Helper()
+		got, err := reader.Find(t.Context(), n.backend.Name, []string{j.Token})
+		if err != nil || got[0].Cause != offer.MachineAway || got[0].Rental == nil || got[0].Rental.ID != id || got[0].Rental.Status != offer.RentalStopped || !strings.Contains(got[0].Reason, says) {
+			t.Errorf("another process finds %+v, %v, without %q", got, err, says)
+		}
+	}
+	found("another machine is rented after 10m; its disk costs $0.0041/h")
 	lists := func() int {
 		n.cloud.mu.Lock()
 		defer n.cloud.mu.Unlock()
