@@ -81,7 +81,7 @@ func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
 	}
 	out.Checkpoint = r.checkpoint()
 	if !s.Variant.Smoke() {
-		out.Discard = p.Discard(i)
+		out.Discard = DiscardOf(p, i)
 	}
 	r.drillable()
 	for k := range p.Preconditions {
@@ -120,9 +120,9 @@ func (p *Phase) OutputPath(i int, name string, v Variant) string {
 	return ""
 }
 
-// Discard are the paths and patterns, relative to the workdir, of what a run of a cell
+// DiscardOf are the paths and patterns, relative to the workdir, of what a run of a cell
 // leaves and nobody needs.
-func (p *Phase) Discard(i int) (patterns []string) {
+func DiscardOf(p *Phase, i int) (patterns []string) {
 	for _, t := range p.job.form[Run].discard {
 		patterns = append(patterns, path.Clean(plain(t, i)))
 	}

@@ -135,20 +135,7 @@ func (ck *checker) uniquePaths() {
 			columns = append(columns, c)
 		}
 	}
-	for _, p := range ck.order {
-		if !p.ok || p.failed {
-			continue
-		}
-		for k, t := range p.Phase.job.form[Run].discard {
-			c, whole := newTexts(p, &Output{Name: discarded, Kind: Glob}, t, p.job.Expr("discard").(*hclsyntax.TupleConsExpr).Exprs[k].Range())
-			if !whole {
-				i, j := c.twins()
-				ck.samePath(c, i, c, j)
-				continue
-			}
-			columns = append(columns, c)
-		}
-	}
+	columns = append(columns, ck.discards()...)
 	places := ck.filesystems()
 	ck.covered(columns, places)
 	set := newDistinct(columns)
@@ -163,6 +150,25 @@ func (ck *checker) uniquePaths() {
 			return false
 		})
 	}
+}
+
+// discards are the paths that jobs remove.
+func (ck *checker) discards() (columns []textColumn) {
+	for _, p := range ck.order {
+		if !p.ok || p.failed {
+			continue
+		}
+		for k, t := range p.Phase.job.form[Run].discard {
+			c, whole := newTexts(p, &Output{Name: discarded, Kind: Glob}, t, p.job.Expr("discard").(*hclsyntax.TupleConsExpr).Exprs[k].Range())
+			if !whole {
+				i, j := c.twins()
+				ck.samePath(c, i, c, j)
+				continue
+			}
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // goodPath holds paths to the workdir.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/forecast"
@@ -119,8 +120,8 @@ func noteCode(fs *facts, ps phases) (notes []string) {
 // removals says what phases whose jobs run remove beside their results.
 func (ps phases) removals() (notes []string) {
 	for _, w := range ps.drafts {
-		if first := slices.IndexFunc(w.pp.Kind, Kind.Starts); first >= 0 && len(w.p.Discard(first)) > 0 {
-			notes = append(notes, fmt.Sprintf("phase.%s: when a job is done, its files in discard are removed, such as %s of %s.", w.p.Name, strings.Join(w.p.Discard(first), ", "), w.p.Address(first)))
+		if first := slices.IndexFunc(w.pp.Kind, Kind.Starts); first >= 0 && len(lang.DiscardOf(w.p, first)) > 0 {
+			notes = append(notes, fmt.Sprintf("phase.%s: when a job is done, its files in discard are removed, such as %s of %s.", w.p.Name, strings.Join(lang.DiscardOf(w.p, first), ", "), w.p.Address(first)))
 		}
 		c := w.p.Checkpoint
 		if c == nil || c.Keep == 0 || !w.starting() {
