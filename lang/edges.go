@@ -134,7 +134,7 @@ func (jn *joiner) edgeError(p, from *phaseBuild, in *Input, cell, bad int) diag.
 	switch {
 	case len(members) > 1:
 		d.Summary = "An input matches several producers"
-		d.Detail = fmt.Sprintf("%s takes the input %q from one job of phase.%s, but %d match%s: %s. Write from_all for a list, or add match for the axes that tell them apart.%s",
+		d.Detail = fmt.Sprintf("%s takes the input %q from one job of phase.%s, but %d match%s: %s. Write from_all for a list, or add match for the axes that distinguish them.%s",
 			p.Address(cell), in.Name, from.Name, len(members), sharing(on), listJobs(from.Phase, members), also)
 	case from.Len() == 0:
 		d.Summary = "An input matches no producer"

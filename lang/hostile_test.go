@@ -31,7 +31,7 @@ func TestHostile(t *testing.T) {
 		"a long list":             {"locals {\n a = setproduct(range(1000), range(1000), range(1000), range(1000))\n}", ""},
 		"a long loop joined":      {"locals {\n a = join(\"\", [for i in range(100000) : \"x\"])\n b = nothing.here\n}", "Unknown name"},
 		"JSON of brackets":        {"locals {\n a = jsondecode(join(\"\", [for i in range(100000) : \"[\"]))\n}", "nested more than 500 deep"},
-		"an open quote":           {"phase \"p\" {\n job {\n command = \"x\n }\n}\nphase \"q\" {}\n", "goes on over the end of its line"},
+		"an open quote":           {"phase \"p\" {\n job {\n command = \"x\n }\n}\nphase \"q\" {}\n", "continues past the end of its line"},
 		"an open heredoc":         {"phase \"p\" {\n job {\n command = <<-EOT\nx\n }\n}\n", "A heredoc has no end: Write EOT"},
 		"a huge exponent":         {"locals {\n a = 2E222222222\n}", "beyond all bounds"},
 		"a huge exponent in text": {"locals {\n a = tonumber(\"2E22222222\")\n}", "too large"},

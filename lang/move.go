@@ -187,7 +187,7 @@ func (ar *addressReader) importable(b *syntax.Block, p *phaseBuild, whole bool) 
 	}
 	for _, o := range p.Outputs {
 		if o.Shared {
-			ar.Sure.Errorat(b.Range, "An import of a shared file", "Several jobs of phase.%s write its output %s, so nobody can tell whose the file is.", p.Name, o.Name)
+			ar.Sure.Errorat(b.Range, "An import of a shared file", "Several jobs of phase.%s write its output %s, so muster cannot assign the file to one of them.", p.Name, o.Name)
 		}
 	}
 }

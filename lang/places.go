@@ -31,7 +31,7 @@ func (c *Campaign) UnusedBackends(kept map[string]bool) diag.List {
 	for _, b := range c.Backends {
 		if at := b.Address(); !b.Implied && len(b.Rented) == 0 && !used[at] && !kept[at] && c.Policy.Permits(at) {
 			ds.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A backend that nothing runs on", Subject: b.Range.Ptr(), Address: "backend." + at,
-				Detail: "No phase may run on backend." + at + ": add it to the candidates of one, in its place block; or take it out, once no job or file of earlier work is there."})
+				Detail: "No phase may run on backend." + at + ": add it to the candidates of a phase's place block, or remove it once it has no job or file of earlier work."})
 		}
 	}
 	return ds

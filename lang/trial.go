@@ -63,7 +63,7 @@ func (ps *phases) trial(p *phaseBuild, b *syntax.Block) *Trial {
 		case a < 0:
 			ps.Wrong(b.Expr("varies"), "varies", "phase.%s has no axis %q%s", p.Name, wording.Clip(name), wording.Known(name, axisNames(p.Grid), "its axes are"))
 		case slices.Contains(t.Varies, a):
-			ps.Wrong(b.Expr("varies"), "varies", "%q is there twice.", name)
+			ps.Wrong(b.Expr("varies"), "varies", "%q appears twice.", name)
 		default:
 			t.Varies = append(t.Varies, a)
 			t.Baseline = append(t.Baseline, nil)

@@ -95,12 +95,12 @@ func beginsFromZero(fs *facts, ps phases, b lang.Budget, ledger []state.Entry) (
 			continue
 		}
 		slices.Sort(gone[kind])
-		way := "If the backend was renamed, give it its name back, or lower the limits by what it spent: `muster cost` has it."
+		way := "If you renamed the backend, restore its old name, or lower the limits by its spending, which `muster cost` shows."
 		if kind == "phase" {
-			way = fmt.Sprintf("If a phase was renamed, write moved { from = %s, to = %s } on lines of their own: its results and what they cost follow.", gone[kind][0], name)
+			way = fmt.Sprintf("If a phase was renamed, write moved { from = %s, to = %s } on separate lines: its results and their cost follow.", gone[kind][0], name)
 		}
 		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q begins from zero for %s", b.Name, name), Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name),
-			Detail: fmt.Sprintf("What %s spent does not count in it. %s", strings.Join(gone[kind], ", "), way)})
+			Detail: fmt.Sprintf("The spending of %s does not count in it. %s", strings.Join(gone[kind], ", "), way)})
 	}
 	return diags
 }

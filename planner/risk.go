@@ -34,7 +34,7 @@ type Risk struct {
 
 // filesInTheWay is the summary of the warning of files at the output paths of jobs
 // that start. The risk of moving them aside has its text.
-const filesInTheWay = "files are there that their jobs did not make"
+const filesInTheWay = "files exist that their jobs did not make"
 
 // How likely muster takes what nothing was measured of.
 const (
@@ -336,7 +336,7 @@ func (r *risks) transfers() {
 		} else {
 			known = " is not known"
 		}
-		r.add(Risk{Kind: "transfers", Text: fmt.Sprintf("the size of %s that move between backends%s; how long they take and what they cost is guessed", units.Count(files, "file"), known), Damage: doubtful * r.share(jobs)})
+		r.add(Risk{Kind: "transfers", Text: fmt.Sprintf("the size of %s that move between backends%s; their time and cost are estimates", units.Count(files, "file"), known), Damage: doubtful * r.share(jobs)})
 	}
 	for _, text := range r.p.Forecast.Basis {
 		if strings.Contains(text, transfers.Assumed) {

@@ -40,7 +40,7 @@ func TestRisks(t *testing.T) {
 	}
 	want := []string{
 		"10 jobs of `prep` and `train` wait for muster after 1 smoke: if it is closed, they start with your next `muster apply -once`",
-		"the size of 3 files that move between backends is known after `prep`; how long they take and what they cost is guessed",
+		"the size of 3 files that move between backends is known after `prep`; their time and cost are estimates",
 		"if the smoke of `prep` fails or is preempted, nothing repeats it: 10 jobs wait for `muster resume prep`",
 		"no job of `prep` and `train` has ever run (10 jobs): p90 counts one attempt of each; at most the plan takes $90",
 	}

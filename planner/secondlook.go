@@ -173,7 +173,7 @@ func (s *looking) policy(fs *facts, p lang.SecondLook, money forecast.Forecast) 
 		line := forecast.LineOf(money.All(), "usd")
 		switch {
 		case line.Unit != "" && line.AtMost.Mark == forecast.Unknown:
-			hold(true, fmt.Sprintf("what it may cost is unknown, and policy money_above is %s", limit), "")
+			hold(true, fmt.Sprintf("its cost is unknown, and policy money_above is %s", limit), "")
 		default:
 			most := amount.Words("usd", line.AtMost.Text)
 			hold(amount.Exceeds(amount.Of(line.AtMost.Text), amount.Of(p.MoneyAbove)), fmt.Sprintf("it may cost up to %s, and policy money_above is %s", most, limit), "it costs no more than "+limit)

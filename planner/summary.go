@@ -139,7 +139,7 @@ func unaskedDeletion(policy *lang.Policy, backends []*lang.Backend, pools []offe
 		for _, month := range v.Stated(backends, months) {
 			if d := oldFacts(policy, backends, name, month, now); d != nil {
 				d.Severity, d.Summary = diag.Error, "nothing is destroyed by facts that are old"
-				d.Detail = fmt.Sprintf("What is known of backend.%s was verified in %s, %s, and it was not asked now. Plan again when it answers, without -refresh=false; or compare its facts with the site's documentation.",
+				d.Detail = fmt.Sprintf("The facts about backend.%s were verified in %s, %s, and muster did not ask it now. Plan again when it answers, without -refresh=false; or compare its facts with the site's documentation.",
 					name, month, monthsAgo(month, now))
 				found.Append(*d)
 				break

@@ -119,7 +119,7 @@ func TestUnasked(t *testing.T) {
 		if found.HasErrors() != c.refused {
 			t.Errorf("on %s, asked %q: %v", c.doomed, c.asked, found)
 		}
-		if c.refused && !strings.Contains(found[0].Detail, "verified in 2026-03, 8 months ago, and it was not asked now") {
+		if c.refused && !strings.Contains(found[0].Detail, "verified in 2026-03, 8 months ago, and muster did not ask it now") {
 			t.Errorf("on %s: %s", c.doomed, found[0].Detail)
 		}
 	}

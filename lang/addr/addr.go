@@ -77,7 +77,7 @@ func Parse(s string) (Job, error) {
 		return Job{}, fmt.Errorf("the key in %q: %w", clip(s), err)
 	}
 	if n != len(quoted) {
-		return Job{}, fmt.Errorf("the key in %q goes on after its closing quote", clip(s))
+		return Job{}, fmt.Errorf("the key in %q continues after its closing quote", clip(s))
 	}
 	key, err = canonicalKey(key)
 	if err != nil {

@@ -68,7 +68,7 @@ func (c *converter) shareOutputs() {
 			o := &t.outputs[k]
 			if !t.distinct(o.path) {
 				o.shared = true
-				c.r.note("phase.%s: several jobs have the output %s in common, so it says `shared = true`: it tells whether one of them wrote it, and feeds no phase. "+
+				c.r.note("phase.%s: several jobs have the output %s in common, so it has `shared = true`: muster checks only that one of them wrote it, and no phase can read it. "+
 					"Name every axis in it to have each job's own file verified", t.id, clip(o.path.source()))
 			}
 			for _, s := range t.each(o.path) {
@@ -110,7 +110,7 @@ func (t *target) rowOutputs(r *reader) {
 	t.outputs = slices.DeleteFunc(t.outputs, func(o output) bool {
 		bad := o.shared && len(o.path.refs()) > 0
 		if bad {
-			r.warn(o.at, "Jobs with one output", "Several jobs of phase.%s expect the same file, so it cannot tell which of them are done and is not carried over: their exit codes tell.", t.id)
+			r.warn(o.at, "Jobs with one output", "Several jobs of phase.%s expect the same file, so it does not show which of them are done. muster omits it and uses their exit codes.", t.id)
 		}
 		return bad
 	})

@@ -29,8 +29,8 @@ const adopted = "completed, with outputs"
 // are verified, never because another program says so.
 var outcomes = []struct{ status, what string }{
 	{adopted, "is adopted by an import block, once muster has opened its outputs: the first plan shows which"},
-	{"completed", "names no output that muster could open, so it runs again; leave it out of the list to keep what it made"},
-	{"running", "cannot be adopted, since a screen session says neither how it ends nor what it wrote: let it end, or quit it, before the first apply"},
+	{"completed", "names no output that muster could open, so it runs again; remove it from the list to keep its files"},
+	{"running", "cannot be adopted, because a screen session shows neither its end nor its files: let it end, or quit it, before the first apply"},
 	{"pending", "has not started: it runs as any other"},
 	{"failed_oom", "starts again, with all its attempts"},
 	{"failed_other", "needs a decision: see its log before it runs again"},

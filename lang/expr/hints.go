@@ -36,12 +36,12 @@ var elsewhere = map[string]string{
 // changing are functions that muster leaves out: their value is another at
 // every plan, and with it every job.
 var changing = map[string]string{
-	"timestamp":     "a plan is to come out the same whenever it is made. In a shell write $(date).",
-	"plantimestamp": "a plan is to come out the same whenever it is made. In a shell write $(date).",
-	"uuid":          "a plan is to come out the same whenever it is made. cell.key tells jobs apart.",
-	"random":        "a plan is to come out the same whenever it is made. seeds(n, base) makes seeds that stay.",
-	"env":           "a plan is to come out the same everywhere. Declare a variable block and set MUSTER_VAR_NAME.",
-	"getenv":        "a plan is to come out the same everywhere. Declare a variable block and set MUSTER_VAR_NAME.",
+	"timestamp":     "a plan must not depend on when it is made. In a shell write $(date).",
+	"plantimestamp": "a plan must not depend on when it is made. In a shell write $(date).",
+	"uuid":          "a plan must not depend on when it is made. cell.key distinguishes jobs.",
+	"random":        "a plan must not depend on when it is made. seeds(n, base) makes seeds that stay.",
+	"env":           "a plan must not depend on where it is made. Declare a variable block and set MUSTER_VAR_NAME.",
+	"getenv":        "a plan must not depend on where it is made. Declare a variable block and set MUSTER_VAR_NAME.",
 }
 
 // people's words for roots.

@@ -36,7 +36,7 @@ func (e *expansion) include() {
 	}
 	wide.setRows(rows)
 	if dups := old.n + len(e.spec.Include) - wide.n; dups > 0 {
-		e.ds.Append(e.at(e.spec.At.includes(), diag.Warning, "An included cell is there already", "Some entries of include in "+e.name()+" are cells that the grid has without them; they count once."))
+		e.ds.Append(e.at(e.spec.At.includes(), diag.Warning, "An included cell already exists", "Some entries of include in "+e.name()+" are cells that the grid has without them; they count once."))
 	}
 	e.g = wide
 }

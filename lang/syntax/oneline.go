@@ -39,7 +39,7 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 	return ds
 }
 
-const quoteOpen = "A quoted text goes on over the end of its line"
+const quoteOpen = "A quoted text continues past the end of its line"
 
 var heredocOpens = lazyregexp.New(`<<-?([A-Za-z_][A-Za-z0-9_]*)[ \t\r]*\n`)
 

@@ -54,7 +54,7 @@ var habits = map[string]string{
 	"for_each":      "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
 	"count":         "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
 	"matrix":        "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
-	"resource":      "What runs is a phase \"NAME\" { … } with a job.",
+	"resource":      "Declare jobs in a phase \"NAME\" { … } with a job.",
 	"provider":      "A place to run is a backend \"TYPE\" \"NAME\" { … }.",
 	"module":        "A campaign is one directory; all its files are read together.",
 	"data":          "For values from outside use variable blocks, or file(), csvdecode() and jsondecode().",

@@ -128,7 +128,7 @@ func TestRules(t *testing.T) {
 	}{
 		"64 GB asked for, 9 GB used": {
 			resources(`memory = "64GB"`), "", all(5, plain),
-			[]string{`memory: memory = "64GB" → memory = "11GB"`}, "64GB asked for, and the most that any of 5 measured launches used was", ""},
+			[]string{`memory: memory = "64GB" → memory = "11GB"`}, "64GB requested, but the most that any of 5 measured launches used was", ""},
 		"memory in the unit it is written in": {
 			resources(`memory = "64GiB"`), "", all(3, with(func(d *deed) { d.usage.MaxRSS = 9 * gib })),
 			[]string{`memory: memory = "64GiB" → memory = "11GiB"`}, "", ""},
@@ -137,14 +137,14 @@ func TestRules(t *testing.T) {
 			[]string{`memory: memory = "64GB" # as the old script had it → memory = "11GB" # as the old script had it`}, "", ""},
 		"memory of a job that is next to nothing": {
 			resources(`memory = "2GB"`), "", all(3, with(func(d *deed) { d.usage.MaxRSS = 2 << 20 })),
-			[]string{`memory: memory = "2GB" → memory = "64MB"`}, "2GB asked for, and the most that any of 3 measured launches used was 2MiB", ""},
+			[]string{`memory: memory = "2GB" → memory = "64MB"`}, "2GB requested, but the most that any of 3 measured launches used was 2MiB", ""},
 		"little asked for":              {resources(`memory = "100MB"`), "", all(3, with(func(d *deed) { d.usage.MaxRSS = 2 << 20 })), nil, "", ""},
 		"memory within twice":           {resources(`memory = "18GB"`), "", all(5, plain), nil, "", ""},
 		"two launches are not evidence": {resources(`memory = "64GB"`), "", all(2, plain), nil, "", ""},
 		"memory not measured":           {resources(`memory = "64GB"`), "", all(5, with(func(d *deed) { d.usage.MaxRSS = -1 })), nil, "", ""},
 		"a value by cell": {
 			resources(`memory = "${cell.i > 5 ? 80 : 64}GB"`), "", all(10, plain),
-			[]string{`memory: memory = "${cell.i > 5 ? 80 : 64}GB" → 11GB`}, "80GB asked for", ""},
+			[]string{`memory: memory = "${cell.i > 5 ? 80 : 64}GB" → 11GB`}, "80GB requested", ""},
 		"one in two ran out of memory": {
 			resources(`memory = "8GB"`), "", func(w *world) {
 				for i := range 6 {
@@ -186,13 +186,13 @@ func TestRules(t *testing.T) {
 			resources(`memory = "8GB"`), "  retry {\n    on = [\"oom_host\"]\n    scale \"oom_host\" { memory = 2 }\n  }\n", corner, nil, "", ""},
 		"a walltime of twelve hours for one": {
 			resources(`walltime = "12h"`), "", all(4, plain),
-			[]string{`walltime: walltime = "12h" → walltime = "1h30m"`}, "12h asked for, and the longest of 4 jobs took 1h", "cpu_hours 63 of the 6 jobs left at most"},
+			[]string{`walltime: walltime = "12h" → walltime = "1h30m"`}, "12h requested, but the longest of 4 jobs took 1h", "cpu_hours 63 of the 6 jobs left at most"},
 		"ended at the walltime": {
 			resources(`walltime = "1h"`), "", all(4, with(func(d *deed) { d.class = "walltime" })),
 			[]string{`walltime: walltime = "1h" → walltime = "1h30m"`}, "4 of 4 launches were ended at their walltime of 1h", ""},
 		"eight cores and one busy": {
 			resources("cpus = 8"), "", all(5, plain),
-			[]string{"cores: cpus = 8 → cpus = 2"}, "8 cores asked for, and the most that any of 5 measured launches kept busy was 1", "service_units 30 of the 5 jobs left"},
+			[]string{"cores: cpus = 8 → cpus = 2"}, "8 cores requested, but the most that any of 5 measured launches kept busy was 1", "service_units 30 of the 5 jobs left"},
 		"GPUs that nothing was put on": {
 			resources("gpus = 2", `walltime = "2h"`), "", all(10, with(func(d *deed) { d.usage.GPUMaxMem, d.usage.GPUSeconds = 0, 7200 })),
 			[]string{"gpus: gpus = 2 → gpus = 0"}, "Each held 2 GPUs, and none of 10 measured launches had anything on them", "usd 40 of the 10 jobs that ran"},
@@ -263,13 +263,13 @@ func TestSmallerGPUs(t *testing.T) {
 		saves string
 	}{
 		"80 GiB asked for, 4 used": {`gpu { memory = "80GiB" }`, nil, nil, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`,
-			"80GiB asked for on each GPU, and the most that any of 5 measured launches had on one was 4GiB. partition small of slurm.x has GPUs of 16GiB.", "usd 15 of the 5 jobs left"},
-		"80 GiB asked for, and no other has a price": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price = p[0].Price }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB asked for", ""},
+			"80GiB requested for each GPU, but the most that any of 5 measured launches had on one was 4GiB. partition small of slurm.x has GPUs of 16GiB.", "usd 15 of the 5 jobs left"},
+		"80 GiB asked for, and no other has a price": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price = p[0].Price }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB requested", ""},
 		"none asked for, and 80 GiB given": {"", nil, nil, `place: options "slurm" { partition = "gpu" } → options "slurm" { partition = "small" }`,
 			"The most that any of 5 measured launches had on one GPU was 4GiB of 80GiB; those of partition small of slurm.x have 16GiB.", "usd 15 of the 5 jobs left"},
 		"none asked for, and the smaller has no price":                    {"", nil, func(p []offer.Pool) { p[1].Price = offer.Price{} }, "", "", ""},
 		"none asked for, and the smaller has no price in service units":   {"", nil, func(p []offer.Pool) { p[1].Price.UnknownSU = true }, "", "", ""},
-		"80 GiB asked for, and the smaller has no price in service units": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price.SUPerCPUHour, p[1].Price.UnknownSU = "", true }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB asked for", ""},
+		"80 GiB asked for, and the smaller has no price in service units": {`gpu { memory = "80GiB" }`, nil, func(p []offer.Pool) { p[1].Price.SUPerCPUHour, p[1].Price.UnknownSU = "", true }, `gpus: gpu { memory = "80GiB" } → gpu { memory = "5GiB" }`, "80GiB requested", ""},
 		"a model asked for":             {`gpu { models = ["A100"] }`, nil, nil, "", "", ""},
 		"more than the smaller one has": {"", func(d *deed) { d.usage.GPUMaxMem = 14 * gib }, nil, "", "", ""},
 		"not measured":                  {`gpu { memory = "80GiB" }`, func(d *deed) { d.usage.GPUMaxMem = -1 }, nil, "", "", ""},

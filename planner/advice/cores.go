@@ -23,7 +23,7 @@ func (a *adviser) cores(g *group) []Proposal {
 		n := int(math.Ceil(most(busy)*aboveUse - 1e-9))
 		fewer := func(s offer.Shape) offer.Shape { s.CPUs = n; return s }
 		p := Proposal{Phase: g.phase.Name, Kind: "cores", Title: "Ask for fewer cores, or let the program use them", Jobs: c.who(), Edit: a.asked(g, "cpus", fmt.Sprint(n)),
-			Why:    fmt.Sprintf("%.0f cores asked for, and the most that any of %s kept busy was %.2g.", c.asked, count(len(busy), "measured launch", "measured launches"), most(busy)),
+			Why:    fmt.Sprintf("%.0f cores requested, but the most that any of %s kept busy was %.2g.", c.asked, count(len(busy), "measured launch", "measured launches"), most(busy)),
 			Margin: "20 % above the most that were busy, rounded up"}
 		p.Saves = append(a.spared(c, fewer), a.beside(c, fewer)...)
 		out = append(out, p)

@@ -53,7 +53,7 @@ func (a *adviser) memory(g *group) []Proposal {
 }
 
 func measuredMemory(m history.Memory) string {
-	return fmt.Sprintf("%s asked for, and the most that any of %s used was %s.", units.FormatSize(m.Asked), count(m.Measured, "measured launch", "measured launches"), units.FormatSize(m.Most))
+	return fmt.Sprintf("%s requested, but the most that any of %s used was %s.", units.FormatSize(m.Asked), count(m.Measured, "measured launch", "measured launches"), units.FormatSize(m.Most))
 }
 
 func (a *adviser) ranOut(c *class, m history.Memory) string {

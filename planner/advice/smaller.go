@@ -32,7 +32,7 @@ func (a *adviser) lessDevice(c *class, used []float64) []Proposal {
 		return nil
 	}
 	p := Proposal{Phase: c.phase.Name, Kind: "gpus", Title: "Ask for GPUs with less memory", Jobs: c.who(), Edit: a.asked(c.group, "gpu.memory", quoted(value)), Margin: memoryMargin,
-		Why: fmt.Sprintf("%s asked for on each GPU, and the most that any of %s had on one was %s.", units.FormatSize(int64(c.asked)), count(len(used), "measured launch", "measured launches"), units.FormatSize(int64(most(used))))}
+		Why: fmt.Sprintf("%s requested for each GPU, but the most that any of %s had on one was %s.", units.FormatSize(int64(c.asked)), count(len(used), "measured launch", "measured launches"), units.FormatSize(int64(most(used))))}
 	if here, there, ok := a.smallerPool(c, float64(size)); ok {
 		p.Why += fmt.Sprintf(" %s of %s has GPUs of %s.", where(there), there.Backend, units.FormatSize(there.GPUMem))
 		p.Saves = a.sparedOn(c, func(s offer.Shape) offer.Shape { s.GPU.Memory = size; return s }, instead(here, there))

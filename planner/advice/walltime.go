@@ -67,7 +67,7 @@ func (a *adviser) walltime(g *group) []Proposal {
 			}
 			p.Title = "Ask for less time"
 			p.Edit = a.asked(g, "walltime", quoted(units.ShortDuration(value)))
-			p.Why = fmt.Sprintf("%s asked for, and the longest of %s took %s.", units.ShortDuration(asked), count(len(took), "job", "jobs"), brief(time.Duration(most(took))))
+			p.Why = fmt.Sprintf("%s requested, but the longest of %s took %s.", units.ShortDuration(asked), count(len(took), "job", "jobs"), brief(time.Duration(most(took))))
 			if longest > time.Duration(most(took)) {
 				p.Why += fmt.Sprintf(" The longest forecast of the others is %s.", brief(longest))
 			}
@@ -123,7 +123,7 @@ func (a *adviser) smoked(g *group) (out []Proposal) {
 			continue
 		}
 		p.Edit = a.asked(g, "walltime", quoted(units.ShortDuration(value)))
-		p.Why = fmt.Sprintf("%s asked for, and by its params a run takes about %s: the longest smoke took %s.", units.ShortDuration(asked), brief(run), brief(smoke))
+		p.Why = fmt.Sprintf("%s requested, but by its params a run takes about %s: the longest smoke took %s.", units.ShortDuration(asked), brief(run), brief(smoke))
 		if g.phase.Smoke.Canary == nil {
 			p.Why += " The time to start counts as work in this; a canary in the smoke block shows it."
 		}

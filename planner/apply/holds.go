@@ -121,7 +121,7 @@ func (h *holds) roomSeen(b *backends.Backend, was string) {
 		if !noted {
 			h.Emit(state.Paused{Pause: state.Pause{Backend: name, Reason: b.Full, At: h.Clock()}})
 		}
-		h.Note(b.Title(), b.Title()+" starts nothing until its workdir takes files, and the others go on: "+b.Full, true)
+		h.Note(b.Title(), b.Title()+" starts nothing until its workdir takes files, and the others continue: "+b.Full, true)
 		h.backends.Withdraw(b, b.Title()+" takes no files")
 		h.controlQueued(func(f *attempt) bool { return f.B == b }, true)
 	case b.Full == "" && noted:

@@ -25,7 +25,7 @@ func TestPartialIsHeldBack(t *testing.T) {
 	}
 	s.conf = detached
 	o := s.must(t.Context())
-	if o.Submitted != 9 || !strings.Contains(o.First, "phase.c goes on with some of phase.b, which muster decides when all of them have ended") || o.Next != "muster apply -once" {
+	if o.Submitted != 9 || !strings.Contains(o.First, "phase.c needs only some of phase.b, which muster decides when all of them have ended") || o.Next != "muster apply -once" {
 		t.Errorf("detach %+v", o)
 	}
 	s.world.settle(t)

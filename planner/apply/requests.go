@@ -81,12 +81,12 @@ func (rq *requests) hold(r request.Request) (int, string, error) {
 	rq.Note("", rq.holds.Text, false)
 	goes := ""
 	if v := rq.verifying(covered); v > 0 {
-		goes = "; the outputs of " + request.Jobs(v, "are", "are") + " being verified, which goes on: `muster cancel ADDR` ends it"
+		goes = "; the outputs of " + request.Jobs(v, "are", "are") + " being verified, which continues: `muster cancel ADDR` ends it"
 	}
 	if n == 0 {
 		return 0, "held until `muster resume`; no job was waiting to start" + goes, nil
 	}
-	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs go on" + goes, nil
+	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs continue" + goes, nil
 }
 
 // verifying counts the jobs whose outputs are looked at.

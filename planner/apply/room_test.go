@@ -57,7 +57,7 @@ func fullAtFirst(t *testing.T, scheduler bool) {
 	}
 	s.check(s.must(t.Context()), "end done=10 failed=0 held=0 blocked=0 left=0")
 	notes := strings.Join(s.notes, "\n")
-	if !waited || !strings.Contains(notes, "starts nothing until its workdir takes files, and the others go on: /data") || !strings.Contains(notes, "workdir takes files again") || len(s.state().Pauses) != 0 {
+	if !waited || !strings.Contains(notes, "starts nothing until its workdir takes files, and the others continue: /data") || !strings.Contains(notes, "workdir takes files again") || len(s.state().Pauses) != 0 {
 		t.Errorf("waited %v, pauses %s\n%s", waited, text(s.state().Pauses), notes)
 	}
 }

@@ -48,7 +48,7 @@ func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
 		l := forecast.LineOf(c.Forecast.All(), unit)
 		switch {
 		case l.AtMost.Mark == forecast.Unknown && l.Unit != "":
-			why = append(why, fmt.Sprintf("what it may cost in %s is unknown, and policy approve_above is %s: save it with -out and apply the file", amount.Unit(unit), amount.Words(unit, limit)))
+			why = append(why, fmt.Sprintf("its cost in %s is unknown, and policy approve_above is %s: save it with -out and apply the file", amount.Unit(unit), amount.Words(unit, limit)))
 		case ok && amount.Exceeds(amount.Of(most), amount.Of(limit)):
 			why = append(why, fmt.Sprintf("it may cost up to %s, and policy approve_above is %s: save it with -out and apply the file", amount.Words(unit, most), amount.Words(unit, limit)))
 		}

@@ -103,7 +103,7 @@ func walltime(f *phase) (bool, string) {
 		switch {
 		case d.Segments > 1:
 		case f.Phase.Checkpoint != nil:
-			text += "; a restart goes on from its checkpoint"
+			text += "; a restart continues from its checkpoint"
 		default:
 			text += "; no checkpoint: a restart begins from scratch"
 		}

@@ -88,13 +88,13 @@ func fitFirst(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *
 	case p.Testing && !s.Smoke:
 		return 0, &misfit{why: name + " is for tests only"}
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
-		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, %d are asked for", name, units.Count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes), of: "nodes"}
+		return 0, &misfit{why: fmt.Sprintf("%s gives a job at most %s, but the job requests %d", name, units.Count(p.MaxNodes, "node"), nodes), would: fmt.Sprintf("nodes = %d", p.MaxNodes), of: "nodes"}
 	case p.MinNodes > 1 && p.MinNodes > nodes:
-		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, %s asked for", name, p.MinNodes, are(nodes)), would: fmt.Sprintf("nodes = %d", p.MinNodes), of: "nodes"}
+		return 0, &misfit{why: fmt.Sprintf("%s takes jobs of %d nodes or more, but the job requests %d", name, p.MinNodes, nodes), would: fmt.Sprintf("nodes = %d", p.MinNodes), of: "nodes"}
 	case p.CPUs > 0 && ceilDiv(s.CPUs, nodes) > p.CPUs:
-		return 0, &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, units.Count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes), of: "cpus"}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s, but the job requests %d", node, units.Count(p.CPUs, "core"), ceilDiv(s.CPUs, nodes)), would: fmt.Sprintf("cpus = %d", p.CPUs*nodes), of: "cpus"}
 	case p.Memory > 0 && s.Memory > p.Memory*int64(nodes):
-		return 0, &misfit{why: fmt.Sprintf("%s has %s of memory, %s are asked for", node, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), would: fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes))), of: "memory"}
+		return 0, &misfit{why: fmt.Sprintf("%s has %s of memory, but the job requests %s", node, units.FormatSize(p.Memory), units.FormatSize(s.Memory)), would: fmt.Sprintf("memory = %q", units.FormatSize(p.Memory*int64(nodes))), of: "memory"}
 	}
 	if bad := fitGPU(p, s, nodes); bad != nil {
 		return 0, bad
@@ -111,11 +111,11 @@ func fitGPU(p offer.Pool, s offer.Shape, nodes int) *misfit {
 	case p.GPUs == 0:
 		return &misfit{why: name + " has no GPUs", of: "gpus"}
 	case ceilDiv(s.GPUs, nodes) > p.GPUs:
-		return &misfit{why: fmt.Sprintf("%s has %s, %d are asked for", node, units.Count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
+		return &misfit{why: fmt.Sprintf("%s has %s, but the job requests %d", node, units.Count(p.GPUs, "GPU"), ceilDiv(s.GPUs, nodes)), would: fmt.Sprintf("gpus = %d", p.GPUs*nodes), of: "gpus"}
 	case !modelFits(p, s.GPU.Models):
 		return &misfit{why: fmt.Sprintf("%s has %s, not %s", name, orUnknown(p.GPUModel), strings.Join(s.GPU.Models, " or ")), would: models(p), of: "gpu.models"}
 	case s.GPU.Memory > 0 && p.GPUMem > 0 && p.GPUMem < s.GPU.Memory:
-		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, %s are asked for", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem)), of: "gpu.memory"}
+		return &misfit{why: fmt.Sprintf("a GPU of %s has %s, but the job requests %s", name, units.FormatSize(p.GPUMem), units.FormatSize(s.GPU.Memory)), would: fmt.Sprintf("gpu { memory = %q }", units.FormatSize(p.GPUMem)), of: "gpu.memory"}
 	}
 	return nil
 }
@@ -147,19 +147,12 @@ func fitTime(p offer.Pool, s offer.Shape, checkpoint bool, name string) (int, *m
 	}
 	limit := units.ShortDuration(p.MaxTime)
 	bad := &misfit{of: "walltime", limit: p.MaxTime, short: "ends jobs at " + limit}
-	bad.why = fmt.Sprintf("%s %s, %s are asked for", name, bad.short, units.ShortDuration(s.Walltime))
+	bad.why = fmt.Sprintf("%s %s, but the job requests %s", name, bad.short, units.ShortDuration(s.Walltime))
 	bad.would = fmt.Sprintf("add a checkpoint block, and the phase is run as %s chained segments", number(segments))
 	if s.Smoke {
 		bad.would = "let the smoke's walltime be at most " + limit
 	}
 	return 0, bad
-}
-
-func are(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }
 
 // number is a small count in words.

@@ -31,26 +31,26 @@ func TestMisfits(t *testing.T) {
 		{"fits", lab, gpus(8, h), "", ""},
 		{"a testing pool is for tests", testing_, gpus(1, 20*time.Minute), "partition atesting_a100 is for tests only", ""},
 		{"a testing pool takes smokes", testing_, smoke(gpus(1, 20*time.Minute)), "", ""},
-		{"12 nodes of at most 11", aa100, nodes(12), "partition aa100 gives a job at most 11 nodes, 12 are asked for", "nodes = 11"},
-		{"2 nodes of one machine", here, nodes(2), "local.local gives a job at most 1 node, 2 are asked for", "nodes = 1"},
-		{"1 node of at least 4", large, nodes(1), "partition amilan takes jobs of 4 nodes or more, 1 is asked for", "nodes = 4"},
-		{"5 cores of 4", here, cpu(5, h), "local.local has 4 cores, 5 are asked for", "cpus = 4"},
-		{"65 cores of 64", amilan, cpu(65, h), "a node of partition amilan has 64 cores, 65 are asked for", "cpus = 64"},
+		{"12 nodes of at most 11", aa100, nodes(12), "partition aa100 gives a job at most 11 nodes, but the job requests 12", "nodes = 11"},
+		{"2 nodes of one machine", here, nodes(2), "local.local gives a job at most 1 node, but the job requests 2", "nodes = 1"},
+		{"1 node of at least 4", large, nodes(1), "partition amilan takes jobs of 4 nodes or more, but the job requests 1", "nodes = 4"},
+		{"5 cores of 4", here, cpu(5, h), "local.local has 4 cores, but the job requests 5", "cpus = 4"},
+		{"65 cores of 64", amilan, cpu(65, h), "a node of partition amilan has 64 cores, but the job requests 65", "cpus = 64"},
 		{"65 cores on 2 nodes of 64", amilan, func() offer.Shape { s := cpu(65, h); s.Nodes = 2; return s }(), "", ""},
-		{"17GiB of 16GiB", here, memory(17 * gib), "local.local has 16GiB of memory, 17GiB are asked for", `memory = "16GiB"`},
+		{"17GiB of 16GiB", here, memory(17 * gib), "local.local has 16GiB of memory, but the job requests 17GiB", `memory = "16GiB"`},
 		{"memory unknown", aa100, memory(1000 * gib), "", ""},
 		{"GPUs where there are none", here, gpus(1, h), "local.local has no GPUs", ""},
-		{"9 GPUs of 8", lab, gpus(9, h), "ssh.lab has 8 GPUs, 9 are asked for", "gpus = 8"},
-		{"4 GPUs of 3", aa100, gpus(4, h), "a node of partition aa100 has 3 GPUs, 4 are asked for", "gpus = 3"},
+		{"9 GPUs of 8", lab, gpus(9, h), "ssh.lab has 8 GPUs, but the job requests 9", "gpus = 8"},
+		{"4 GPUs of 3", aa100, gpus(4, h), "a node of partition aa100 has 3 GPUs, but the job requests 4", "gpus = 3"},
 		{"4 GPUs on 2 nodes of 3", aa100, func() offer.Shape { s := gpus(4, h); s.Nodes = 2; return s }(), "", ""},
 		{"H100 or H200 where A100 are", aa100, model("H100", "H200"), "partition aa100 has A100, not H100 or H200", `models = ["A100"]`},
 		{"A100 where nobody says what they are", func() offer.Pool { p := aa100; p.GPUModel, p.GPUClass = "", ""; return p }(), model("A100"), "partition aa100 has an unknown GPU, not A100", ""},
 		{"16GiB on a slice of 20 GB", testing_, smoke(device(16 * gib)), "", ""},
-		{"20GiB on a slice of 20 GB", testing_, smoke(device(20 * gib)), "a GPU of partition atesting_a100 has 20GB, 20GiB are asked for", `gpu { memory = "20GB" }`},
-		{"80GiB of 40GiB", aa100, device(80 * gib), "a GPU of partition aa100 has 40GiB, 80GiB are asked for", `gpu { memory = "40GiB" }`},
+		{"20GiB on a slice of 20 GB", testing_, smoke(device(20 * gib)), "a GPU of partition atesting_a100 has 20GB, but the job requests 20GiB", `gpu { memory = "20GB" }`},
+		{"80GiB of 40GiB", aa100, device(80 * gib), "a GPU of partition aa100 has 40GiB, but the job requests 80GiB", `gpu { memory = "40GiB" }`},
 		{"24h of 24h", aa100, gpus(1, 24*h), "", ""},
-		{"30h of 24h", aa100, gpus(1, 30*h), "partition aa100 ends jobs at 24h, 30h are asked for", "add a checkpoint block, and the phase is run as two chained segments"},
-		{"a smoke of 2h of 1h", testing_, smoke(gpus(1, 2*h)), "partition atesting_a100 ends jobs at 1h, 2h are asked for", "let the smoke's walltime be at most 1h"},
+		{"30h of 24h", aa100, gpus(1, 30*h), "partition aa100 ends jobs at 24h, but the job requests 30h", "add a checkpoint block, and the phase is run as two chained segments"},
+		{"a smoke of 2h of 1h", testing_, smoke(gpus(1, 2*h)), "partition atesting_a100 ends jobs at 1h, but the job requests 2h", "let the smoke's walltime be at most 1h"},
 		{"no walltime", aa100, gpus(1, 0), "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestNothingFits(t *testing.T) {
 		{"too long for the only partition", Group{Shape: a100(30 * time.Hour), Candidates: []string{"slurm.alpine"}}, nil, []string{
 			"walltime is longer than the partition allows: Partition aa100 of backend.slurm.alpine ends jobs at 24h. Add a checkpoint block, and the phase is run as two chained segments."}},
 		{"too many GPUs", Group{Shape: gpus(20, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, nil, []string{
-			"no place fits: Every candidate was looked at:", "  ssh.lab: ssh.lab has 8 GPUs, 20 are asked for", "  local.local: local.local has no GPUs", "What would fit: gpus = 8."}},
+			"no place fits: Every candidate was looked at:", "  ssh.lab: ssh.lab has 8 GPUs, but the job requests 20", "  local.local: local.local has no GPUs", "What would fit: gpus = 8."}},
 		{"away", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "slurm.alpine"}}, []func(*Input){away("ssh.lab", "slurm.alpine"), without("slurm.alpine")}, []string{
 			"ssh.lab and slurm.alpine cannot be asked, and no other place is named:", "ssh.lab cannot be asked: no route to host", "slurm.alpine cannot be asked: no route to host", "muster backends"}},
 		{"one away and one too small", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, []func(*Input){away("ssh.lab")}, []string{
@@ -203,7 +203,7 @@ func TestNothingFits(t *testing.T) {
 		}}, []string{"slurm.alpine cannot be asked, and no other place is named: Whether it fits is not known:\n  slurm.alpine cannot be asked: no route to host"}},
 		{"nothing known", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab"}}, []func(*Input){without("ssh.lab")}, []string{"ssh.lab: its resources are unknown"}},
 		{"no place named, and too large for this machine", Group{Shape: cpu(32, 2*time.Hour)}, nil, []string{
-			"local.local has 4 cores, 32 are asked for", "What would fit: cpus = 4.", "place { candidates = [backend.slurm.alpine, backend.ssh.lab, backend.vastai.cloud] }."}},
+			"local.local has 4 cores, but the job requests 32", "What would fit: cpus = 4.", "place { candidates = [backend.slurm.alpine, backend.ssh.lab, backend.vastai.cloud] }."}},
 		{"GPU work without any GPU", Group{Shape: gpus(1, time.Hour)}, []func(*Input){without("ssh.lab", "slurm.alpine", "vastai.cloud")}, []string{"local.local has no GPUs", "GPU work needs a backend with GPUs"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestAllThatDoesNotFitIsTold(t *testing.T) {
 	p := offer.Pool{Name: "a", Kind: offer.QueuePool, Word: "partition", CPUs: 8, GPUs: 1, GPUModel: "A100", MaxNodes: 1, MaxTime: 24 * time.Hour}
 	_, bad := fit(p, offer.Shape{CPUs: 16, GPUs: 2, Walltime: 30 * time.Hour}, false)
 	if bad == nil || bad.limit != 0 || bad.of != "cpus" ||
-		bad.why != "a node of partition a has 8 cores, 16 are asked for; a node of partition a has 1 GPU, 2 are asked for; partition a ends jobs at 24h, 30h are asked for" ||
+		bad.why != "a node of partition a has 8 cores, but the job requests 16; a node of partition a has 1 GPU, but the job requests 2; partition a ends jobs at 24h, but the job requests 30h" ||
 		bad.would != "cpus = 8; gpus = 1; add a checkpoint block, and the phase is run as two chained segments" {
 		t.Errorf("%+v", bad)
 	}

@@ -340,7 +340,7 @@ func Holds(p *lang.Phase, all []*Round) string {
 	if first == nil || !first.flat() {
 		return ""
 	}
-	return fmt.Sprintf("the search ended: phase.%s and phase.%s both gained less than their min_gain. To go on all the same, remove `after` from the trial of phase.%s",
+	return fmt.Sprintf("the search ended: phase.%s and phase.%s both gained less than their min_gain. To continue anyway, remove `after` from the trial of phase.%s",
 		first.Phase.Name, before.Phase.Name, p.Name)
 }
 

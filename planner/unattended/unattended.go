@@ -69,7 +69,7 @@ func Waits(can offer.Capabilities, l Link) Wait {
 	case !can.Dependencies:
 		return why("backend.%s does not order jobs by itself", l.Backend)
 	case l.Partial:
-		return why("phase.%s goes on with some of phase.%s, which muster decides when all of them have ended", l.Phase, l.From)
+		return why("phase.%s needs only some of phase.%s, which muster decides when all of them have ended", l.Phase, l.From)
 	case l.Glob:
 		return why("phase.%s reads phase.%s's glob, which is expanded only when phase.%s is done", l.Phase, l.From, l.From)
 	case l.Queued:

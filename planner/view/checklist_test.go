@@ -16,7 +16,7 @@ func TestChecklists(t *testing.T) {
 	t.Parallel()
 	lists := []checklist.List{{Phase: "train", Points: []checklist.Point{
 		{Name: "mail set", Why: "none"},
-		{Name: "walltime", Pass: true, Why: "4h of 24h allowed; a restart goes on from its checkpoint\x1b[2J, as far as it was written"},
+		{Name: "walltime", Pass: true, Why: "4h of 24h allowed; a restart continues from its checkpoint\x1b[2J, as far as it was written"},
 	}}}
 	for _, c := range []struct {
 		style term.Style
@@ -24,13 +24,13 @@ func TestChecklists(t *testing.T) {
 	}{
 		{utf8, `# check list of phase.train: 1 of 2 pass
    1  ✗ fail  mail set  none
-   2  ✓ pass  walltime  4h of 24h allowed; a restart goes on from its checkpoint␛[2J, as
-                        far as it was written
+   2  ✓ pass  walltime  4h of 24h allowed; a restart continues from its checkpoint␛[2J,
+                        as far as it was written
 
 `},
 		{ascii, `# check list of phase.train: 1 of 2 pass
    1  x fail   mail set  none
-   2  ok pass  walltime  4h of 24h allowed; a restart goes on from its checkpoint␛[2J,
+   2  ok pass  walltime  4h of 24h allowed; a restart continues from its checkpoint␛[2J,
                          as far as it was written
 
 `},

@@ -53,13 +53,13 @@ func Markdown(w io.Writer, p *planner.Plan) error {
 		b.WriteString(head[:strings.LastIndexByte(head[:headLimit], '\n')] + "\n\n… cut to fit a comment; `muster plan` shows the rest.\n\n")
 		markdownAllows(&b, p)
 	}
-	fence(&b, "What runs where", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
+	fence(&b, "Jobs by place", true, h.backends(p)+"\n"+h.phases(p)+h.loose(p)+h.deletions(p))
 	if forecasts {
 		fence(&b, "What costs what", false, h.costParts(p))
 		fence(&b, "When, as expected, counted from the start", false, h.ganttOf(p, true))
 		fence(&b, "What would be sooner", false, h.faster(p))
 	}
-	fence(&b, "What was assumed, and what to know", true, h.basis(p)+h.some(slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return slices.Contains(p.Dangers, n) }), "  ", "  ", "more note"))
+	fence(&b, "Assumptions and notes", true, h.basis(p)+h.some(slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return slices.Contains(p.Dangers, n) }), "  ", "  ", "more note"))
 	if p.Counts.Changes() {
 		b.WriteString("<details><summary>Words and signs</summary>\n\n" + markdownSigns + "\n</details>\n")
 	}

@@ -59,7 +59,7 @@ func (o Off) Sentence() (text string, waits []string) {
 		return "", nil
 	}
 	if unattended.Simulated(starting) {
-		return "If you close muster now, simulated time stops; it goes on with your next `muster apply`.", nil
+		return "If you close muster now, simulated time stops; it continues with your next `muster apply`.", nil
 	}
 	goes, rest, waits := o.continues()
 	if text = sentence(goes, rest); text == "" {

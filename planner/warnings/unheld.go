@@ -60,7 +60,7 @@ func Held(n int) []string {
 func Risen(rises map[place.PoolAt]place.Rise, used [][2]string) (notes []string) {
 	for _, at := range used {
 		if r, ok := rises[place.PoolAt{Backend: at[0], Pool: at[1]}]; ok {
-			notes = append(notes, fmt.Sprintf("backend.%s billed %s times what it quotes: it is priced at that.", strings.TrimSuffix(at[0]+", "+at[1], ", "), r.Factor))
+			notes = append(notes, fmt.Sprintf("backend.%s billed %s times its quotes: the plan uses that price.", strings.TrimSuffix(at[0]+", "+at[1], ", "), r.Factor))
 		}
 	}
 	return notes

@@ -96,35 +96,28 @@ func (b *Site) unfit(f *cluster.Facts, p offer.Pool, s offer.Shape, o Options) (
 	case more.Request && o.Queue != p.Name && !slices.Contains(b.Config.Queues, p.Name):
 		return fmt.Sprintf("queue %s is opened by the site for those who ask: name it in queues once it is", p.Name), false
 	case p.MinNodes > 1 && s.Nodes < p.MinNodes:
-		return fmt.Sprintf("queue %s takes jobs of %d nodes or more, %s asked for", p.Name, p.MinNodes, are(s.Nodes)), false
+		return fmt.Sprintf("queue %s takes jobs of %d nodes or more, but the job requests %d", p.Name, p.MinNodes, s.Nodes), false
 	case p.MaxNodes > 0 && s.Nodes > p.MaxNodes:
-		return fmt.Sprintf("queue %s gives a job %s at most, %s asked for", p.Name, units.Count(p.MaxNodes, "node"), are(s.Nodes)), false
+		return fmt.Sprintf("queue %s gives a job %s at most, but the job requests %d", p.Name, units.Count(p.MaxNodes, "node"), s.Nodes), false
 	case p.MaxTime > 0 && s.Walltime > p.MaxTime:
 		return fmt.Sprintf("queue %s ends jobs at %s", p.Name, units.FormatDuration(p.MaxTime)), false
 	case b.least(f, p.Name) > s.Walltime && s.Walltime > 0:
-		return fmt.Sprintf("queue %s takes walltimes of %s or more, and %s is asked for", p.Name, units.FormatDuration(b.least(f, p.Name)), units.FormatDuration(s.Walltime)), false
+		return fmt.Sprintf("queue %s takes walltimes of %s or more, but the job requests %s", p.Name, units.FormatDuration(b.least(f, p.Name)), units.FormatDuration(s.Walltime)), false
 	case s.GPUs > 0 && p.GPUs == 0:
 		return fmt.Sprintf("queue %s has no GPUs", p.Name), false
 	case each(s.GPUs) > p.GPUs:
-		return fmt.Sprintf("a node of queue %s has %d GPUs, %s asked for", p.Name, p.GPUs, are(each(s.GPUs))), false
+		return fmt.Sprintf("a node of queue %s has %d GPUs, but the job requests %d", p.Name, p.GPUs, each(s.GPUs)), false
 	case s.GPUs > 0 && !devices(s, p):
 		return fmt.Sprintf("queue %s has GPUs of model %s", p.Name, cmp.Or(p.GPUModel, "unknown")), false
 	case p.CPUs > 0 && each(s.CPUs) > p.CPUs:
-		return fmt.Sprintf("a node of queue %s has %d cores, %s asked for", p.Name, p.CPUs, are(each(s.CPUs))), false
+		return fmt.Sprintf("a node of queue %s has %d cores, but the job requests %d", p.Name, p.CPUs, each(s.CPUs)), false
 	case p.Memory > 0 && memory > p.Memory:
-		return fmt.Sprintf("a node of queue %s has %s of memory, %s are asked for", p.Name, units.FormatSize(p.Memory), units.FormatSize(memory)), false
+		return fmt.Sprintf("a node of queue %s has %s of memory, but the job requests %s", p.Name, units.FormatSize(p.Memory), units.FormatSize(memory)), false
 	}
 	if q := f.Queue(p.Name); q != nil && !q.Enabled {
 		return fmt.Sprintf("queue %s takes no jobs now", p.Name), true
 	}
 	return "", false
-}
-
-func are(n int) string {
-	if n == 1 {
-		return "1 is"
-	}
-	return fmt.Sprintf("%d are", n)
 }
 
 // more is what the profile has of a queue beside its pool.

@@ -37,12 +37,12 @@ func TestKnownQuotes(t *testing.T) {
 		why    map[string]string // of some queues
 	}{
 		"one node of an ensemble": {ours, offer.Shape{CPUs: 32, GPUs: 4, GPU: a100, Nodes: 1, Walltime: 3 * time.Hour}, "preemptable capacity",
-			map[string]string{"prod": "queue prod takes jobs of 10 nodes or more, 1 is asked for", "debug": "queue debug is for tests only", "demand": "queue demand is opened by the site"}},
-		"five nodes":            {ours, offer.Shape{Nodes: 5, GPUs: 20, Walltime: 3 * time.Hour}, "preemptable", map[string]string{"capacity": "queue capacity gives a job 4 nodes at most, 5 are asked for"}},
+			map[string]string{"prod": "queue prod takes jobs of 10 nodes or more, but the job requests 1", "debug": "queue debug is for tests only", "demand": "queue demand is opened by the site"}},
+		"five nodes":            {ours, offer.Shape{Nodes: 5, GPUs: 20, Walltime: 3 * time.Hour}, "preemptable", map[string]string{"capacity": "queue capacity gives a job 4 nodes at most, but the job requests 5"}},
 		"forty nodes":           {ours, offer.Shape{Nodes: 40, GPUs: 160, Walltime: 3 * time.Hour}, "prod", nil},
 		"a smoke":               {ours, offer.Shape{Nodes: 1, GPUs: 1, Walltime: 10 * time.Minute, Smoke: true}, "debug debug-scaling preemptable capacity", nil},
-		"a minute":              {ours, offer.Shape{Nodes: 1, Walltime: time.Minute}, "", map[string]string{"capacity": "queue capacity takes walltimes of 5m or more, and 1m is asked for"}},
-		"too many GPUs":         {ours, offer.Shape{Nodes: 1, GPUs: 5, Walltime: time.Hour}, "", map[string]string{"capacity": "a node of queue capacity has 4 GPUs, 5 are asked for"}},
+		"a minute":              {ours, offer.Shape{Nodes: 1, Walltime: time.Minute}, "", map[string]string{"capacity": "queue capacity takes walltimes of 5m or more, but the job requests 1m"}},
+		"too many GPUs":         {ours, offer.Shape{Nodes: 1, GPUs: 5, Walltime: time.Hour}, "", map[string]string{"capacity": "a node of queue capacity has 4 GPUs, but the job requests 5"}},
 		"no account":            {`{"filesystems": "home:eagle"}`, offer.Shape{Nodes: 1, Walltime: time.Hour}, "", map[string]string{"capacity": "ALCF Polaris requires the project of every job (qsub -A)"}},
 		"no filesystems":        {`{"account": "bio"}`, offer.Shape{Nodes: 1, Walltime: time.Hour}, "", map[string]string{"prod": "ALCF Polaris requires the filesystems of every job (qsub -l filesystems)"}},
 		"filesystems of a job":  {`{"account": "bio"}`, offer.Shape{Nodes: 1, Walltime: 2 * time.Hour, Options: `{"filesystems": "home"}`}, "preemptable capacity", nil},

@@ -263,17 +263,17 @@ func unfit(s offer.Shape, p offer.Pool, l *cluster.Partition) string {
 	case s.GPUs > 0 && p.GPUs == 0:
 		return fmt.Sprintf("partition %s has no GPUs", p.Name)
 	case each(s.GPUs) > p.GPUs:
-		return fmt.Sprintf("a node of partition %s has %d GPUs, %d are asked for", p.Name, p.GPUs, each(s.GPUs))
+		return fmt.Sprintf("a node of partition %s has %d GPUs, but the job requests %d", p.Name, p.GPUs, each(s.GPUs))
 	case s.GPUs > 0 && !devices(s, p, l):
 		return fmt.Sprintf("partition %s has GPUs of model %s", p.Name, p.GPUModel)
 	case p.CPUs > 0 && each(s.CPUs) > p.CPUs:
-		return fmt.Sprintf("a node of partition %s has %d cores, %d are asked for", p.Name, p.CPUs, each(s.CPUs))
+		return fmt.Sprintf("a node of partition %s has %d cores, but the job requests %d", p.Name, p.CPUs, each(s.CPUs))
 	case p.Memory > 0 && (s.Memory+int64(nodes)-1)/int64(nodes) > p.Memory:
-		return fmt.Sprintf("a node of partition %s has %s of memory, %s are asked for", p.Name, units.FormatSize(p.Memory), units.FormatSize((s.Memory+int64(nodes)-1)/int64(nodes)))
+		return fmt.Sprintf("a node of partition %s has %s of memory, but the job requests %s", p.Name, units.FormatSize(p.Memory), units.FormatSize((s.Memory+int64(nodes)-1)/int64(nodes)))
 	case p.MaxNodes > 0 && nodes > p.MaxNodes:
-		return fmt.Sprintf("partition %s gives a job %s at most, %d are asked for", p.Name, units.Count(p.MaxNodes, "node"), nodes)
+		return fmt.Sprintf("partition %s gives a job %s at most, but the job requests %d", p.Name, units.Count(p.MaxNodes, "node"), nodes)
 	case p.MinNodes > 1 && nodes < p.MinNodes:
-		return fmt.Sprintf("partition %s takes jobs of %d nodes or more, %d are asked for", p.Name, p.MinNodes, nodes)
+		return fmt.Sprintf("partition %s takes jobs of %d nodes or more, but the job requests %d", p.Name, p.MinNodes, nodes)
 	}
 	return ""
 }

@@ -21,7 +21,7 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 		`"qos": "lnog"`:             `there is no qos lnog here; did you mean long? | set qos = "long" in options "slurm"`,
 		`"partition": "aa10"`:       "there is no partition aa10 here; did you mean aa100? | choose partition amilan (24h)",
 		`"licenses": "matlap"`:      "there is no license matlap here; did you mean matlab? | ",
-		`"licenses": "matlab:3"`:    `there are 2 licenses matlab, 3 are asked for | ask for at most licenses = "matlab:2"`,
+		`"licenses": "matlab:3"`:    `there are 2 licenses matlab, but the job requests 3 | ask for at most licenses = "matlab:2"`,
 		`"reservation": "clas"`:     "there is no reservation clas here, it may have expired; did you mean class? | ",
 		`"extra": ["-C", "haswel"]`: "no node here has feature haswel; there are a100, ib, milan | ",
 		`"constraint": "haswell|a"`: "no node here has feature haswell; there are a100, ib, milan | ",

@@ -252,7 +252,7 @@ func goingOn(o progress.Outcome) string {
 		names = append(names, q.Backend)
 	}
 	if unattended.Simulated(names) {
-		return "Simulated time stops with muster; it goes on with your next `muster apply`.\n"
+		return "Simulated time stops with muster; it continues with your next `muster apply`.\n"
 	}
 	if o.Running > 0 {
 		parts = append(parts, fmt.Sprintf("%d running", o.Running))

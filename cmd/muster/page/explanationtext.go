@@ -304,7 +304,7 @@ func explainWaits(b *strings.Builder, x explain.Job, width int) {
 // waitedFor says of a job that another waits for whether it comes by itself.
 var waitedFor = map[planner.Kind]string{
 	planner.HeldKind: "is held", planner.Blocked: "is blocked itself", planner.Continue: "is under way", planner.UnknownAt: "cannot be asked about",
-	planner.Missing: "lacks a file that it made", planner.Altered: "has an output that holds other bytes now", planner.Skipped: "is not selected", planner.Restore: "gets an earlier result back", planner.AdoptFiles: "adopts files that are there",
+	planner.Missing: "lacks a file that it made", planner.Altered: "has an output that holds other bytes now", planner.Skipped: "is not selected", planner.Restore: "gets an earlier result back", planner.AdoptFiles: "adopts existing files",
 }
 
 func launches(n int) string {

@@ -71,7 +71,7 @@ func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, pools []off
 		}
 	}
 	r.Unknown = []string{"whether jobs that the lost state started still run or wait in a queue", "with which command, source and inputs these files were made: they count as made by the campaign as it is now",
-		"what was spent, how often jobs were retried, when they ran, and who approved what: budgets count from nothing", "smokes that passed"}
+		"past spending, retries, times and approvals: budgets count from nothing", "smokes that passed"}
 	if bare {
 		r.Unknown = append(r.Unknown, "which jobs of phases without declared outputs are done")
 	}
@@ -85,7 +85,7 @@ func (r Recovery) Text(width int) string {
 	for _, ph := range r.Phases {
 		text := "no output is declared"
 		if ph.Outputs {
-			text = fmt.Sprintf("all outputs of %s are there", units.Count(ph.Found, "job"))
+			text = fmt.Sprintf("all outputs of %s exist", units.Count(ph.Found, "job"))
 		}
 		if ph.Young > 0 {
 			text += fmt.Sprintf("; those of %s changed in the last ten minutes and are left alone", units.Count(ph.Young, "job"))
@@ -105,7 +105,7 @@ func (r Recovery) Text(width int) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Unreachable)) {
 		b.WriteString(wrapped("  ", "  ", fmt.Sprintf("backend.%s cannot be asked: %s", name, term.CleanLine(r.Unreachable[name])), width))
 	}
-	b.WriteString("\nNo backend can tell:\n\n")
+	b.WriteString("\nNo backend knows:\n\n")
 	for _, text := range r.Unknown {
 		b.WriteString(wrapped("  - ", "    ", text, width))
 	}
@@ -121,7 +121,7 @@ func (r Recovery) Ending(width int) string {
 	}
 	return wrapped("", "", fmt.Sprintf("Adopted %d of %s, and set a hold on everything: the jobs of the lost state may still run.", r.Adopted, units.Count(jobs, "job")), width) + `
 Look for them where they ran (squeue, muster backends). While some run, wait, and type muster
-recover again: it adopts what they leave. When none does:
+recover again: it adopts their outputs. When none runs:
 
     muster resume
     muster plan

@@ -104,11 +104,11 @@ phase "p33" {
 }
 phase "p34" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${timestamp()}" } # ERROR: There is no function named "timestamp": a plan is to come out the
+  job { command = "x ${cell.N} ${cell.seed} ${timestamp()}" } # ERROR: There is no function named "timestamp": a plan must not depend on when
 }
 phase "p35" {
   grid { axes = { N = [1, 2], seed = [3] } }
-  job { command = "x ${cell.N} ${cell.seed} ${uuid()}" } # ERROR: There is no function named "uuid": a plan is to come out the same
+  job { command = "x ${cell.N} ${cell.seed} ${uuid()}" } # ERROR: There is no function named "uuid": a plan must not depend on when
 }
 phase "p36" {
   grid { axes = { N = [1, 2], seed = [3] } }

@@ -26,7 +26,7 @@ phase "d" {
   lifecyle {} # ERROR: There is no block named "lifecyle" in a phase block; did you mean
 }
 backends "local" "x" {} # ERROR: There is no block named "backends" in a campaign file; did you mean
-resource "x" "y" {} # ERROR: There is no block named "resource" in a campaign file. What runs is a phase
+resource "x" "y" {} # ERROR: There is no block named "resource" in a campaign file. Declare jobs in a phase
 module "m" {} # ERROR: There is no block named "module" in a campaign file. A campaign is one directory
 terraform {} # ERROR: There is no block named "terraform" in a campaign file. Versions, providers
 provider "p" {} # ERROR: There is no block named "provider" in a campaign file. A place to run is

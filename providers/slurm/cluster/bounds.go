@@ -141,7 +141,7 @@ func beyond(list []bounds, shape offer.Shape) (why, would string) {
 			if most == 1 {
 				word = strings.TrimSuffix(word, "s")
 			}
-			why = fmt.Sprintf("%s gives %s %s %s at most, %s are asked for", by.who, s.of, m.text(most), word, m.text(asked))
+			why = fmt.Sprintf("%s gives %s %s %s at most, but the job requests %s", by.who, s.of, m.text(most), word, m.text(asked))
 			would = fmt.Sprintf("ask for at most %s = %s", m.name, m.value(most))
 			return true
 		}
@@ -151,7 +151,7 @@ func beyond(list []bounds, shape offer.Shape) (why, would string) {
 			}
 		}
 		if by, least := stated(list, func(b *bounds) int64 { return m.get(b.least) }); by != nil && m.get(asks(shape, false)) < least && !(m.name == "memory" && shape.Memory == 0) {
-			return fmt.Sprintf("%s takes jobs of %s %s or more, %s are asked for", by.who, m.text(least), m.word, m.text(m.get(asks(shape, false)))),
+			return fmt.Sprintf("%s takes jobs of %s %s or more, but the job requests %s", by.who, m.text(least), m.word, m.text(m.get(asks(shape, false)))),
 				fmt.Sprintf("ask for %s = %s", m.name, m.value(least))
 		}
 	}
@@ -191,7 +191,7 @@ func beyondType(list []bounds, shape offer.Shape, model string) (why, would stri
 				continue
 			}
 			if asked > most {
-				return fmt.Sprintf("%s gives %s %s of type %s at most, %d are asked for", b.who, s.of, units.Count(most, "GPU"), model, asked), fmt.Sprintf("ask for at most gpus = %d, or for another model", most)
+				return fmt.Sprintf("%s gives %s %s of type %s at most, but the job requests %d", b.who, s.of, units.Count(most, "GPU"), model, asked), fmt.Sprintf("ask for at most gpus = %d, or for another model", most)
 			}
 			break // the first that states it holds
 		}

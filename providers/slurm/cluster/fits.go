@@ -125,12 +125,12 @@ func (l *Partition) Lacks(shape offer.Shape, constraint string) (why, would stri
 	}
 	nodes := max(shape.Nodes, 1)
 	if l.maxCPUs > 0 && asks(shape, true).cpus > l.maxCPUs {
-		return fmt.Sprintf("partition %s gives a job %d cores of a node at most, %d are asked for", l.Name, l.maxCPUs, asks(shape, true).cpus),
+		return fmt.Sprintf("partition %s gives a job %d cores of a node at most, but the job requests %d", l.Name, l.maxCPUs, asks(shape, true).cpus),
 			fmt.Sprintf("ask for at most cpus = %d", l.maxCPUs*nodes)
 	}
 	if l.maxMem > 0 && asks(shape, true).memory > l.maxMem {
 		m := measures[1]
-		return fmt.Sprintf("partition %s gives a job %s of memory of a node at most, %s are asked for", l.Name, m.text(l.maxMem), m.text(asks(shape, true).memory)),
+		return fmt.Sprintf("partition %s gives a job %s of memory of a node at most, but the job requests %s", l.Name, m.text(l.maxMem), m.text(asks(shape, true).memory)),
 			"ask for at most memory = " + m.value(l.maxMem*int64(nodes))
 	}
 	if l.maxMemCPU > 0 { // Slurm gives a job as many cores as its memory takes
@@ -147,7 +147,7 @@ func (l *Partition) Lacks(shape offer.Shape, constraint string) (why, would stri
 	case n == 0:
 		return fmt.Sprintf("no node of partition %s has %s at once", l.Name, needs(shape, constraint)), l.less(shape, constraint)
 	}
-	return fmt.Sprintf("partition %s has %s with %s, %d are asked for", l.Name, units.Count(n, "node"), needs(shape, constraint), nodes), l.less(shape, constraint)
+	return fmt.Sprintf("partition %s has %s with %s, but the job requests %d", l.Name, units.Count(n, "node"), needs(shape, constraint), nodes), l.less(shape, constraint)
 }
 
 // needs is what each node of a job must have, in words.

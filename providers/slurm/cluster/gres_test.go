@@ -32,7 +32,7 @@ func TestMixedTypes(t *testing.T) {
 		{[]string{"A100"}, 3, 1, "gpu:a100:3", ""},
 		{[]string{"V100"}, 8, 2, "gpu:v100:4", ""},
 		{[]string{"A100"}, 4, 1, "gpu:a100:4", "no node of partition gpu has 1 core, 4 GPUs of model A100 at once"},
-		{[]string{"A100"}, 2, 2, "gpu:a100:1", "partition gpu has 1 node with 1 core, 1 GPU of model A100, 2 are asked for"},
+		{[]string{"A100"}, 2, 2, "gpu:a100:1", "partition gpu has 1 node with 1 core, 1 GPU of model A100, but the job requests 2"},
 		{[]string{"A100", "V100"}, 2, 1, "gpu:2", ""},
 		{[]string{"V100", "A100"}, 4, 1, "gpu:4", ""},
 		{[]string{"H100", "A100"}, 2, 1, "gpu:a100:2", ""},
@@ -75,11 +75,11 @@ func TestTypedLimits(t *testing.T) {
 		why, advice string
 	}{
 		{"normal", []string{"A100"}, 2, "", ""},
-		{"normal", []string{"A100"}, 3, "qos normal gives a job 2 GPUs of type a100 at most, 3 are asked for", "ask for at most gpus = 2, or for another model"},
+		{"normal", []string{"A100"}, 3, "qos normal gives a job 2 GPUs of type a100 at most, but the job requests 3", "ask for at most gpus = 2, or for another model"},
 		{"normal", nil, 3, "", ""},
-		{"normal", []string{"V100"}, 3, "account campus gives a job on each node 2 GPUs of type v100 at most, 3 are asked for", "gpus = 2"},
-		{"long", []string{"A100"}, 2, "qos long gives all its jobs together 1 GPU of type a100 at most, 2 are asked for", "gpus = 1"},
-		{"long", []string{"V100"}, 4, "qos long gives a user 3 GPUs of type v100 at most, 4 are asked for", "gpus = 3"},
+		{"normal", []string{"V100"}, 3, "account campus gives a job on each node 2 GPUs of type v100 at most, but the job requests 3", "gpus = 2"},
+		{"long", []string{"A100"}, 2, "qos long gives all its jobs together 1 GPU of type a100 at most, but the job requests 2", "gpus = 1"},
+		{"long", []string{"V100"}, 4, "qos long gives a user 3 GPUs of type v100 at most, but the job requests 4", "gpus = 3"},
 	} {
 		why, would := s.Forbids("campus", c.qos, false, offer.Shape{GPUs: c.gpus, CPUs: 1, Nodes: 1, GPU: offer.GPU{Models: c.models}}, l)
 		if why != c.why || !strings.Contains(would, c.advice) {

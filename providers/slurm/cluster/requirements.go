@@ -67,7 +67,7 @@ func (s *Facts) Unmet(me, account string, shape offer.Shape, o Requirements) (wh
 		case !ok:
 			return fmt.Sprintf("there is no license %s here; %s", name, Meant("licenses", name, slices.Collect(maps.Keys(s.licenses)))), ""
 		case n > have.total:
-			return fmt.Sprintf("there are %d licenses %s, %d are asked for", have.total, name, n), fmt.Sprintf("ask for at most licenses = \"%s:%d\"", name, have.total)
+			return fmt.Sprintf("there are %d licenses %s, but the job requests %d", have.total, name, n), fmt.Sprintf("ask for at most licenses = \"%s:%d\"", name, have.total)
 		}
 	}
 	if o.Reservation != "" && s.reservations != nil {
@@ -182,7 +182,7 @@ func (s *Facts) reserved(me, account string, shape offer.Shape, name string) (wh
 			fmt.Sprintf("walltime = %q at most", units.ShortDuration(most))
 	}
 	if nodes := max(shape.Nodes, 1); r.nodes > 0 && !r.flexible && nodes > r.nodes {
-		return fmt.Sprintf("reservation %s has %s, %d are asked for", name, units.Count(r.nodes, "node"), nodes), fmt.Sprintf("ask for at most nodes = %d", r.nodes)
+		return fmt.Sprintf("reservation %s has %s, but the job requests %d", name, units.Count(r.nodes, "node"), nodes), fmt.Sprintf("ask for at most nodes = %d", r.nodes)
 	}
 	return "", ""
 }

@@ -43,7 +43,7 @@ func TestRequirements(t *testing.T) {
 		"an unknown feature":                {Requirements{Constraint: "milna"}, 0, "no node here has feature milna; did you mean milan?", ""},
 		"nothing like any feature":          {Requirements{Constraint: "(h100|milan)"}, 0, "no node here has feature h100; did you mean a100?", ""},
 		"a license":                         {Requirements{Licenses: "matlab:2,stata"}, 0, "", ""},
-		"too many licenses":                 {Requirements{Licenses: "matlab:3"}, 0, "there are 2 licenses matlab, 3 are asked for", `ask for at most licenses = "matlab:2"`},
+		"too many licenses":                 {Requirements{Licenses: "matlab:3"}, 0, "there are 2 licenses matlab, but the job requests 3", `ask for at most licenses = "matlab:2"`},
 		"a choice of features":              {Requirements{Constraint: "a100|ib"}, 0, "", ""},
 		"another choice of features":        {Requirements{Constraint: "a100|ib"}, 1, "", ""},
 		"a choice in parentheses":           {Requirements{Constraint: "[a100|ib]"}, 1, "", ""},
@@ -69,7 +69,7 @@ func TestRequirements(t *testing.T) {
 	if why, would := ask(s, "alice", offer.Shape{Walltime: 3 * time.Hour}, Requirements{Reservation: "course"}, 0); !strings.Contains(why, "the walltime is 3h") || !strings.Contains(would, "at most") {
 		t.Errorf("a walltime beyond the reservation's end: %q, %q", why, would)
 	}
-	if why, would := ask(s, "alice", offer.Shape{Nodes: 3}, Requirements{Reservation: "course"}, 0); why != "reservation course has 1 node, 3 are asked for" || would != "ask for at most nodes = 1" {
+	if why, would := ask(s, "alice", offer.Shape{Nodes: 3}, Requirements{Reservation: "course"}, 0); why != "reservation course has 1 node, but the job requests 3" || would != "ask for at most nodes = 1" {
 		t.Errorf("more nodes than the reservation has: %q, %q", why, would)
 	}
 	closed := &Facts{Partitions: s.Partitions}
