@@ -165,9 +165,7 @@ func TestNoSecondMachineBeforeTheDeadline(t *testing.T) {
 	n.until("it to be taken away", func(seen map[string]offer.Observation) bool {
 		return strings.Contains(seen[j.Token].Reason, "taken away")
 	})
-	n.mu.Lock()
 	reader := rental.NewWith(platform{world: n.world, key: n.key}, n, n.now, time.Hour) // as of a plan beside the apply
-	n.mu.Unlock()
 	if err := reader.Configure(t.Context(), n.backend); err != nil {
 		t.Fatal(err)
 	}
