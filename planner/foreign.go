@@ -158,19 +158,27 @@ func alsoWrites(campaigns []string) string {
 	return strings.Join(campaigns, " and ") + wording(len(campaigns), " writes", " write") + " here, too"
 }
 
-// shownForeign is how many files a warning names.
+// shownForeign is how many paths a warning names.
 const shownForeign = 5
 
 // warning names the files, and the ways out.
 func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 	var names, renamed []string
-	n := 0
+	n, files, hidden := 0, 0, 0
 	for k := range found {
 		f := &found[k]
 		for _, o := range f.files {
-			if n++; n <= shownForeign {
-				names = append(names, fmt.Sprintf("%s (%s)", o.Path, f.w.p.Address(f.cell))+cl.ifOverwritten(f))
+			many := max(1, o.Files)
+			if files += many; n >= shownForeign {
+				hidden += many
+				continue
 			}
+			n++
+			name := fmt.Sprintf("%s (%s)", o.Path, f.w.p.Address(f.cell))
+			if o.Files > 0 { // of a glob or a folder
+				name = fmt.Sprintf("%s, %s (%s)", o.Path, units.Count(many, "file"), f.w.p.Address(f.cell))
+			}
+			names = append(names, name+cl.ifOverwritten(f))
 		}
 		if job := all.of(f); job != nil && job.Phase != f.w.p.Name && cl.byPhase[job.Phase] == nil {
 			hint := fmt.Sprintf("moved {\n  from = phase.%s\n  to   = phase.%s\n}", job.Phase, f.w.p.Name)
@@ -179,11 +187,11 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 			}
 		}
 	}
-	if n > shownForeign {
-		names = append(names, fmt.Sprintf("… and %d more", n-shownForeign))
+	if hidden > 0 {
+		names = append(names, fmt.Sprintf("… and %d more", hidden))
 	}
 	text := fmt.Sprintf("%s at the output paths of jobs that start:\n  %s\n\nWith your yes they are moved aside to .muster/replaced before their jobs start. "+
-		"Otherwise move them away.", units.Count(n, "file"), strings.Join(names, "\n  "))
+		"Otherwise move them away.", units.Count(files, "file"), strings.Join(names, "\n  "))
 	if len(renamed) > 0 {
 		text += "\n\nIf the phase was renamed, this block keeps its results:\n\n" + strings.Join(renamed, "\n")
 	}

@@ -97,7 +97,7 @@ func TestAMachineOfALostState(t *testing.T) {
 	j := n.job("a", "echo '{}' > a.json")
 	n.submit(j)
 	id := n.until("it to be done", all(offer.Completed, j))[j.Token].Rental.ID
-	for _, lineage := range []string{"def", ""} { // "" is of a plan without a state
+	for _, lineage := range []string{"def", ""} { // "" belongs to a plan without a state
 		n.backend.Lineage = lineage
 		n.begin()
 		got, err := n.provider.Rentals(t.Context(), n.backend.Name)
