@@ -38,7 +38,7 @@ type Work struct {
 // An At is where a job is: a backend, and a pool of it.
 type At struct{ Backend, Pool string }
 
-// An Off is what goes on with muster off is decided by.
+// An Off holds the facts that decide which work goes on with muster off.
 type Off struct {
 	Works       []Work // in the order of the campaign, those with jobs in flight alone, too
 	Can         map[string]offer.Capabilities
