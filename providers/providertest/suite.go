@@ -32,7 +32,7 @@ type Options struct {
 	Spool func(t *testing.T, b providers.Backend) []string
 	// Skip names tests that do not apply, with the reason.
 	Skip map[string]string
-	// Timeout bounds one test; 0 = 60 s.
+	// Timeout ends one test that hangs; 0 = 5 min.
 	Timeout time.Duration
 }
 
@@ -51,7 +51,7 @@ func Run(t *testing.T, o Options) {
 		t.Fatal("providertest.Options.New is not set")
 	}
 	if o.Timeout == 0 {
-		o.Timeout = time.Minute
+		o.Timeout = 5 * time.Minute
 	}
 	for _, group := range groups() {
 		for _, tt := range group {
