@@ -96,7 +96,7 @@ func TestSystemIllMachines(t *testing.T) {
 	said := map[string]string{
 		"":             "",
 		"old_driver":   "its driver 470.82.01 supports CUDA 11.4, and the jobs need 12.4",
-		"xid":          "its driver reported Xid 79: a GPU of it is broken",
+		"xid":          "its driver reported Xid 79: the GPU has fallen off the bus",
 		"lost_gpu":     "its nvidia-smi fails with exit 15",
 		"hot":          "its GPU 0 is at 91 °C and runs at 300 of 2520 MHz",
 		"full_disk":    "its disk has 64KiB free, and 1GiB is needed",
