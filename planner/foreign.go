@@ -201,8 +201,8 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Warning, Summary: filesInTheWay, Detail: text}
 }
 
-// importBlocks are the import blocks that adopt files in the way: of jobs of which every
-// output is there and which nobody is recorded to have made.
+// importBlocks are the import blocks that adopt files in the way. A job gets one if all of its
+// outputs exist and no record names their maker.
 func (cl clearing) importBlocks(found []inTheWay, all makers) (blocks []string) {
 	of := map[*draft][]int{}
 	for k := range found {

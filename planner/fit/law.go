@@ -25,8 +25,8 @@ type law struct {
 	given float64
 }
 
-// halfway is between work for each item and work for each pair: sorting, sparse products, and
-// jobs of which a part is either.
+// halfway is the exponent between work for each item and work for each pair: sorting, sparse
+// products, and jobs that do both.
 const halfway = 1.5
 
 type kind int

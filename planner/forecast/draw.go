@@ -45,8 +45,7 @@ func (r Runtime) sigma() float64 {
 
 // bound is how many standard deviations the 90th percentile is off the median. Of few values
 // it is Student's, for their standard deviation s is not known well either: the estimate is
-// s·√(f/χ²) with f degrees of freedom, of which this is by the median of χ² (Wilson and
-// Hilferty 1931).
+// s·√(f/χ²) with f degrees of freedom. bound uses the median of χ² (Wilson and Hilferty 1931).
 func (r Runtime) bound() float64 {
 	if r.Seen <= 1 {
 		return z90
