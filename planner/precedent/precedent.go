@@ -18,10 +18,11 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // File is the name of the file, in the campaign's folder or one above it.
-const File = "muster.precedents.jsonl"
+const File = offer.Precedents
 
 // Bounds of the file and of what a line may say.
 const (

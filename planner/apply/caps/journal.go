@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/ledger"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
 // Ledger is the name of the file, beside the one of budgets, in which campaigns record their
 // spending and reservations.
-const Ledger = "muster.ledger.jsonl"
+const Ledger = offer.SharedLedger
 
 // A line is the state of one share; the last one of a share holds.
 type line struct {
