@@ -1,6 +1,8 @@
 package batch
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -94,5 +96,36 @@ func TestHeldOneByOneWhileAllIsHeld(t *testing.T) {
 	}
 	if o := k.found("a1"); o.Cause != offer.JobHeld || o.HeldBy != "" {
 		t.Errorf("a held job is told as %+v", o)
+	}
+}
+
+// TestBreakerNoteOfAClosedBreaker: a watch that reads the breaker's note after the
+// resume does not hear of it, or it would open the breaker again.
+func TestBreakerNoteOfAClosedBreaker(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+	stop := filepath.Join(k.spool(), "stop.a")
+	heard := func() (why []string) {
+		k.told(func(b providers.Batch) {
+			for _, n := range b.Notes {
+				if n.Kind == "breaker" {
+					why = append(why, n.Text)
+				}
+			}
+		})
+		return why
+	}
+	if err := os.WriteFile(stop, []byte("too many errors\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if why := heard(); !slices.Equal(why, []string{"stopped: too many errors"}) {
+		t.Fatalf("a watch before the resume hears of %q", why)
+	}
+	if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Resume: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if why := heard(); len(why) > 0 {
+		t.Errorf("a watch after the resume hears of %q", why)
 	}
 }

@@ -173,10 +173,7 @@ func (ls *launches) stops() error {
 			continue
 		}
 		looked[b.Phase] = true
-		why := ""
-		if text, err := os.ReadFile(ls.jobs.path("stop." + b.Phase)); err == nil {
-			why = strings.TrimSpace(string(text))
-		}
+		why := ls.whyStopped(b.Phase)
 		if why == "" {
 			continue
 		}
@@ -186,6 +183,21 @@ func (ls *launches) stops() error {
 		}
 	}
 	return nil
+}
+
+// whyStopped is why a wrapper opened a phase's breaker, "" where it is closed.
+func (ls *launches) whyStopped(phase string) string {
+	text, err := os.ReadFile(ls.jobs.path("stop." + phase))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// outdated reports whether a note is of a breaker that has been closed since:
+// a watcher that reads it late would open the breaker again.
+func (ls *launches) outdated(n *providers.Note) bool {
+	return n.Kind == "breaker" && ls.whyStopped(n.Phase) == ""
 }
 
 // awaitEnds marks the unreported ends of launches before a restart as pending.

@@ -258,6 +258,7 @@ func (w *watch) tell(fn func(providers.Batch) error) (more bool, err error) {
 	batch := providers.Batch{Cursor: strconv.Itoa(end)}
 	for _, t := range all[w.at:end] {
 		switch {
+		case t.Note != nil && c.launches.outdated(t.Note):
 		case t.Note != nil:
 			batch.Notes = append(batch.Notes, *t.Note)
 		case w.wanted(t.Seen):

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/machine"
+	"github.com/muster-run/muster/providers/host/wire"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -79,6 +80,38 @@ func (p *phaseOf) said(kind string) (list []string) {
 		}
 	}
 	return list
+}
+
+// TestBreakerNoteOfAClosedBreaker: a watch that comes after the resume does not hear of the
+// breaker, or it would open it again.
+func TestBreakerNoteOfAClosedBreaker(t *testing.T) {
+	t.Parallel()
+	p := newPhase(t, providers.Breaker{SameError: 3})
+	heard := func() (n int) {
+		p.again()
+		for _, note := range p.q.events.after(wire.Watch{Place: machine.Tenant{Lineage: "l", Backend: "local.local"}}).Notes {
+			if note.Kind == "breaker" {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range 3 {
+		p.ends(fmt.Sprint("job", i), 'a', "nan", nil, false)
+	}
+	if n := heard(); n != 1 {
+		t.Fatalf("a watch before the resume hears of %d breakers, want 1", n)
+	}
+	p.q.requests.breakers.closeBreaker(p.place, "x")
+	if n := heard(); n != 0 {
+		t.Errorf("a watch after the resume hears of %d breakers, want none", n)
+	}
+	for i := range 3 {
+		p.ends(fmt.Sprint("more", i), 'a', "nan", nil, false)
+	}
+	if n := heard(); n == 0 {
+		t.Error("a watch does not hear of the breaker that opened after the resume")
+	}
 }
 
 // The rule is that of planner/apply/retry and of slurm/node, whose tests have

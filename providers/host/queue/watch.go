@@ -88,7 +88,9 @@ func (es *events) after(r wire.Watch) providers.Batch {
 		}
 		b.Cursor = es.cursor(e.seq)
 		if e.note != nil {
-			b.Notes = append(b.Notes, *e.note)
+			if !pl.outdated(e.note) {
+				b.Notes = append(b.Notes, *e.note)
+			}
 			continue
 		}
 		if len(handles) > 0 && !slices.Contains(handles, e.obs.Handle) {
@@ -107,6 +109,16 @@ func (es *events) after(r wire.Watch) providers.Batch {
 	}
 	b.Events = append(b.Events, es.waitForRoom(pl, handles)...)
 	return b
+}
+
+// outdated reports whether a note is of a breaker that has been closed since: a watcher that
+// reads it late would open the breaker again.
+func (p *place) outdated(n *providers.Note) bool {
+	if n.Kind != "breaker" {
+		return false
+	}
+	b := p.breakers[n.Phase]
+	return b == nil || !b.Open
 }
 
 // waitForRoom reports for a job in each ready queue that it waits for room in the spool. This
