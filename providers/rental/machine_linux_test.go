@@ -76,7 +76,7 @@ func TestSystemMachineEndsItself(t *testing.T) {
 	if got := n.alive(); len(got) != 1 {
 		t.Fatalf("machines %v", got)
 	}
-	for end := time.Now().Add(3 * time.Minute); len(n.alive()) > 0; time.Sleep(time.Second) {
+	for end := time.Now().Add(8 * time.Minute); len(n.alive()) > 0; time.Sleep(time.Second) {
 		if time.Now().After(end) {
 			t.Fatalf("machines %v are still there", n.alive())
 		}

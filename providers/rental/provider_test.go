@@ -211,7 +211,7 @@ func (n *town) until(what string, done func(map[string]offer.Observation) bool) 
 
 // listen watches until a batch is the last that a test wants.
 func (n *town) listen(last func(providers.Batch) bool) error {
-	ctx, stop := context.WithTimeout(n.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(n.Context(), 5*time.Minute)
 	defer stop()
 	over := errors.New("over")
 	err := n.provider.Watch(ctx, providers.WatchRequest{Backend: n.backend.Name}, func(b providers.Batch) error {

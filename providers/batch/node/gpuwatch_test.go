@@ -73,19 +73,21 @@ func TestGPUMemory(t *testing.T) {
 	}
 }
 
-// TestStalledShowsGPUs: the reason of a stalled job shows how busy its own GPUs are.
+// TestStalledShowsGPUs: the reason of a stalled job shows how busy its own GPUs are. A busy
+// machine has seven seconds for a reading.
 func TestStalledShowsGPUs(t *testing.T) {
+	state := "busy 0 98\nbusy 1 0\n"
+	for i := range 3 {
+		state += fmt.Sprintf("device %d GPU-%d-%s NVIDIA_A100-SXM4-40GB 40960 4\n", i, i, rand.Text())
+	}
+	smi, _ := gputest.SMI(t, state)
+	t.Setenv("PATH", filepath.Dir(smi)+":"+os.Getenv("PATH"))
 	for given, want := range map[string]string{"0": ", GPU 98 % busy", "0,1": ", GPUs 0–98 % busy", "0,2": " cores busy"} {
 		t.Run(given, func(t *testing.T) {
-			state := "busy 0 98\nbusy 1 0\n"
-			for i := range 3 {
-				state += fmt.Sprintf("device %d GPU-%d-%s NVIDIA_A100-SXM4-40GB 40960 4\n", i, i, rand.Text())
-			}
-			smi, _ := gputest.SMI(t, state)
-			t.Setenv("PATH", filepath.Dir(smi)+":"+os.Getenv("PATH"))
+			t.Parallel()
 			w := newWorld(t)
 			j := w.job("exec sleep 600")
-			j.Watch = providers.Watch{StalledAfter: 8 * time.Second, End: true}
+			j.Watch = providers.Watch{StalledAfter: 20 * time.Second, End: true}
 			_, e := w.run(j, allocation{job: "5", gpus: strings.Split(given, ",")})
 			if e.Seen.Class != failure.Stalled || !strings.HasSuffix(e.Seen.Reason, want) {
 				t.Errorf("%s: %q, want %q", e.Seen.Class, e.Seen.Reason, want)

@@ -165,7 +165,7 @@ func TestStalledShowsGPUs(t *testing.T) {
 			}
 		}
 		for _, j := range []*providers.Job{&two, &one, &none} {
-			j.Watch = providers.Watch{StalledAfter: 4 * time.Second}
+			j.Watch = providers.Watch{StalledAfter: 8 * time.Second}
 			submitInside(t, q, p, *j)
 			eventually(t, q, j.Token, is(offer.Running))
 		}
