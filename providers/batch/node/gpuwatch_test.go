@@ -87,7 +87,7 @@ func TestStalledShowsGPUs(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			j := w.job("exec sleep 600")
-			j.Watch = providers.Watch{StalledAfter: 20 * time.Second, End: true}
+			j.Watch = providers.Watch{StalledAfter: 15 * time.Second, End: true}
 			_, e := w.run(j, allocation{job: "5", gpus: strings.Split(given, ",")})
 			if e.Seen.Class != failure.Stalled || !strings.HasSuffix(e.Seen.Reason, want) {
 				t.Errorf("%s: %q, want %q", e.Seen.Class, e.Seen.Reason, want)
