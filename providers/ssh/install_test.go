@@ -236,6 +236,11 @@ func TestHostileFolder(t *testing.T) {
 	h := newTestHost(t)
 	install := filepath.Join(t.TempDir(), "-n $(touch spoiled) `touch spoiled`; touch spoiled \"'\\ ü *")
 	s := provider(t, h)
+	text, err := os.ReadFile(self()) // a program that is itself in the folder, for clean removes itself
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.binaries.found = packed(text).found
 	b := backendOn(t, h, install)
 	if err := asked(t, s, b); err != nil {
 		t.Fatal(err)

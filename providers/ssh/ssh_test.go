@@ -1,7 +1,9 @@
 package ssh
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net"
@@ -41,22 +43,31 @@ func TestMain(m *testing.M) {
 // it there.
 var shared string
 
-// ourselves are the binaries of this test, packed once.
+// ourselves are the binaries of this test, packed once: a program of the real one's size that
+// becomes the test, whose own program is ten times as large.
 var ourselves = sync.OnceValue(func() *binaries {
-	self, err := os.Executable()
+	rest := make([]byte, 3<<20)
+	_, _ = rand.Read(rest) // it never fails
+	return packed(fmt.Appendf(nil, "#!/bin/sh\nexec %q \"$@\"\n#%x\n", self(), rest))
+})
+
+// self is the path of this test's program.
+func self() string {
+	path, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
-	text, err := os.ReadFile(self)
-	if err != nil {
-		panic(err)
-	}
+	return path
+}
+
+// packed is a program for hosts of this machine's kind.
+func packed(text []byte) *binaries {
 	b := &binaries{from: []fs.FS{fstest.MapFS{"muster-host-linux-" + runtime.GOARCH: {Data: text}}}}
 	if _, err := b.of(runtime.GOARCH); err != nil {
 		panic(err)
 	}
 	return b
-})
+}
 
 // provider reaches test hosts from this side's home on the first of them.
 func provider(t *testing.T, first *testHost) *SSH {
