@@ -194,7 +194,7 @@ func (ls *launches) whyStopped(phase string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// outdated reports whether a note is of a breaker that has been closed since:
+// outdated reports whether a note says that a breaker opened which has been closed since:
 // a watcher that reads it late would open the breaker again.
 func (ls *launches) outdated(n *providers.Note) bool {
 	return n.Kind == "breaker" && ls.whyStopped(n.Phase) == ""

@@ -402,6 +402,7 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	j.Safe = safe
+	j.Handed, j.Secrets = true, nil // also where the answer to the submission is still on its way
 	if len(o.GPUs) == 0 {
 		o.GPUs = j.Seen.GPUs
 	}

@@ -1,6 +1,7 @@
 package rental_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -353,4 +355,41 @@ func (n *town) labelOf(id string) string {
 		}
 	}
 	return ""
+}
+
+// lateAnswers is a machine whose answers to submissions are late.
+type lateAnswers struct {
+	*folder
+	answer chan struct{}
+}
+
+func (l lateAnswers) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+	out, err := l.folder.Submit(ctx, r)
+	<-l.answer
+	return out, err
+}
+
+// TestALogBeforeTheAnswer: a job that runs has a log, though its machine has not answered the
+// submission yet.
+func TestALogBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	answer := make(chan struct{})
+	n.hostOf = func(f *folder) rental.Host { return lateAnswers{f, answer} }
+	defer sync.OnceFunc(func() { close(answer) })()
+	j := n.job("a", "echo begun; exec sleep 600")
+	n.submit(j)
+	n.until("it to run", all(offer.Running, j))
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var log bytes.Buffer
+		if err := n.provider.Logs(t.Context(), providers.LogRequest{Backend: n.backend.Name, Token: j.Token}, &log); err != nil {
+			t.Fatal(err)
+		}
+		if log.String() == "begun\n" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the log is %q", log.String())
+		}
+	}
 }

@@ -111,7 +111,7 @@ func (es *events) after(r wire.Watch) providers.Batch {
 	return b
 }
 
-// outdated reports whether a note is of a breaker that has been closed since: a watcher that
+// outdated reports whether a note says that a breaker opened which has been closed since: a watcher that
 // reads it late would open the breaker again.
 func (p *place) outdated(n *providers.Note) bool {
 	if n.Kind != "breaker" {
