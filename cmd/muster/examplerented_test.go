@@ -15,6 +15,9 @@ import (
 // trusted it says what the campaign costs at most and asks nobody; then it has offers.
 // internal/systemtest applies it.
 func TestExampleRented(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs many commands; make test does")
+	}
 	t.Parallel()
 	accounts, err := sim.NewAccounts("k3y-of-mine account=me credit=10\n")
 	if err != nil {

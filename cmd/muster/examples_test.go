@@ -42,6 +42,9 @@ func TestExamplesPlan(t *testing.T) {
 // TestExamplePolaris: without a login, the profile alone says which queue takes the
 // jobs, what they cost, and what the site requires.
 func TestExamplePolaris(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs many commands; make test does")
+	}
 	t.Parallel()
 	// Requirement: SUB-11
 	// Requirement: DT-14

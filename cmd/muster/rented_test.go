@@ -138,6 +138,9 @@ func (r *renting) age() {
 // cloud away, status, cost, plan and destroy name it with its price. A key of another
 // account changes nothing of it, with muster's own records or without them.
 func TestAMachineThatBootsIsInTheState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs many commands; make test does")
+	}
 	t.Parallel()
 	r := newRenting(t)
 	id := r.rents()

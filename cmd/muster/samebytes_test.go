@@ -127,6 +127,9 @@ phase "score" {
 // every form, over campaigns that have not begun, that are done in part with a
 // history of failures, and that were changed since.
 func TestTheSamePlanIsTheSameBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs many commands; make test does")
+	}
 	t.Parallel()
 	first := t.TempDir()
 	write := func(e *sample, seeds string) {

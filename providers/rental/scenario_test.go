@@ -377,7 +377,8 @@ func TestALogBeforeTheAnswer(t *testing.T) {
 	answer := make(chan struct{})
 	n.hostOf = func(f *folder) rental.Host { return lateAnswers{f, answer} }
 	defer sync.OnceFunc(func() { close(answer) })()
-	j := n.job("a", "echo begun; exec sleep 600")
+	gate := filepath.Join(t.TempDir(), "gate")
+	j := n.job("a", "echo begun; until [ -e "+gate+" ]; do sleep 0.1; done; echo 1 > a.json")
 	n.submit(j)
 	n.until("it to run", all(offer.Running, j))
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -386,10 +387,14 @@ func TestALogBeforeTheAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if log.String() == "begun\n" {
-			return
+			break
 		}
 		if time.Now().After(end) {
 			t.Fatalf("the log is %q", log.String())
 		}
 	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.until("it to be done", all(offer.Completed, j))
 }
