@@ -101,7 +101,7 @@ func (n *town) Dial(b providers.Backend, m rental.Machine, _ string) (rental.Hos
 	dir := n.folders[m.ID]
 	if dir == "" {
 		var err error
-		if dir, err = os.MkdirTemp("", "mt"); err != nil { // sockets want short paths
+		if dir, err = os.MkdirTemp(machines, ""); err != nil {
 			return nil, err
 		}
 		n.folders[m.ID] = dir

@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	sim "github.com/muster-run/muster/internal/cloudsim"
 	simvast "github.com/muster-run/muster/internal/cloudsim/vastai"
@@ -38,7 +41,33 @@ func TestMain(m *testing.M) {
 			_, _ = turn(context.Background(), k) // the next turn tries again
 		}
 	}
-	os.Exit(m.Run())
+	var err error
+	if machines, err = os.MkdirTemp("", "mt"); err != nil { // sockets want short paths
+		panic(err)
+	}
+	code := m.Run()
+	endMachines()
+	os.Exit(code)
+}
+
+// machines is the folder of all machines of this process.
+var machines string
+
+// endMachines kills what still runs on the machines: queues that a provider started again while
+// its test ended, and jobs of machines that a cloud took away.
+func endMachines() {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		panic(err)
+	}
+	for _, path := range all {
+		text, _ := os.ReadFile(path)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if strings.Contains(string(text), machines+"/") && pid != os.Getpid() {
+			_ = unix.Kill(-pid, unix.SIGKILL) // each leads its session
+		}
+	}
+	_ = os.RemoveAll(machines)
 }
 
 // fast is a keeper whose time is that of a cloud that began at a moment.
