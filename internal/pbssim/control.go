@@ -59,6 +59,10 @@ func (c *call) qdel() {
 			c.refuse(finished, id)
 			return
 		}
+		if len(tasks) == 1 && tasks[0].Index >= 0 && tasks[0].state() == "E" && !force {
+			c.refuse(badState, id)
+			return
+		}
 		if j.Array && whole && !j.ended() {
 			c.deleteArray(j, force)
 		} else {

@@ -158,7 +158,7 @@ const (
 	badValue     = 15014
 	running      = 15015
 	unknownQueue = 15018
-	badState     = 15019
+	badState     = 15016
 	finished     = 15139
 )
 

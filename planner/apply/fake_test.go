@@ -42,6 +42,8 @@ type world struct {
 	onces  map[string]int // address + result hash → completions
 	logs   []string
 	stall  bool   // nothing is started
+	// cancels is asked at each cancel, nil = always well.
+	cancels func() error
 	waits  bool   // a launch that failed is made again when it is let go
 	full   string // why its volume takes nothing more
 	reject func(providers.Job) *providers.Error
@@ -375,6 +377,11 @@ func (f *fake) Watch(ctx context.Context, r providers.WatchRequest, fn func(prov
 func (f *fake) Cancel(_ context.Context, r providers.CancelRequest) ([]providers.Outcome, error) {
 	if err := f.op(); err != nil {
 		return nil, err
+	}
+	if f.cancels != nil {
+		if err := f.cancels(); err != nil {
+			return nil, err
+		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

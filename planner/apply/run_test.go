@@ -471,6 +471,42 @@ func TestHoldResumeAndCancelReachARunningApply(t *testing.T) {
 	}
 }
 
+// TestCancelAgainOfAJobThatEnded: a cancel that could not be answered is tried again, and its job
+// may have ended meanwhile.
+func TestCancelAgainOfAJobThatEnded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.slots, s.world.stall = 6, true
+	s.world.result = func(j providers.Job, _ int) jobResult {
+		if j.Address == `phase.a["n=1"]` {
+			return jobResult{}
+		}
+		return jobResult{takes: 4 * connection.BackoffMin}
+	}
+	dir := t.TempDir()
+	s.conf = func(c *Config) { c.Requests = dir }
+	n := 0
+	s.world.cancels = func() error {
+		if n++; n > 1 {
+			return nil
+		}
+		s.world.mu.Lock()
+		defer s.world.mu.Unlock()
+		s.world.stall = false
+		s.world.step()
+		return providers.Errorf(providers.Unreachable, "the scheduler does not answer")
+	}
+	done := make(chan progress.Outcome, 1)
+	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
+	s.world.until(func() bool { return len(s.world.jobs) > 0 })
+	if a, err := request.Send(t.Context(), dir, request.Request{Verb: request.Cancel, Who: "bob", Addresses: []string{`phase.a["n=1"]`}}, time.Minute); err != nil || a.Error != "" {
+		t.Fatalf("%v %+v", err, a)
+	}
+	if o := <-done; o.Done != 6 {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestDoWithoutARunningApply(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, grid)

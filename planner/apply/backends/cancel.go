@@ -2,6 +2,7 @@ package backends
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -43,7 +44,11 @@ func (es *endings) Ending() (n int) {
 
 // cancel ends attempts: their backend fetches the log's tail, then asks
 // politely, then ends them. What became of each is looked up afterwards.
+// One that ended while an earlier try was repeated is left out.
 func (es *endings) cancel(b *Backend, fs []*Attempt) {
+	if fs = slices.DeleteFunc(fs, func(f *Attempt) bool { return !es.inFlight(f) }); len(fs) == 0 {
+		return
+	}
 	for _, f := range fs {
 		es.Hear(Cancelling{f})
 	}

@@ -128,7 +128,7 @@ func (c *Commands) jobs(ctx context.Context, ids []string, options ...string) (m
 		if err != nil {
 			return nil, err
 		}
-		gone, _, other := lines(r)
+		gone, _, other := lines("qstat", r)
 		if r.Code != 0 && (len(other) > 0 || len(bytes.TrimSpace(r.Err)) == 0) {
 			return nil, refusal("qstat", r)
 		}
@@ -342,7 +342,7 @@ func (c *Commands) change(ctx context.Context, ids []string, argv ...string) err
 		if r.Code == 0 {
 			continue
 		}
-		gone, fixed, other := lines(r)
+		gone, fixed, other := lines(argv[0], r)
 		e := refusal(argv[0], r)
 		if len(other) > 0 || len(gone)+len(fixed) == 0 {
 			return e

@@ -281,6 +281,10 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	ending := command.Result{Code: 168, Err: []byte("qdel: Request invalid for state of job 34[7].pbs1\n")} // seen on 23.06.06
+	if err := cancel(New(&player{t: t, says: map[string]command.Result{"q": ending}}, "alice")); err != nil {
+		t.Errorf("qdel of an element that ends: %v", err)
+	}
 	alter := func(c *Commands) error {
 		return c.Change(t.Context(), scheduler.Whole("1.pbs1"), scheduler.Throttle(2))
 	}

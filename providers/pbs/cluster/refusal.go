@@ -98,12 +98,14 @@ func message(name string, text []byte) string {
 // Refusals of a change of one job, as part of a line on stderr.
 var (
 	goneWords  = []string{"unknown job id", "job has finished", "history job"}
+	// endsWords: qdel refuses, beside those, a job that is ending already.
+	endsWords  = []string{"request invalid for state"}
 	fixedWords = []string{"unauthorized request", "cannot modify attribute", "invalid request", "request invalid for state", "invalid state", "illegal attribute"}
 )
 
 // lines divides what a command printed on stderr into lines about jobs that are
 // gone, about jobs that it does not change, and others.
-func lines(r command.Result) (gone, fixed, other []string) {
+func lines(name string, r command.Result) (gone, fixed, other []string) {
 	for line := range strings.Lines(string(r.Err)) {
 		text := strings.ToLower(strings.TrimSpace(line))
 		has := func(words []string) bool {
@@ -111,7 +113,7 @@ func lines(r command.Result) (gone, fixed, other []string) {
 		}
 		switch {
 		case text == "":
-		case has(goneWords):
+		case has(goneWords), name == "qdel" && has(endsWords):
 			gone = append(gone, text)
 		case has(fixedWords):
 			fixed = append(fixed, text)
