@@ -12,6 +12,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/wording"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Checkpoint lets work be resumed.
@@ -29,6 +30,7 @@ type Checkpoint struct {
 	MinSize   int64
 	Timeout   time.Duration // of Verify; 0 = not stated
 	Keep      int           // how many of the pattern stay; 0 = all
+	CopyTo    string        // where rented machines copy them to, as offer.ParseCopyTo reads it; "" = muster copies them
 	Range     hcl.Range
 }
 
@@ -60,6 +62,11 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 			l.Wrong(b.Expr("signal"), "signal", "%q is not one of %s%s", wording.Clip(s), strings.Join(signals, ", "), wording.DidYouMean(s, signals))
 		}
 	}
+	if c.CopyTo = l.Text(b, "copy_to"); c.CopyTo != "" {
+		if _, err := offer.ParseCopyTo(c.CopyTo); err != nil {
+			l.Wrong(b.Expr("copy_to"), "copy_to", "This is not where copies can go: %v.", err)
+		}
+	}
 	c.Grace = l.Duration(b, "grace", c.Grace)
 	if text, ok := l.MaybeText(b, "interval"); ok {
 		if c.Auto = text == "auto"; !c.Auto {
@@ -88,6 +95,33 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 			units.FormatDuration(every), units.FormatDuration(every), units.FormatDuration(c.MaxLoss), units.ShortDuration(c.MaxLoss))
 	}
 	return c
+}
+
+// copies reports credentials that the job lacks for the copies of its checkpoints.
+func (cp *compiler) copies(p *phaseBuild, f *form) {
+	c := p.Checkpoint
+	if c == nil || c.CopyTo == "" {
+		return
+	}
+	to, err := offer.ParseCopyTo(c.CopyTo)
+	if err != nil {
+		return // reported
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(p.Secrets, func(s Secret) bool { return s.Name == name })
+	}
+	key, other := to.Needs()
+	at := p.b.One("checkpoint").Expr("copy_to").Range()
+	switch {
+	case !has(key) && to.SSH:
+		cp.Sure.Errorat(at, "Copies need a key", "The machine copies checkpoints to %s with a key of its own: make one that may do nothing else there, and write in the job: secret %q { file = \"~/.ssh/KEY\" }.", to.Host, key)
+	case !has(key):
+		cp.Sure.Errorat(at, "Copies need a key", "The machine copies checkpoints to bucket %s with a key of its own: make one that may do nothing else, and write in the job: secret %q { env = %q }, and the same for %s.", to.Host, key, key, other)
+	case !has(other) && !slices.ContainsFunc(f.env, func(v named) bool { return v.name == other }) && to.SSH:
+		cp.Sure.Errorat(at, "Copies need the host's key", "The machine copies to no host that it cannot recognize. Write the line that `ssh-keyscan -t ed25519 %s` prints, once you have compared it, in the job: env = { %s = \"…\" }.", to.Host, other)
+	case !has(other) && !slices.ContainsFunc(f.env, func(v named) bool { return v.name == other }):
+		cp.Sure.Errorat(at, "Copies need a key", "The job has no %s, the name of the key for bucket %s. Write it as a secret block or in env.", other, to.Host)
+	}
 }
 
 // managed reports whether muster moves or removes checkpoints: then no two jobs may share one.

@@ -198,6 +198,9 @@ func (cp *compiler) form(p *phaseBuild, s *expr.Scope, v Variant) *form {
 			f.checkpoint = cp.template(p, s, e, "a path")
 		}
 	}
+	if v == Run {
+		cp.copies(p, f)
+	}
 	cp.discard(p, s, f)
 	resultFields(p, s, f)
 	cp.requests(p, s, f, v)

@@ -358,6 +358,8 @@ type Checkpoint struct {
 	MinSize       int64         `json:"min_size,omitempty"`
 	Verify        []VerifyCheck `json:"verify,omitempty"`
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"` // 0: a quarter of the walltime
+	// CopyTo is where the machine copies checkpoints to, as package offsite reads it; "" = nowhere.
+	CopyTo string `json:"copy_to,omitempty"`
 }
 
 // Checked reports whether a launch resumes only from one that passes its checks.

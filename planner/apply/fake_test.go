@@ -41,12 +41,12 @@ type world struct {
 	most   int            // most jobs running at once
 	onces  map[string]int // address + result hash → completions
 	logs   []string
-	stall  bool   // nothing is started
+	stall  bool // nothing is started
 	// cancels is asked at each cancel, nil = always well.
 	cancels func() error
-	waits  bool   // a launch that failed is made again when it is let go
-	full   string // why its volume takes nothing more
-	reject func(providers.Job) *providers.Error
+	waits   bool   // a launch that failed is made again when it is let go
+	full    string // why its volume takes nothing more
+	reject  func(providers.Job) *providers.Error
 	// result says how a launch ends; nil = exit 0.
 	result   func(j providers.Job, launch int) jobResult
 	lists    map[string][]string

@@ -93,6 +93,10 @@ type Capabilities struct {
 	FeedSlots int
 }
 
+// CopiesOut reports whether machines copy checkpoints to a copy_to: those whose jobs the queue of
+// providers/host runs.
+func (c Capabilities) CopiesOut() bool { return c.HostQueue || c.KeepsFiles }
+
 // Terms are what jobs ask of a scheduler's queue beside their shape, and what the
 // scheduler calls things.
 type Terms struct {

@@ -23,7 +23,8 @@ type saved struct {
 	at   time.Time
 }
 
-// save copies the checkpoints of running jobs that are due. One that changes while it
+// save copies the checkpoints of running jobs that are due, except those that the machine copies
+// elsewhere. One that changes while it
 // is copied is left for the next time: the copy here is always a whole one.
 func (x *box) save(ctx context.Context) {
 	x.mu.Lock()
@@ -33,7 +34,7 @@ func (x *box) save(ctx context.Context) {
 		if j.Spec.Checkpoint.Interval == 0 {
 			every = leastInterval
 		}
-		if j.Handed && j.Spec.Checkpoint.Path != "" && j.Seen.Status == offer.Running && x.now().Sub(x.saved[j.Spec.Token].at) >= every {
+		if j.Handed && j.Spec.Checkpoint.Path != "" && j.Spec.Checkpoint.CopyTo == "" && j.Seen.Status == offer.Running && x.now().Sub(x.saved[j.Spec.Token].at) >= every {
 			due = append(due, j)
 		}
 	}
@@ -126,6 +127,9 @@ func (d depot) keeps(f providers.FileInfo) bool {
 func (d depot) lostWork(j *job, r *Rental) string {
 	if j.Spec.Checkpoint.Path == "" {
 		return "it has no checkpoint, and begins again"
+	}
+	if to := j.Spec.Checkpoint.CopyTo; to != "" {
+		return "it goes on from the last whole checkpoint that its machine copied to " + to
 	}
 	found, err := d.list([]string{j.Spec.Checkpoint.Path})
 	if err != nil || len(found) == 0 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/hosttest"
+	"github.com/muster-run/muster/providers/host/offsite/offsitetest"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
 )
@@ -396,5 +397,85 @@ func TestALogBeforeTheAnswer(t *testing.T) {
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	n.until("it to be done", all(offer.Completed, j))
+}
+
+// TestCopiesWithMusterOff: the machine of a spot offer copies its checkpoints to copy_to by itself.
+// muster is off when the cloud takes the machine away, and the next one goes on from the copy.
+func TestCopiesWithMusterOff(t *testing.T) {
+	// Requirement: SPT-07
+	t.Parallel()
+	n := newTown(t, map[string]any{"spot": true, "bid": 0.2})
+	backup, folder := offsitetest.Start(t), t.TempDir()
+	counts := func(attempt int) providers.Job {
+		j := n.counts(attempt)
+		j.Shell = strings.Replace(j.Shell, "sleep 0.1", "sleep 0.3", 1)
+		j.Phase, j.ResultHash, j.Checkpoint.CopyTo = "a", "hash", backup.Address+folder
+		j.Env = append(j.Env, providers.EnvVar{Name: offer.CopyHostKey, Value: backup.HostKey})
+		j.Secrets = []providers.EnvVar{{Name: offer.CopyKey, Value: backup.Key}}
+		return j
+	}
+	copied := func() int {
+		names, _ := filepath.Glob(filepath.Join(folder, "muster-abc/a-*/*.tar"))
+		return len(names)
+	}
+	j := counts(1)
+	n.submit(j)
+	seen := n.until("it to run", all(offer.Running, j))
+	id := seen[j.Token].Rental.ID
+	n.provider.Close()
+	waitFor(t, "copies", func() bool { return copied() == 2 })
+	n.mu.Lock()
+	spool := filepath.Join(n.folders[id], "s")
+	n.mu.Unlock()
+	hosttest.Kill(t, spool)
+	killGroup(t, filepath.Join(n.backend.Workdir, "pid"))
+	n.api("DELETE", "/api/v0/instances/"+id+"/", "{}") // its host ends it
+	lost := number(filepath.Join(n.backend.Workdir, "ck"))
+	if err := os.Remove(filepath.Join(n.backend.Workdir, "ck")); err != nil { // another machine has nothing
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(n.kept("ck")); err == nil {
+		t.Error("muster copied the checkpoint, too")
+	}
+	n.begin()
+	seen = n.until("it to be lost", func(seen map[string]offer.Observation) bool {
+		n.clock.Advance(10 * time.Second)
+		return seen[j.Token].Status == offer.Failed
+	})
+	if o := seen[j.Token]; !strings.Contains(o.Reason, "it goes on from the last whole checkpoint that its machine copied to ssh://copies@") {
+		t.Errorf("%s: %s", o.Class, o.Reason)
+	}
+	again := counts(2)
+	n.submit(again)
+	n.until("the next launch", all(offer.Completed, again))
+	if began := number(filepath.Join(n.backend.Workdir, "began.2")); began == 0 || began > lost {
+		t.Errorf("it began at step %d; %d was reached", began, lost)
+	}
+}
+
+// TestCopiesThatCannotBeMade: a job whose copies cannot be read does not start; while one runs, its
+// reason says that they are late.
+func TestCopiesThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	backup, stranger := offsitetest.Start(t), offsitetest.Start(t)
+	j := n.counts(1)
+	j.Phase, j.ResultHash, j.Checkpoint.CopyTo = "a", "hash", backup.Address+t.TempDir()
+	j.Env = append(j.Env, providers.EnvVar{Name: offer.CopyHostKey, Value: backup.HostKey})
+	j.Secrets = []providers.EnvVar{{Name: offer.CopyKey, Value: stranger.Key}}
+	n.submit(j)
+	seen := n.until("it to fail", all(offer.Failed, j))
+	if o := seen[j.Token]; !strings.Contains(o.Reason, "the copies of its checkpoint at "+j.Checkpoint.CopyTo+" cannot be read") || strings.Contains(o.Reason, "PRIVATE") {
+		t.Errorf("reason %q", o.Reason)
+	}
+	j.Token, j.Secrets[0].Value = token(), backup.Key
+	j.Shell = strings.Replace(j.Shell, "sleep 0.1", "sleep 0.5", 1)
+	n.submit(j)
+	n.until("it to run", all(offer.Running, j))
+	backup.Away.Store(true)
+	n.until("it to say so", func(seen map[string]offer.Observation) bool {
+		return strings.Contains(seen[j.Token].Reason, "its checkpoint is not copied to "+backup.Address)
+	})
 	n.until("it to be done", all(offer.Completed, j))
 }

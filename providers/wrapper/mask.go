@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/muster-run/muster/providers"
 )
 
 const (
@@ -34,16 +36,30 @@ func ReadMask(path string) Mask {
 	if err != nil || len(b) > mostSecret {
 		return Mask{}
 	}
-	return maskOf(values(string(b)))
+	var values []string
+	for _, v := range exported(string(b)) {
+		values = append(values, v.Value)
+	}
+	return maskOf(values)
 }
 
-// values reads the output of Exports.
-func values(text string) (out []string) {
+// ReadExports are the variables in a file that Exports wrote; "" is no file.
+func ReadExports(path string) ([]providers.EnvVar, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	return exported(string(b)), err
+}
+
+// exported reads the output of Exports.
+func exported(text string) (out []providers.EnvVar) {
 	for {
-		_, rest, ok := strings.Cut(text, "='")
+		name, rest, ok := strings.Cut(text, "='")
 		if !ok {
 			return out
 		}
+		name = strings.TrimPrefix(strings.TrimSpace(name), "export ")
 		var v strings.Builder
 		for {
 			part, after, ok := strings.Cut(rest, "'")
@@ -56,7 +72,7 @@ func values(text string) (out []string) {
 			}
 			v.WriteByte('\'')
 		}
-		out = append(out, v.String())
+		out = append(out, providers.EnvVar{Name: name, Value: v.String()})
 	}
 }
 

@@ -47,6 +47,9 @@ func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag
 	}
 	job.Retry, job.Rules = s.riding(p, l, job.Smoke)
 	FillFiles(job, p, r, l.Site.Input)
+	if c := p.Checkpoint; c != nil && l.Can.CopiesOut() && !job.Smoke {
+		job.Checkpoint.CopyTo = c.CopyTo
+	}
 	if job.Smoke && p.Smoke != nil && p.Smoke.ResumeDrill && job.Checkpoint.Path != "" {
 		drill(job)
 	}

@@ -240,7 +240,7 @@ func log(j *providers.Job, launch int, lines []string) error {
 // Notes describe muster's changes to the checkpoints and outputs of a job before a launch, for
 // a person.
 func Notes(j *providers.Job, launch int) []string {
-	if !j.Checkpoint.Checked() && !mayKeepApart(j, launch) {
+	if !j.Checkpoint.Checked() && j.Checkpoint.CopyTo == "" && !mayKeepApart(j, launch) {
 		return nil
 	}
 	return prologueOf(j, launch).Notes
@@ -252,7 +252,7 @@ func Moved(j *providers.Job, launch int, mark int64) bool {
 	if mark == 0 {
 		return false
 	}
-	if j.Checkpoint.Checked() {
+	if j.Checkpoint.Checked() || j.Checkpoint.CopyTo != "" {
 		mark = cmp.Or(prologueOf(j, launch).Mark, mark)
 	}
 	return CheckpointMark(j) != mark

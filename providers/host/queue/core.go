@@ -63,7 +63,7 @@ func (c *core) observe(j *job) offer.Observation {
 		o.Started, o.GPUs, o.Inputs = l.Began(monotonic.Now()), l.GPUs, l.Digests
 	}
 	if j.Status == offer.Running {
-		o.Reason = j.silent
+		o.Reason = cmp.Or(j.silent, j.uncopied)
 	}
 	if j.Shape != nil { // else as requested
 		got := *j.Shape

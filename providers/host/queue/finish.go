@@ -119,6 +119,7 @@ const verifyNotice = time.Second
 // watchOver sets the clocks of a running job: checkpoint signal and walltime.
 func (as *attempts) watchOver(j *job) {
 	as.watchOutput(j)
+	as.copyOut(j)
 	limit := j.shape().Walltime
 	if limit <= 0 {
 		return
@@ -304,6 +305,10 @@ func stopAll(j *job) {
 	if j.unwatch != nil {
 		j.unwatch()
 		j.unwatch, j.silent = nil, ""
+	}
+	if j.uncopy != nil {
+		j.uncopy()
+		j.uncopy, j.uncopied = nil, ""
 	}
 	for _, t := range j.timers {
 		t.Stop()

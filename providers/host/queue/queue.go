@@ -110,6 +110,9 @@ type job struct {
 	use     gpu.Use
 	unwatch context.CancelFunc // ends the goroutine that follows its output; nil without
 	silent  string             // that it is stalled, in words; "" if it is not
+
+	uncopy   context.CancelFunc // ends the copies of its checkpoint; nil without
+	uncopied string             // why its checkpoint is not copied yet, in words
 }
 
 // jobState is the part of a job that the log keeps beside its specification.

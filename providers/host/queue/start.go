@@ -116,6 +116,9 @@ func (st *starts) launch(s *start) error {
 	if err := attempt.Inputs(s.ctx, j, s.launch.Late); err != nil {
 		return err
 	}
+	if err := st.copyIn(s); err != nil {
+		return err
+	}
 	if err := attempt.Clear(s.ctx, s.ground, s.shape, s.attempt); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func message(name string, text []byte) string {
 
 // Refusals of a change of one job, as part of a line on stderr.
 var (
-	goneWords  = []string{"unknown job id", "job has finished", "history job"}
+	goneWords = []string{"unknown job id", "job has finished", "history job"}
 	// endsWords: qdel refuses, beside those, a job that is ending already.
 	endsWords  = []string{"request invalid for state"}
 	fixedWords = []string{"unauthorized request", "cannot modify attribute", "invalid request", "request invalid for state", "invalid state", "illegal attribute"}
