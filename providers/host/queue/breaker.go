@@ -18,14 +18,13 @@ func (bs *breakers) count(j *job, v failure.Verdict) {
 	if b == nil || !failure.Counts(v.Class) {
 		return
 	}
-	var trip *breaker.Trip
-	var warning string
+	var trip *breaker.Trip // warnings are the engine's, which counts the same ends
 	if v.Class == "" {
-		trip, warning = b.Well(policy)
+		trip, _ = b.Well(policy)
 	} else {
-		trip, warning = b.Failed(policy, failureOf(j, v))
+		trip, _ = b.Failed(policy, failureOf(j, v))
 	}
-	bs.apply(j, b, trip, warning)
+	bs.apply(j, b, trip)
 }
 
 // countAgain enters a launch that failed and is made again as it was.
@@ -36,7 +35,7 @@ func (bs *breakers) countAgain(j *job, v failure.Verdict) {
 	}
 	var trip *breaker.Trip
 	if j.Alike, trip = b.Again(breaker.Policy(j.spec.Breaker), j.Alike, failureOf(j, v)); trip != nil {
-		bs.apply(j, b, trip, "")
+		bs.apply(j, b, trip)
 	}
 }
 
@@ -60,13 +59,10 @@ func (bs *breakers) breakerOf(j *job) *breaker.Count {
 }
 
 // apply applies a breaker's decision and records the breaker's state.
-func (bs *breakers) apply(j *job, b *breaker.Count, trip *breaker.Trip, warning string) {
-	switch {
-	case trip != nil:
+func (bs *breakers) apply(j *job, b *breaker.Count, trip *breaker.Trip) {
+	if trip != nil {
 		b.Open = true
 		bs.note(j.place, providers.Note{Kind: "breaker", Phase: j.spec.Phase, Text: offer.Stopped + trip.Reason})
-	case warning != "":
-		bs.note(j.place, providers.Note{Kind: "info", Phase: j.spec.Phase, Text: warning})
 	}
 	bs.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.Phase, Breaker: *b}})
 }

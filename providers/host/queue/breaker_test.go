@@ -126,26 +126,25 @@ func TestBreakerCountsJobs(t *testing.T) {
 		jobs   string
 		exit   *int
 		why    string // "" = nothing is stopped
-		warn   bool
 	}{
-		"the same error three times in a row":      {policy, "..aaa", nil, "stopped: the same error 3 times in a row: no a", false},
-		"a success in between":                     {policy, "aa.aa", nil, "", false},
-		"different errors":                         {policy, "ababab", nil, "", false},
-		"off":                                      {providers.Breaker{}, strings.Repeat("a", 30), &missing, "", false},
-		"preempted, one and all":                   {policy, strings.Repeat("P", 30), nil, "", false},
-		"a preemption in between":                  {policy, "aaPa", nil, "stopped: the same error 3 times in a row: no a", false},
-		"smokes":                                   {policy, "SSSS", &missing, "", false},
-		"a program that is not there":              {policy, "aa", &missing, "all jobs crash with the same error: no a", false},
-		"a program that is there for some":         {policy, ".aa", &missing, "", false},
-		"a program that is not there, and another": {policy, "ab", &missing, "", false},
-		"a program that is not there, by share":    {providers.Breaker{Share: 0.15}, "aa", &missing, "", false},
-		"one in ten warns":                         {policy, "a.........b.........", nil, "", true},
-		"the twentieth is a success":               {policy, "a..b....c....d......", nil, "4 of 20 finished jobs failed with nan", false},
-		"nineteen are too few":                     {policy, "a..b....c....d.....", nil, "", false},
-		"off, and the twentieth a success":         {providers.Breaker{SameError: 3}, "a..b....c....d......", nil, "", false},
-		"one in ten, twenty finished":              {policy, "a.........b........b", nil, "3 of 20 finished jobs failed with nan", false},
-		"two of twenty, at the end":                {policy, "a..................b", nil, "", true},
-		"a share alone":                            {providers.Breaker{Share: 0.15}, strings.Repeat("a", 20), nil, "20 of 20 finished jobs failed with nan", false},
+		"the same error three times in a row":      {policy, "..aaa", nil, "stopped: the same error 3 times in a row: no a"},
+		"a success in between":                     {policy, "aa.aa", nil, ""},
+		"different errors":                         {policy, "ababab", nil, ""},
+		"off":                                      {providers.Breaker{}, strings.Repeat("a", 30), &missing, ""},
+		"preempted, one and all":                   {policy, strings.Repeat("P", 30), nil, ""},
+		"a preemption in between":                  {policy, "aaPa", nil, "stopped: the same error 3 times in a row: no a"},
+		"smokes":                                   {policy, "SSSS", &missing, ""},
+		"a program that is not there":              {policy, "aa", &missing, "all jobs crash with the same error: no a"},
+		"a program that is there for some":         {policy, ".aa", &missing, ""},
+		"a program that is not there, and another": {policy, "ab", &missing, ""},
+		"a program that is not there, by share":    {providers.Breaker{Share: 0.15}, "aa", &missing, ""},
+		"one in ten, which the engine warns of":    {policy, "a.........b.........", nil, ""},
+		"the twentieth is a success":               {policy, "a..b....c....d......", nil, "4 of 20 finished jobs failed with nan"},
+		"nineteen are too few":                     {policy, "a..b....c....d.....", nil, ""},
+		"off, and the twentieth a success":         {providers.Breaker{SameError: 3}, "a..b....c....d......", nil, ""},
+		"one in ten, twenty finished":              {policy, "a.........b........b", nil, "3 of 20 finished jobs failed with nan"},
+		"two of twenty, at the end":                {policy, "a..................b", nil, ""},
+		"a share alone":                            {providers.Breaker{Share: 0.15}, strings.Repeat("a", 20), nil, "20 of 20 finished jobs failed with nan"},
 	} {
 		for _, crashes := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/crashes=%v", name, crashes), func(t *testing.T) {
@@ -160,9 +159,9 @@ func TestBreakerCountsJobs(t *testing.T) {
 						p.again()
 					}
 				}
-				told, warned := p.said("breaker"), p.said("info")
-				if (c.why != "") != (len(told) == 1) || c.why != "" && !strings.HasSuffix(told[0], c.why) || (len(warned) == 1) != c.warn {
-					t.Errorf("stopped with %q, warned with %q", told, warned)
+				told := p.said("breaker")
+				if (c.why != "") != (len(told) == 1) || c.why != "" && !strings.HasSuffix(told[0], c.why) {
+					t.Errorf("stopped with %q", told)
 				}
 				if b := p.place.breakers["x"]; (b != nil && b.Open) != (c.why != "") {
 					t.Errorf("breaker %+v", b)
