@@ -145,11 +145,12 @@ func (b *Site) nodes(f *cluster.Facts, q cluster.Queue, p *offer.Pool) {
 	if len(list) == 0 {
 		return
 	}
-	whole, cpus, gpus, idleCPUs, idleGPUs, free := 0, 0, 0, 0, 0, 0
+	whole, cpus, gpus, idleCPUs, idleGPUs, free, up := 0, 0, 0, 0, 0, 0, 0
 	for _, n := range list {
 		p.CPUs, p.GPUs, p.Memory = max(p.CPUs, n.CPUs), max(p.GPUs, n.GPUs), max(p.Memory, n.Memory)
 		cpus, gpus, whole = cpus+n.CPUs, gpus+n.GPUs, whole+1
 		if n.Up {
+			up++
 			idleCPUs, idleGPUs = idleCPUs+n.CPUs-n.UsedCPUs, idleGPUs+n.GPUs-n.UsedGPUs
 		}
 		if n.Free && n.UsedCPUs == 0 {
@@ -158,6 +159,9 @@ func (b *Site) nodes(f *cluster.Facts, q cluster.Queue, p *offer.Pool) {
 	}
 	if p.MaxNodes == 0 || p.MaxNodes > whole {
 		p.MaxNodes = whole
+	}
+	if up == 0 {
+		p.Notes = append(p.Notes, fmt.Sprintf("no node is up, of %d (`pbsnodes -l` lists them)", whole))
 	}
 	if p.MinNodes > whole {
 		p.Notes = append(p.Notes, fmt.Sprintf("takes jobs of %d nodes or more, and the server has %s for it", p.MinNodes, units.Count(whole, "node")))

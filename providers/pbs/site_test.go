@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/providers/pbs/cluster"
 )
 
 // polaris is a backend of the profile that nobody can ask.
@@ -169,5 +170,18 @@ func TestScript(t *testing.T) {
 	one.Job.Options, one.Spool = nil, "/work/my files/.muster"
 	if _, err := shared.Script(one); err == nil {
 		t.Error("a folder that PBS cannot write to is taken")
+	}
+}
+
+// TestNoNodeIsUp: a queue whose nodes are all down says so, since its jobs wait for nothing else.
+func TestNoNodeIsUp(t *testing.T) {
+	t.Parallel()
+	for up, want := range map[int]string{0: "no node is up, of 2 (`pbsnodes -l` lists them)", 1: ""} {
+		f := &cluster.Facts{Nodes: []cluster.Vnode{{Name: "n1", CPUs: 4, Up: up > 0, Free: up > 0}, {Name: "n2", CPUs: 4}}}
+		var p offer.Pool
+		(&Site{}).nodes(f, cluster.Queue{Name: "workq"}, &p)
+		if got := strings.Join(p.Notes, "; "); got != want || p.Idle != 4*up || p.Total != 8 {
+			t.Errorf("%d up: %q, %d of %d idle", up, got, p.Idle, p.Total)
+		}
 	}
 }
