@@ -420,6 +420,7 @@ func TestCopiesWithMusterOff(t *testing.T) {
 		return len(names)
 	}
 	j := counts(1)
+	j.Shell = strings.Replace(j.Shell, "-lt 40", "-lt 100000", 1) // it runs until it is killed
 	n.submit(j)
 	seen := n.until("it to run", all(offer.Running, j))
 	id := seen[j.Token].Rental.ID
@@ -469,13 +470,17 @@ func TestCopiesThatCannotBeMade(t *testing.T) {
 	if o := seen[j.Token]; !strings.Contains(o.Reason, "the copies of its checkpoint at "+j.Checkpoint.CopyTo+" cannot be read") || strings.Contains(o.Reason, "PRIVATE") {
 		t.Errorf("reason %q", o.Reason)
 	}
+	gate := filepath.Join(t.TempDir(), "gate")
 	j.Token, j.Secrets[0].Value = token(), backup.Key
-	j.Shell = strings.Replace(j.Shell, "sleep 0.1", "sleep 0.5", 1)
+	j.Shell = strings.Replace(j.Shell, "[ $i -lt 40 ]", "[ ! -e "+gate+" ]", 1)
 	n.submit(j)
 	n.until("it to run", all(offer.Running, j))
 	backup.Away.Store(true)
 	n.until("it to say so", func(seen map[string]offer.Observation) bool {
 		return strings.Contains(seen[j.Token].Reason, "its checkpoint is not copied to "+backup.Address)
 	})
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	n.until("it to be done", all(offer.Completed, j))
 }
