@@ -88,7 +88,7 @@ func (s *stage) config(plan *planner.Plan, c *lang.Campaign, m *memory, f *fake)
 	return Config{Plan: plan, Campaign: c, Session: m, Who: "ada", Host: "h", Environ: []string{},
 		Provider: func(string) (providers.Provider, error) { return f, nil },
 		Progress: func(p progress.Snapshot) {
-			if p.Note != "" {
+			if p.Note != "" && p.Waits == "" { // a wait is told by a timer of its own
 				s.notes = append(s.notes, p.Note)
 			}
 		}}

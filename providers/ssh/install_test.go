@@ -232,6 +232,9 @@ func TestDamagedProgram(t *testing.T) {
 
 // TestHostileFolder: a folder's name is a name, whatever it looks like.
 func TestHostileFolder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("copies the test's own program, which the race detector makes far larger; make test does")
+	}
 	t.Parallel()
 	h := newTestHost(t)
 	install := filepath.Join(t.TempDir(), "-n $(touch spoiled) `touch spoiled`; touch spoiled \"'\\ ü *")

@@ -21,6 +21,7 @@ func TestCopyGoesOn(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)
 	s := provider(t, h)
+	s.binaries.found = padded(8 << 20).found // beside it, what is under way when the link breaks is little
 	b := ownBinary(t, s)
 	relay := lab.NewRelay(t, h.addr, 0, 4<<20)
 	_, port, err := net.SplitHostPort(h.addr)

@@ -43,13 +43,16 @@ func TestMain(m *testing.M) {
 // it there.
 var shared string
 
-// ourselves are the binaries of this test, packed once: a program of the real one's size that
-// becomes the test, whose own program is ten times as large.
-var ourselves = sync.OnceValue(func() *binaries {
-	rest := make([]byte, 3<<20)
+// ourselves are the binaries of this test, packed once: a small program that becomes the test,
+// whose own program is ten times as large as the real one.
+var ourselves = sync.OnceValue(func() *binaries { return padded(3 << 20) })
+
+// padded is a program that becomes the test, packed in a little more than so many bytes.
+func padded(size int) *binaries {
+	rest := make([]byte, size)
 	_, _ = rand.Read(rest) // it never fails
 	return packed(fmt.Appendf(nil, "#!/bin/sh\nexec %q \"$@\"\n#%x\n", self(), rest))
-})
+}
 
 // self is the path of this test's program.
 func self() string {
