@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/internal/sshx"
 )
 
 // A host is where the campaign's jobs go.
@@ -61,7 +62,7 @@ func (r *reader) sshHost(m *manifest, h *host) {
 	if user, rest, ok := strings.Cut(text, "@"); ok {
 		h.user, text = user, rest
 	}
-	if text == "" || strings.ContainsAny(text, " \t'\"$;&|`") {
+	if sshx.CheckHost(text) != nil || sshx.CheckUser(h.user) != nil || h.port > 65535 {
 		r.ds.Errorat(m.ssh.at, "Invalid host", "%q is not a host: write its name, an alias of ~/.ssh/config, or user@host; other options belong in ~/.ssh/config.", clip(r.word(m.ssh)))
 		return
 	}

@@ -55,6 +55,9 @@ func TestMistakes(t *testing.T) {
 		"jobs: [{id: a, cmd: CUDA_VISIBLE_DEVICES=0 python x.py}]\n":                                                      "warning: m.yaml:1: The command chooses its own GPU",
 		"grid: {n: [010, 1_000, 12:30]}\ntemplate: {cmd: 'x ${n}'}\n":                                                     `warning: m.yaml:1: YAML 1.1 reads this otherwise: 010 stays 010, as written. The queue's own reader made 8 of it`,
 		"ssh: host; rm -rf\njobs: [{id: a, cmd: x}]\n":                                                                    "error: m.yaml:1: Invalid host",
+		"ssh: 'ada@gpu-serv\\r'\njobs: [{id: a, cmd: x}]\n":                                                               "error: m.yaml:1: Invalid host",
+		"ssh: ada@host -p 70000\njobs: [{id: a, cmd: x}]\n":                                                               "error: m.yaml:1: Invalid host",
+		"ssh: a;b@host\njobs: [{id: a, cmd: x}]\n":                                                                        "error: m.yaml:1: Invalid host",
 		"gpus: 4\njobs: [{id: a, cmd: x}]\n":                                                                              "error: m.yaml:1: Invalid gpus",
 		"a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n" +
 			"e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e, *e]\ng: [*f, *f, *f, *f, *f, *f, *f, *f, *f, *f]\n": "error: ",
