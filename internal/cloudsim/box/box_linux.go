@@ -170,6 +170,24 @@ func addresses(n int) (here, there string) {
 	return fmt.Sprintf("%s.%d", net, n%60*4+1), fmt.Sprintf("%s.%d", net, n%60*4+2)
 }
 
+// copyEtc copies /etc but for the files of network namespaces, which come and go with their hosts.
+func copyEtc(to string) error {
+	entries, err := os.ReadDir("/etc")
+	if err != nil {
+		return err
+	}
+	args := []string{"-a", "-t", to, "--"}
+	for _, e := range entries {
+		if e.Name() != "netns" {
+			args = append(args, "/etc/"+e.Name())
+		}
+	}
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
+	}
+	return run("cp", args...)
+}
+
 // disk makes what a box may write, once.
 func (b *box) disk() error {
 	if exists(b.dir) {
@@ -188,7 +206,7 @@ func (b *box) disk() error {
 		return err
 	}
 	etc := filepath.Join(fresh, "etc")
-	if err := run("cp", "-a", "/etc", etc); err != nil {
+	if err := copyEtc(etc); err != nil {
 		return err
 	}
 	key := filepath.Join(etc, "ssh", "box_key")

@@ -24,6 +24,7 @@ import (
 	"github.com/muster-run/muster/providers/host/offsite"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/guard"
+	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // copiesKept is how many copies of a job's checkpoint stay where copy_to puts them: the last one
@@ -76,28 +77,30 @@ func newestCheckpoint(j *providers.Job) (c checkpoint, ok bool, err error) {
 }
 
 // CopyOut copies the newest checkpoint of a job to a place, unless it is there. It fails, and
-// leaves no copy, if the checkpoint changes meanwhile.
+// leaves no copy, if that checkpoint is written meanwhile. A file that another one replaces
+// (rename) stays whole.
 func CopyOut(ctx context.Context, p offsite.Place, j *providers.Job) error {
+	there, err := offsiteCopies(ctx, p)
+	if err != nil {
+		return err
+	}
 	c, ok, err := newestCheckpoint(j)
 	if err != nil || !ok {
 		return err
 	}
-	there, err := offsiteCopies(ctx, p)
-	name := copyName(c.seen.MTime)
-	if err != nil || slices.Contains(there, name) {
-		return err
-	}
-	mark := CheckpointMark(j)
-	err = p.Write(ctx, name, func(w io.Writer) error {
-		if err := pack(ctx, w, c.path, fromWorkdir(j, c.path)); err != nil {
+	var file *source // a checkpoint that is one file, before another replaces it
+	if c.kind != "dir" {
+		if file, err = openSource(c.path); err != nil {
 			return err
 		}
-		if CheckpointMark(j) != mark {
-			return ErrChanged
-		}
+		defer file.Close()
+		c.seen.MTime = file.was.ModTime().UnixNano()
+	}
+	name := copyName(c.seen.MTime)
+	if slices.Contains(there, name) {
 		return nil
-	})
-	if err != nil {
+	}
+	if err := p.Write(ctx, name, func(w io.Writer) error { return pack(ctx, w, j, c, file) }); err != nil {
 		return err
 	}
 	for _, old := range there[min(copiesKept-1, len(there)):] {
@@ -111,25 +114,18 @@ const packed = "checkpoint"
 
 // pack writes a file, or the files below a folder, and at the end the digest of all and the
 // checkpoint's path.
-func pack(ctx context.Context, w io.Writer, root, called string) error {
+func pack(ctx context.Context, w io.Writer, j *providers.Job, c checkpoint, file *source) error {
 	t, sum := tar.NewWriter(w), sha256.New()
-	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		name, err := filepath.Rel(root, at)
-		if err != nil {
-			return err
-		}
-		return packFile(t, sum, at, path.Join(packed, filepath.ToSlash(name)))
-	})
+	var err error
+	if file != nil {
+		err = packFile(t, sum, file, packed)
+	} else {
+		err = packFolder(ctx, t, sum, j, c)
+	}
 	if err != nil {
 		return err
 	}
-	text := hex.EncodeToString(sum.Sum(nil)) + "\n" + called
+	text := hex.EncodeToString(sum.Sum(nil)) + "\n" + fromWorkdir(j, c.path)
 	if err := t.WriteHeader(&tar.Header{Name: sumName, Mode: 0o600, Size: int64(len(text))}); err != nil {
 		return err
 	}
@@ -139,24 +135,64 @@ func pack(ctx context.Context, w io.Writer, root, called string) error {
 	return t.Close()
 }
 
-// packFile writes one file; what a link leads to is copied in its place.
-func packFile(t *tar.Writer, sum hash.Hash, at, name string) error {
+func packFolder(ctx context.Context, t *tar.Writer, sum hash.Hash, j *providers.Job, c checkpoint) error {
+	err := filepath.WalkDir(c.path, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name, err := filepath.Rel(c.path, at)
+		if err != nil {
+			return err
+		}
+		f, err := openSource(at)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return packFile(t, sum, f, path.Join(packed, filepath.ToSlash(name)))
+	})
+	now := verify.Stat(j.Workdir, providers.Output{Kind: c.kind, Path: c.path})
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (now.MTime != c.seen.MTime || now.Size != c.seen.Size || now.Files != c.seen.Files) {
+		return ErrChanged
+	}
+	return err
+}
+
+// A source is a file to copy, and its size and time when it was opened.
+type source struct {
+	*os.File
+	was fs.FileInfo
+}
+
+func openSource(at string) (*source, error) {
 	f, err := os.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	was, err := f.Stat()
+	if err != nil || !was.Mode().IsRegular() {
+		return nil, errors.Join(cmp.Or(err, fmt.Errorf("%s is not a file", at)), f.Close())
+	}
+	return &source{f, was}, nil
+}
+
+// packFile writes one file; what a link leads to is copied in its place.
+func packFile(t *tar.Writer, sum hash.Hash, f *source, name string) error {
+	size := f.was.Size()
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: int64(f.was.Mode().Perm()), Size: size, ModTime: f.was.ModTime(), Format: tar.FormatPAX}); err != nil {
+		return err
+	}
+	fmt.Fprintf(sum, "%q %d\n", name, size)
+	n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(f, size))
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil || !fi.Mode().IsRegular() {
-		return cmp.Or(err, fmt.Errorf("%s is not a file", at))
-	}
-	if err := t.WriteHeader(&tar.Header{Name: name, Mode: int64(fi.Mode().Perm()), Size: fi.Size(), ModTime: fi.ModTime(), Format: tar.FormatPAX}); err != nil {
-		return err
-	}
-	fmt.Fprintf(sum, "%q %d\n", name, fi.Size())
-	n, err := io.Copy(io.MultiWriter(t, sum), io.LimitReader(f, fi.Size()))
-	if err == nil && n < fi.Size() {
-		err = fmt.Errorf("%s became shorter while it was copied", at)
+	now, err := f.Stat()
+	if err == nil && (n < size || now.Size() != size || !now.ModTime().Equal(f.was.ModTime())) {
+		err = ErrChanged
 	}
 	return err
 }
@@ -246,23 +282,23 @@ func copyBack(ctx context.Context, p offsite.Place, j *providers.Job, name strin
 	return nil, os.Rename(from, to)
 }
 
-// A source remembers why it could not be read.
-type source struct {
+// A reader remembers why it could not be read.
+type reader struct {
 	io.Reader
 	err error
 }
 
-func (s *source) Read(b []byte) (int, error) {
-	n, err := s.Reader.Read(b)
+func (r *reader) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
 	if err != nil && err != io.EOF {
-		s.err = err
+		r.err = err
 	}
 	return n, err
 }
 
 // unpack writes the files of a copy below a folder, and returns the path of its checkpoint.
 func unpack(ctx context.Context, r io.Reader, dir string) (called string, bad, err error) {
-	from, sum := &source{Reader: r}, sha256.New()
+	from, sum := &reader{Reader: r}, sha256.New()
 	t := tar.NewReader(from)
 	for ctx.Err() == nil {
 		h, err := t.Next()

@@ -161,14 +161,40 @@ func TestCopiesThatFailTheirChecks(t *testing.T) {
 	}
 }
 
-// TestACheckpointThatChanges while it is copied leaves no copy.
+// TestACheckpointThatChanges while it is copied leaves no copy; one that another replaces does.
 func TestACheckpointThatChanges(t *testing.T) {
 	t.Parallel()
-	j := &providers.Job{Token: "ab12", Workdir: t.TempDir(), Checkpoint: providers.Checkpoint{Path: "ck"}}
-	step(t, filepath.Join(j.Workdir, "ck"), "first", 1)
-	place := changing{shelf{}, func() { step(t, filepath.Join(j.Workdir, "ck"), "second", 2) }}
-	if err := CopyOut(t.Context(), place, j); err == nil || !strings.Contains(err.Error(), "changed while it was copied") || len(place.shelf) > 0 {
-		t.Errorf("%v, and there is %q", err, slices.Collect(maps.Keys(place.shelf)))
+	for name, c := range map[string]struct {
+		file   string
+		change func(t *testing.T, ck string)
+		whole  bool
+	}{
+		"written in place": {"ck", func(t *testing.T, ck string) { step(t, ck, "second", 2) }, false},
+		"replaced": {"ck", func(t *testing.T, ck string) {
+			step(t, ck+".new", "second", 2)
+			if err := os.Rename(ck+".new", ck); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		"a folder's file written":  {"ck/a", func(t *testing.T, ck string) { step(t, ck+"/a", "second", 2) }, false},
+		"a folder's file replaced": {"ck/a", func(t *testing.T, ck string) { step(t, ck+"/n", "s", 2); os.Rename(ck+"/n", ck+"/a") }, false},
+		"a folder's file removed":  {"ck/a", func(t *testing.T, ck string) { os.Remove(ck + "/a") }, false},
+		"a folder grows":           {"ck/a", func(t *testing.T, ck string) { step(t, ck+"/b", "second", 1) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := &providers.Job{Token: "ab12", Workdir: t.TempDir(), Checkpoint: providers.Checkpoint{Path: "ck"}}
+			step(t, filepath.Join(j.Workdir, c.file), "first", 1)
+			place := changing{shelf{}, func() { c.change(t, filepath.Join(j.Workdir, "ck")) }}
+			err := CopyOut(t.Context(), place, j)
+			if c.whole {
+				if err != nil || len(place.shelf) != 1 || !bytes.Contains(place.shelf[copyName(time.Date(2026, 11, 26, 10, 1, 0, 0, time.UTC).UnixNano())], []byte("first")) {
+					t.Errorf("%v, and there is %q", err, slices.Collect(maps.Keys(place.shelf)))
+				}
+			} else if err == nil || !strings.Contains(err.Error(), "changed while it was copied") || len(place.shelf) > 0 {
+				t.Errorf("%v, and there is %q", err, slices.Collect(maps.Keys(place.shelf)))
+			}
+		})
 	}
 }
 

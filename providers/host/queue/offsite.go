@@ -19,6 +19,8 @@ const (
 	offsiteLook  = 2 * time.Second // between two looks at the checkpoint
 	offsiteLast  = 5 * time.Minute // for a copy after the job has ended
 	offsiteRetry = 10 * time.Minute
+	// After so many intervals in which every copy found that the checkpoint had changed, the job says so.
+	offsiteMissed = 3
 )
 
 // A copier copies the checkpoints of one launch away from this machine.
@@ -143,7 +145,9 @@ func (c copier) follow(ctx context.Context, tell func(why string)) {
 			}
 			err := c.out(ctx)
 			switch {
-			case ctx.Err() != nil, errors.Is(err, attempt.ErrChanged):
+			case ctx.Err() != nil:
+				continue
+			case errors.Is(err, attempt.ErrChanged) && now.Sub(last) < offsiteMissed*every: // the next look tries again
 				continue
 			case err != nil:
 				failed++
