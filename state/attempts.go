@@ -152,7 +152,7 @@ func (j *Job) observed(e Observed) int {
 		return j.insert(e)
 	}
 	next := Attempt{
-		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Host: last.Host, Queue: last.Queue, Plan: last.Plan,
+		N: e.Attempt.N, Token: e.Token, Backend: last.Backend, Pool: last.Pool, Host: last.Host, Workdir: last.Workdir, Queue: last.Queue, Plan: last.Plan,
 		Fence: last.Fence, Ceiling: last.Ceiling, Rates: last.Rates, Handle: last.Handle, Intent: last.Intent,
 	}
 	if last.Ended.IsZero() { // its end was not seen, but it did end
@@ -177,7 +177,7 @@ func (j *Job) insert(e Observed) int {
 	}
 	before := j.Attempts[at-1]
 	j.Attempts = slices.Insert(slices.Clone(j.Attempts), at, Attempt{
-		N: e.Attempt.N, Token: e.Token, Backend: before.Backend, Pool: before.Pool, Host: before.Host, Queue: before.Queue, Plan: before.Plan,
+		N: e.Attempt.N, Token: e.Token, Backend: before.Backend, Pool: before.Pool, Host: before.Host, Workdir: before.Workdir, Queue: before.Queue, Plan: before.Plan,
 		Fence: before.Fence, Ceiling: before.Ceiling, Rates: before.Rates, Handle: before.Handle, Intent: before.Intent, Ended: plain(e.At),
 	})
 	if !e.Attempt.Ended.IsZero() {
@@ -279,6 +279,7 @@ func (a *Attempt) merge(b Attempt) {
 	or(&a.Backend, b.Backend)
 	or(&a.Pool, b.Pool)
 	or(&a.Host, b.Host)
+	or(&a.Workdir, b.Workdir)
 	or(&a.Queue, b.Queue)
 	if b.Handle != "" && a.Handle != "" && a.Handle != b.Handle && !slices.Contains(a.Duplicates, b.Handle) {
 		a.Duplicates = append(a.Duplicates, b.Handle)

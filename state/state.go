@@ -158,6 +158,8 @@ type Attempt struct {
 	Stage string `json:"stage,omitempty"`
 	// Host is that of a backend with one host, as configured when the job was submitted.
 	Host string `json:"host,omitempty"`
+	// Workdir is where the job was submitted to run. The campaign's folder may move later; "" = not recorded.
+	Workdir string `json:"workdir,omitempty"`
 	// Queue is the identity of what keeps the job there, "" where it told none.
 	Queue   string  `json:"queue,omitempty"`
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it

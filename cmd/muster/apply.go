@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/source"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers"
@@ -138,6 +139,7 @@ func (ap *applying) once(ctx context.Context) error {
 func (ap *applying) with(ctx context.Context, c *lang.Campaign, session store.Session) error {
 	var w *work
 	var err error
+	refresh.Rehome(c, session.State(), ap.guard.Reads)
 	if ap.file != nil {
 		w, err = ap.savedPlan(ctx, c, session.State())
 	} else {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -26,6 +27,9 @@ func (ws *workspace) open(ctx context.Context, v varFlags) (*lang.Campaign, *sta
 		return nil, nil, err
 	}
 	st, err := s.Read(ctx)
+	if err == nil {
+		refresh.Rehome(c, st, ws.guard.Reads)
+	}
 	return c, st, err
 }
 

@@ -95,6 +95,7 @@ func (pl planning) make(ctx context.Context) (*work, error) {
 		return nil, err
 	}
 	pl.noteGone(ctx, s)
+	refresh.Rehome(c, st, pl.guard.Reads)
 	return pl.with(ctx, c, st)
 }
 

@@ -41,6 +41,7 @@ type attempt struct {
 	by         string // who cancelled it
 	imported   bool   // it was started without muster
 	plan       string // whose approval its launches count under: the one that launched it, or which found it in flight
+	launchedIn string // its workdir, as recorded with its launch
 	parked     parking
 	told       offer.Holder // who was last told to hold it in its queue
 }
@@ -114,7 +115,7 @@ func (e *engine) loadAttempts() {
 		f := &attempt{
 			Attempt: backends.Attempt{Key: j.Key(), Addr: j.Address, Token: connection.Stem(a.Token), B: b, Pool: a.Pool, N: a.N,
 				Status: cells.InFlightAs(j.Status), Handle: a.Handle},
-			smoke: j.Smoke, plan: a.Plan, max: a.N, imported: a.Why == imported,
+			smoke: j.Smoke, plan: a.Plan, max: a.N, imported: a.Why == imported, launchedIn: a.Workdir,
 		}
 		f.First = jobspec.FirstLaunch(j, f.Token)
 		f.charged = ledger.Recorded(a, nil)

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/muster-run/muster/internal/clock"
@@ -31,6 +32,10 @@ func (is *inputs) newStaging() *staging.Transfers {
 
 // filesystem is where an attempt's files are.
 func (f *attempt) filesystem() site.Filesystem { return f.B.Filesystem(f.Pool) }
+
+// workdir is where the job runs, and has its outputs: the campaign's folder may have moved since
+// its launch.
+func (f *attempt) workdir() string { return cmp.Or(f.launchedIn, f.filesystem().Workdir) }
 
 // inputPaths are the absolute paths of an input's files where the job runs,
 // in key order.

@@ -190,7 +190,7 @@ func (oc *outcomes) succeeded(f *attempt, o *offer.Observation, n int) {
 		return
 	}
 	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Completed, Attempt: f.attemptOf(o, n),
-		Outputs: jobspec.OutputsOf(o, f.B.Name, f.filesystem().Workdir), Inputs: o.Inputs, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()}
+		Outputs: jobspec.OutputsOf(o, f.B.Name, f.workdir()), Inputs: o.Inputs, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()}
 	ev.Metrics, ev.Unread = oc.metrics(f.p, f.Addr, o.Metrics)
 	oc.Emit(ev)
 	oc.arrived(f)

@@ -141,6 +141,7 @@ func (f *attempt) paid() bool {
 // nothing is concluded; it is asked again.
 func (oc *outcomes) askCheckpoint(f *attempt, o *offer.Observation, n, try int) {
 	at := f.filesystem()
+	at.Workdir = f.workdir()
 	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool,
 		SourceDir: source.In(at.Workdir, f.p.source), Input: func(name string) []string { return oc.inputs.inputPaths(f, name) }})
 	if diags.HasErrors() || r.Checkpoint == "" {
@@ -181,7 +182,7 @@ func (oc *outcomes) askCheckpoint(f *attempt, o *offer.Observation, n, try int) 
 // settleFailure records a failed launch and what follows.
 func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, action retry.Action) {
 	if f.p != nil {
-		if why := source.MissingFile(oc.Campaign, f.p.Phase, int(f.cell), f.filesystem().Workdir, o); why != "" {
+		if why := source.MissingFile(oc.Campaign, f.p.Phase, int(f.cell), f.workdir(), o); why != "" {
 			known := *o
 			known.Reason = why
 			o = &known
@@ -189,7 +190,7 @@ func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, actio
 	}
 	ev := state.Observed{Address: f.Addr, Token: f.Token, Status: state.Failed, Attempt: f.attemptOf(o, n), Reason: o.Reason, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()}
 	if o.Class == failure.Unverified { // they are there, whatever they are
-		ev.Outputs = jobspec.OutputsOf(o, f.B.Name, f.filesystem().Workdir)
+		ev.Outputs = jobspec.OutputsOf(o, f.B.Name, f.workdir())
 	}
 	if action == retry.Again {
 		ev.Status, ev.Retry = state.Waiting, oc.Clock().Add(f.p.Retry.Delay)

@@ -285,7 +285,7 @@ func (s *starter) mint(f *attempt) verdict {
 		expected = p.expects(f.cell).Seconds()
 	}
 	s.Emit(state.Intended{Job: rec, Fresh: f.fresh, At: s.Clock(), Attempt: state.Attempt{
-		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Host: site.Host(b.Conf), Queue: b.Pools[d.Pool].Queue, Plan: f.plan, Fence: s.Session.Fence(),
+		N: f.N, Token: f.Token, Backend: b.Name, Pool: d.Pool, Host: site.Host(b.Conf), Workdir: f.filesystem().Workdir, Queue: b.Pools[d.Pool].Queue, Plan: f.plan, Fence: s.Session.Fence(),
 		Ceiling: f.tab.One, Rates: d.Rates(*f.asked), Why: d.Reason(), Scaled: retry.Changes(d.Shape, *f.asked), Replaces: f.Job.MoveAside, Planned: expected,
 	}})
 	if s.err != nil {

@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 32 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 33 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -70,6 +70,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.field(`,"handle":`, a.Handle)
 	w.field(`,"stage":`, a.Stage)
 	w.field(`,"host":`, a.Host)
+	w.field(`,"workdir":`, a.Workdir)
 	w.field(`,"queue":`, a.Queue)
 	w.field(`,"plan":`, a.Plan)
 	if a.Fence != 0 {

@@ -96,6 +96,8 @@ func (p *scan) attempt(a *state.Attempt) {
 			a.Stage = p.str()
 		case "host":
 			a.Host = p.str()
+		case "workdir":
+			a.Workdir = p.str()
 		case "queue":
 			a.Queue = p.str()
 		case "plan":

@@ -156,9 +156,23 @@ func (g *Guard) Grant() {
 	g.all = true
 }
 
-// LeftOut is the line that names refused items and how to allow them.
+// fewLeftOut is up to how many refused items LeftOut names.
+const fewLeftOut = 3
+
+// LeftOut is the line that says what was refused, with the items where they are few, and how to
+// allow it.
 func LeftOut(items []Item) string {
-	return "Left out: " + Summary(items) + ", not trusted yet. `muster apply` shows and asks; " + Env + "=1 allows them once."
+	text := "Left out: " + Summary(items) + ", not trusted yet"
+	for i, it := range items {
+		switch {
+		case len(items) > fewLeftOut:
+		case i == 0:
+			text += ": " + it.What
+		default:
+			text += "; " + it.What
+		}
+	}
+	return text + ". `muster apply` shows and asks; " + Env + "=1 allows them once."
 }
 
 func withheld(it Item) error {
