@@ -176,7 +176,7 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 			n++
 			name := fmt.Sprintf("%s (%s)", o.Path, f.w.p.Address(f.cell))
 			if o.Files > 0 { // of a glob or a folder
-				name = fmt.Sprintf("%s, %s (%s)", o.Path, units.Count(many, "file"), f.w.p.Address(f.cell))
+				name = fmt.Sprintf("%s, %s%s (%s)", o.Path, units.Count(many, "file"), f.named(&o), f.w.p.Address(f.cell))
 			}
 			names = append(names, name+cl.ifOverwritten(f))
 		}
@@ -199,6 +199,18 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 		text += "\n\nIf they are results to keep, this adopts those that are whole, and nothing is run for them:\n\n" + strings.Join(blocks, "\n")
 	}
 	return diag.Diagnostic{Severity: diag.Warning, Summary: filesInTheWay, Detail: text}
+}
+
+// named names the first files of a pattern or folder.
+func (f *inTheWay) named(o *offer.Output) string {
+	names := f.ground.Names[o.Path]
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) < o.Files:
+		return fmt.Sprintf(": %s and %d more", strings.Join(names, ", "), o.Files-len(names))
+	}
+	return ": " + strings.Join(names, ", ")
 }
 
 // importBlocks are the import blocks that adopt files in the way. A job gets one if all of its

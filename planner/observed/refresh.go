@@ -82,6 +82,9 @@ type Orphan struct {
 type Ground struct {
 	Workdir string
 	There   map[string][]offer.Output // by job address
+	// Names are the first files, below the workdir, of patterns and folders in There that no
+	// record names, by their path; those of the first few.
+	Names map[string][]string
 	// Verified are, by address of a job that adopts files, all its outputs in the order
 	// of its phase, each with a verdict.
 	Verified map[string][]offer.Output

@@ -2,19 +2,25 @@ package refresh
 
 import (
 	"context"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/jobspec"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/apply/staging"
 	"github.com/muster-run/muster/planner/observed"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper/guard"
 	"github.com/muster-run/muster/providers/wrapper/verify"
+	"github.com/muster-run/muster/state"
 )
 
 // groundMax is how many outputs one Verify call looks at.
@@ -45,6 +51,7 @@ func (gs *grounds) look(ctx context.Context, a *ask) error {
 				return err
 			}
 			if len(g.There) > 0 {
+				g.Names = gs.names(ctx, a, spot, &g)
 				g.Campaigns = site.Others(ctx, a.p, spot, gs.State.Lineage, tenant(gs.Campaign))
 			}
 			seen[spot.Files()] = g
@@ -134,6 +141,53 @@ func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed
 		}
 	}
 	return g, nil
+}
+
+// Of how many patterns and folders files are named, how many of each, and of what size at most.
+const (
+	namedSets  = 5
+	namedFiles = 3
+	namedMax   = 10_000
+)
+
+// names are the first files of patterns and folders that no record names: a yes to a pattern is
+// a yes to files. It is empty where the backend cannot list them now.
+func (gs *grounds) names(ctx context.Context, a *ask, at site.Filesystem, g *observed.Ground) map[string][]string {
+	var sets, patterns []string
+	for _, address := range slices.Sorted(maps.Keys(g.There)) {
+		for _, o := range g.There[address] {
+			if o.Files == 0 || o.Files > namedMax || len(sets) == namedSets || gs.recorded(address, o.Path) {
+				continue
+			}
+			pattern := o.Path
+			if jobspec.KindOf(&state.Output{Path: o.Path, Files: o.Files}) == lang.Dir {
+				pattern = path.Join(o.Path, "**")
+			}
+			sets, patterns = append(sets, o.Path), append(patterns, staging.Absolute(at.Workdir, pattern))
+		}
+	}
+	if len(sets) == 0 {
+		return nil
+	}
+	files, err := a.p.List(ctx, at.Name(), patterns)
+	if err != nil {
+		return nil // the count is known
+	}
+	out := map[string][]string{}
+	for _, fi := range files {
+		for k, set := range sets {
+			if ok, _ := doublestar.Match(patterns[k], fi.Path); ok && len(out[set]) < namedFiles {
+				out[set] = append(out[set], strings.TrimPrefix(fi.Path, strings.TrimSuffix(at.Workdir, "/")+"/"))
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (gs *grounds) recorded(address, at string) bool {
+	j := gs.State.Jobs[address]
+	return j != nil && slices.ContainsFunc(j.Outputs, func(o state.Output) bool { return o.Path == at })
 }
 
 // existing is the path that must be there for anything of an output to be: of a
