@@ -290,6 +290,7 @@ func (a *Attempt) merge(b Attempt) {
 	or(&a.Plan, b.Plan)
 	or(&a.Fence, b.Fence)
 	or(&a.Node, b.Node)
+	or(&a.Driver, b.Driver)
 	or(&a.Signal, b.Signal)
 	or(&a.Class, b.Class)
 	or(&a.Why, b.Why)

@@ -176,6 +176,7 @@ type Attempt struct {
 	Ended    time.Time `json:"ended,omitzero"`
 	Node     string    `json:"node,omitempty"`
 	GPUs     []string  `json:"gpus,omitempty"`
+	Driver   string    `json:"driver,omitempty"` // version of the GPUs' driver on Node
 	Exit     *int      `json:"exit,omitempty"`
 	Signal   string    `json:"signal,omitempty"`
 	Class    string    `json:"class,omitempty"`

@@ -294,6 +294,7 @@ type Observation struct {
 	Pool     string
 	Node     string
 	GPUs     []string // indexes or UUIDs in use
+	Driver   string   `json:",omitempty"` // version of the GPUs' driver on Node, of a launch that is over; "" = not known
 	Reason   string   // why it waits, in the backend's words
 	Cause    Cause    `json:",omitempty"` // why it waits or ended, as muster reads it; "" = for none of the causes
 	Tail     []string // last lines of the log

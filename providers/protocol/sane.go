@@ -108,7 +108,7 @@ func saneError(e *providers.Error, _ *pb.Error) {
 }
 
 func saneObservation(o *offer.Observation, _ *pb.Observation) {
-	said(&o.Signal, &o.Class, &o.Pool, &o.Node, &o.Reason)
+	said(&o.Signal, &o.Class, &o.Pool, &o.Node, &o.Driver, &o.Reason)
 	saidEach(o.GPUs)
 	if o.Attempt < 0 || o.Attempt > mostLaunches {
 		o.Attempt = 0

@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 33 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 34 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -87,6 +87,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.at(`,"ended":`, a.Ended)
 	w.field(`,"node":`, a.Node)
 	w.list(`,"gpus":`, a.GPUs)
+	w.field(`,"driver":`, a.Driver)
 	if a.Exit != nil {
 		w.b = strconv.AppendInt(append(w.b, `,"exit":`...), int64(*a.Exit), 10)
 	}

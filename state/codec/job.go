@@ -131,6 +131,8 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 		a.Node = p.str()
 	case "gpus":
 		a.GPUs = p.list()
+	case "driver":
+		a.Driver = p.str()
 	case "exit":
 		a.Exit = p.exits.add()
 		*a.Exit = int(p.integer())

@@ -62,7 +62,10 @@ func (r Report) ranRows() [][]string {
 		if jobs[g]++; jobs[g] == 1 {
 			order, nodes[g] = append(order, g), map[string]bool{}
 		}
-		if j.Node != "" {
+		switch {
+		case j.Driver != "":
+			nodes[g][j.Node+" (driver "+j.Driver+")"] = true
+		case j.Node != "":
 			nodes[g][j.Node] = true
 		}
 	}

@@ -69,6 +69,7 @@ type jobReport struct {
 	Pool     string                     `json:"pool,omitempty"`
 	Node     string                     `json:"node,omitempty"`
 	GPUs     []string                   `json:"gpus,omitempty"`
+	Driver   string                     `json:"driver,omitempty"`          // version of the GPUs' driver on Node
 	Plan     string                     `json:"plan,omitempty"`            // that launched it last, in Runs
 	Why      string                     `json:"why,omitempty"`             // why it went there
 	Planned  float64                    `json:"planned_seconds,omitempty"` // expected at its launch
@@ -220,7 +221,7 @@ func jobReportOf(p *lang.Phase, j *state.Job, st *state.State) jobReport {
 	}
 	if last := j.Last(); last != nil {
 		r.Backend, r.Started, r.Ended = last.Backend, last.Started, last.Ended
-		r.Pool, r.Node, r.GPUs, r.Plan, r.Why, r.Planned = last.Pool, last.Node, last.GPUs, last.Plan, last.Why, last.Planned
+		r.Pool, r.Node, r.GPUs, r.Driver, r.Plan, r.Why, r.Planned = last.Pool, last.Node, last.GPUs, last.Driver, last.Plan, last.Why, last.Planned
 		if !last.Ended.IsZero() && !last.Started.IsZero() {
 			r.Seconds = last.Ended.Sub(last.Started).Seconds() + history.Before(p, j).Seconds()
 		}

@@ -14,7 +14,7 @@ import (
 func Attempt(backend, token string, o *offer.Observation, n int) state.Attempt {
 	a := state.Attempt{
 		N: n, Token: token, Backend: backend, Pool: o.Pool, Handle: o.Handle, Started: o.Started, NotRun: o.NotRun, Ended: o.Ended,
-		Node: o.Node, GPUs: o.GPUs, Exit: o.Exit, Signal: o.Signal, Class: o.Class, Tail: o.Tail, Expected: o.Expected,
+		Node: o.Node, GPUs: o.GPUs, Driver: o.Driver, Exit: o.Exit, Signal: o.Signal, Class: o.Class, Tail: o.Tail, Expected: o.Expected,
 	}
 	switch o.Status {
 	case offer.Completed:

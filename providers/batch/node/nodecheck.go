@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/providers/host/gpu"
 )
 
 // A nodeReport is the answer of one node of a job on several, and the other nodes that it
@@ -136,9 +137,7 @@ func describeNode(host, image string) nodeReport {
 			}
 		}
 	}
-	if text, err := os.ReadFile("/sys/module/nvidia/version"); err == nil {
-		r.Driver = strings.TrimSpace(string(text))
-	}
+	r.Driver = gpu.Driver()
 	if _, err := os.Stat("/proc/driver/nvidia-nvswitch"); err == nil {
 		r.Switched, r.Fabric = true, runs("nv-fabricmanager")
 	}

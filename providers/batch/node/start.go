@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/wrapper"
 	"github.com/muster-run/muster/providers/wrapper/guard"
@@ -97,6 +98,9 @@ func devices(env scheduler.Environment) []string {
 func (s *start) seen(status offer.Status) offer.Observation {
 	o := offer.Observation{Token: s.begin.Token, Presence: offer.Found, Handle: s.begin.ID, Status: status, Attempt: s.number(),
 		Started: s.begin.At, Ended: time.Now(), Node: s.begin.Node, GPUs: s.begin.GPUs, Pool: s.begin.Pool}
+	if len(s.begin.GPUs) > 0 {
+		o.Driver = gpu.Driver()
+	}
 	o.Got = s.spool.Got(s.job, Grant{Restart: s.begin.Restart, Cores: s.allocation.cores, Pack: s.allocation.sharers})
 	return o
 }

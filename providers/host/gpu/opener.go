@@ -23,11 +23,11 @@ const (
 
 // system is where the kernel shows devices and processes; tests have their own.
 type system struct {
-	proc, dev string
-	young     time.Duration
+	proc, dev, sys string
+	young          time.Duration
 }
 
-var linux = system{"/proc", "/dev", openerAge}
+var linux = system{"/proc", "/dev", "/sys", openerAge}
 
 // watchers have every device open and compute on none. In /proc a name ends
 // after 15 bytes. proc(5), comm.

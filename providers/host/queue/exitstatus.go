@@ -11,6 +11,7 @@ import (
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/host/gpu"
 	"github.com/muster-run/muster/providers/host/monotonic"
 	"github.com/muster-run/muster/providers/host/process"
 	"github.com/muster-run/muster/providers/offer"
@@ -185,6 +186,8 @@ func (c *check) used() *offer.Usage {
 	default:
 		u.CPU = of.CPU
 	}
-	u.GPUSeconds = float64(len(c.launch.GPUs)) * u.Elapsed.Seconds()
+	if u.GPUSeconds = float64(len(c.launch.GPUs)) * u.Elapsed.Seconds(); len(c.launch.GPUs) > 0 {
+		c.obs.Driver = gpu.Driver()
+	}
 	return u
 }

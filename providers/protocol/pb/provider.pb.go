@@ -4693,6 +4693,7 @@ type Observation struct {
 	Got           *Shape                  `protobuf:"bytes,50,opt,name=got,proto3" json:"got,omitempty"`                                                                                 // what the launch was given; absent is what was asked for
 	Rental        *Rental                 `protobuf:"bytes,51,opt,name=rental,proto3" json:"rental,omitempty"`                                                                           // the machine that is rented for it; absent: none
 	Notes         []string                `protobuf:"bytes,53,rep,name=notes,proto3" json:"notes,omitempty"`                                                                             // what its place did with its files before its command, for a person
+	Driver        string                  `protobuf:"bytes,54,opt,name=driver,proto3" json:"driver,omitempty"`                                                                           // version of the GPUs' driver on node, of a launch that is over; "" = not known
 	NotRun        bool                    `protobuf:"varint,52,opt,name=not_run,json=notRun,proto3" json:"not_run,omitempty"`                                                            // of one that is over: its command never began, so that it wrote nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4929,6 +4930,13 @@ func (x *Observation) GetNotes() []string {
 		return x.Notes
 	}
 	return nil
+}
+
+func (x *Observation) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
 }
 
 func (x *Observation) GetNotRun() bool {
@@ -7356,7 +7364,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billed\x12\x1b\n" +
 	"\tnode_time\x18\a \x01(\x03R\bnodeTimeB\x0e\n" +
-	"\f_gpu_max_mem\"\xe6\b\n" +
+	"\f_gpu_max_mem\"\xfe\b\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -7387,7 +7395,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x05cause\x18\xae\x02 \x01(\tR\x05cause\x12+\n" +
 	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x122\n" +
 	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x12\x14\n" +
-	"\x05notes\x185 \x03(\tR\x05notes\x12\x17\n" +
+	"\x05notes\x185 \x03(\tR\x05notes\x12\x16\n" +
+	"\x06driver\x186 \x01(\tR\x06driver\x12\x17\n" +
 	"\anot_run\x184 \x01(\bR\x06notRun\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
