@@ -2,6 +2,7 @@ package lang
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,10 @@ type Checkpoint struct {
 	MinSize   int64
 	Timeout   time.Duration // of Verify; 0 = not stated
 	Keep      int           // how many of the pattern stay; 0 = all
-	CopyTo    string        // where rented machines copy them to, as offer.ParseCopyTo reads it; "" = muster copies them
-	Range     hcl.Range
+	// KeepLowest and KeepHighest are metrics in the names of checkpoints whose best stays, too; "" = none.
+	KeepLowest, KeepHighest string
+	CopyTo                  string // where rented machines copy them to, as offer.ParseCopyTo reads it; "" = muster copies them
+	Range                   hcl.Range
 }
 
 // signalGrace is how long before the end a checkpoint's signal is sent.
@@ -57,6 +60,7 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 	if c.Keep > 0 && c.Kind != Glob && !l.Broken {
 		l.Sure.Errorat(b.Expr("keep").Range(), "Only checkpoints of a pattern are removed", "keep counts the checkpoints of a job: write glob, the pattern of all of them, in place of path.")
 	}
+	c.KeepLowest, c.KeepHighest = l.bestBy(b, "keep_lowest", c.Keep), l.bestBy(b, "keep_highest", c.Keep)
 	if s := strings.TrimPrefix(strings.ToUpper(l.Text(b, "signal")), "SIG"); s != "" {
 		if c.Signal, c.Grace = s, signalGrace; !slices.Contains(signals, s) {
 			l.Wrong(b.Expr("signal"), "signal", "%q is not one of %s%s", wording.Clip(s), strings.Join(signals, ", "), wording.DidYouMean(s, signals))
@@ -95,6 +99,22 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 			units.FormatDuration(every), units.FormatDuration(every), units.FormatDuration(c.MaxLoss), units.ShortDuration(c.MaxLoss))
 	}
 	return c
+}
+
+// metricName is what a metric in the name of a checkpoint may be.
+var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+// bestBy reads the metric by which the best checkpoint stays.
+func (l *rerunReader) bestBy(b *syntax.Block, attr string, keep int) string {
+	metric := l.Text(b, attr)
+	switch {
+	case b.Expr(attr) == nil || l.Broken:
+	case !metricName.MatchString(metric):
+		l.Wrong(b.Expr(attr), attr, "%q is no name of a metric: write letters, digits, _ and dots, as in names such as val_loss=0.12.", wording.Clip(metric))
+	case keep == 0:
+		l.Sure.Errorat(b.Expr(attr).Range(), attr+" needs keep", "The best stays beside the newest: write keep = 2 for the newest two. Without keep all checkpoints stay.")
+	}
+	return metric
 }
 
 // copies reports credentials that the job lacks for the copies of its checkpoints.

@@ -135,6 +135,11 @@ func (ps phases) removals() (notes []string) {
 		if c.Keep > 1 {
 			stay = fmt.Sprintf("the newest %d stay", c.Keep)
 		}
+		for _, best := range []struct{ what, metric string }{{"lowest", c.KeepLowest}, {"highest", c.KeepHighest}} {
+			if best.metric != "" {
+				stay += fmt.Sprintf(", and that with the %s %s in its name", best.what, best.metric)
+			}
+		}
 		notes = append(notes, fmt.Sprintf("phase.%s: of each job's checkpoints %s; older ones that its launches wrote are removed %s (keep).", w.p.Name, stay, when))
 	}
 	return notes

@@ -346,13 +346,17 @@ type Require struct {
 
 // Checkpoint tells a job how to resume.
 type Checkpoint struct {
-	Path     string        `json:"path,omitempty"`
-	Glob     bool          `json:"glob,omitempty"` // Path is a pattern: the newest that matches is resumed from
-	Keep     int           `json:"keep,omitempty"` // of a pattern: how many of the job's own stay; 0 = all
-	Interval time.Duration `json:"interval,omitempty"`
-	Steps    int64         `json:"steps,omitempty"` // of the work between two; 0 = not stated
-	Signal   string        `json:"signal,omitempty"`
-	Grace    time.Duration `json:"grace,omitempty"`
+	Path string `json:"path,omitempty"`
+	Glob bool   `json:"glob,omitempty"` // Path is a pattern: the newest that matches is resumed from
+	Keep int    `json:"keep,omitempty"` // of a pattern: how many of the job's own stay; 0 = all
+	// KeepLowest and KeepHighest are metrics in the names of checkpoints, as NAME=NUMBER, whose
+	// best stays, too; "" = none.
+	KeepLowest  string        `json:"keep_lowest,omitempty"`
+	KeepHighest string        `json:"keep_highest,omitempty"`
+	Interval    time.Duration `json:"interval,omitempty"`
+	Steps       int64         `json:"steps,omitempty"` // of the work between two; 0 = not stated
+	Signal      string        `json:"signal,omitempty"`
+	Grace       time.Duration `json:"grace,omitempty"`
 	// MinSize and Verify are the checks that one must pass before a launch resumes from it;
 	// with neither nothing is checked.
 	MinSize       int64         `json:"min_size,omitempty"`

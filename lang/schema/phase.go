@@ -124,6 +124,8 @@ var checkpoint = &Block{
 		{Name: "min_size", Type: "size", Default: "0", Doc: "With `verify` or alone: least size of a checkpoint."},
 		{Name: "verify_timeout", Type: "duration", Default: "a quarter of the walltime, at least 1m", Doc: "Longest time to verify one. A checkpoint without a verdict keeps the launch from starting; nothing is moved."},
 		{Name: "keep", Type: "number", Default: "all", Doc: "With `glob`: how many checkpoints stay, 1 or more, the newest first. muster removes older ones that launches of this job wrote when the job is done; with `verify` or `min_size` also before each launch."},
+		{Name: "keep_lowest", Type: "string", Default: "none", Doc: "With `keep`: a metric that the program writes into the names of its checkpoints, as `val_loss=0.12`. The checkpoint with the lowest value stays, too. If none of a job has the metric in its name, none is removed."},
+		{Name: "keep_highest", Type: "string", Default: "none", Doc: "As `keep_lowest`, for the highest value."},
 		{Name: "copy_to", Type: "string", Default: "muster copies them, while it runs", Doc: "Where rented machines copy checkpoints to by themselves, also with muster off: `ssh://USER@HOST/FOLDER` (SFTP) or `s3://BUCKET/PREFIX`. The next machine resumes from the newest whole copy. The job needs the secrets MUSTER_COPY_KEY (a private key) and MUSTER_COPY_HOST_KEY, or AWS_SECRET_ACCESS_KEY and AWS_ACCESS_KEY_ID; AWS_REGION, AWS_ENDPOINT_URL and AWS_SESSION_TOKEN count, too."},
 		{Name: "interval", Type: "duration or \"auto\"", Doc: "MUSTER_CHECKPOINT_INTERVAL, seconds; `\"auto\"` is sqrt(2 × mtbf / nodes × write_time)."},
 		{Name: "mtbf", Type: "duration", Doc: "Mean time between failures of one node, for `\"auto\"`."},

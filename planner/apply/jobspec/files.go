@@ -91,7 +91,7 @@ func Output(d *lang.Output, name, path string) providers.Output {
 // checkpoint is the checkpoint of a job on a number of nodes as a backend gets it.
 func checkpoint(c *lang.Checkpoint, path string, nodes int) providers.Checkpoint {
 	return providers.Checkpoint{Path: path, Glob: c.Kind == lang.Glob, Interval: c.Every(nodes), Steps: c.Steps(nodes), Signal: c.Signal, Grace: c.Grace,
-		MinSize: c.MinSize, Verify: checks(c.Verify), VerifyTimeout: c.Timeout, Keep: c.Keep}
+		MinSize: c.MinSize, Verify: checks(c.Verify), VerifyTimeout: c.Timeout, Keep: c.Keep, KeepLowest: c.KeepLowest, KeepHighest: c.KeepHighest}
 }
 
 func checks(verify []lang.Verify) (out []providers.VerifyCheck) {

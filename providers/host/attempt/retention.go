@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/muster-run/muster/internal/atomicfile"
@@ -131,7 +134,8 @@ func retainCheckpoints(j *providers.Job, launch int, done bool) error {
 }
 
 // retain removes the oldest of a job's own checkpoints, beyond those that it keeps, and says so.
-// Outputs of the job stay, and what a link among all its checkpoints leads to: its best, perhaps.
+// Outputs of the job stay, what a link among all its checkpoints leads to, and the best by a
+// metric.
 func retain(j *providers.Job, own, all []checkpoint) (said []string) {
 	linked := map[string]bool{}
 	for _, c := range all {
@@ -143,7 +147,18 @@ func retain(j *providers.Job, own, all []checkpoint) (said []string) {
 		at, err := filepath.EvalSymlinks(c.path)
 		return err != nil || linked[at] || isOutput(j, c.path)
 	})
-	for _, c := range own[min(j.Checkpoint.Keep, len(own)):] {
+	old := own[min(j.Checkpoint.Keep, len(own)):]
+	if len(old) == 0 {
+		return nil
+	}
+	best, why := bests(j, own)
+	if why != "" {
+		return []string{why}
+	}
+	for _, c := range old {
+		if best[c.path] {
+			continue
+		}
 		text := fmt.Sprintf("checkpoint %s was removed (keep = %d)", fromWorkdir(j, c.path), j.Checkpoint.Keep)
 		if err := os.RemoveAll(c.path); err != nil {
 			text = fmt.Sprintf("checkpoint %s could not be removed: %s", fromWorkdir(j, c.path), err)
@@ -151,6 +166,42 @@ func retain(j *providers.Job, own, all []checkpoint) (said []string) {
 		said = append(said, text)
 	}
 	return said
+}
+
+// bests are the paths of the checkpoints with the best values in their names. why says which
+// metric no name has: then none is known to be worse than another.
+func bests(j *providers.Job, own []checkpoint) (paths map[string]bool, why string) {
+	paths = map[string]bool{}
+	for _, by := range []struct {
+		metric, attr string
+		sign         float64
+	}{{j.Checkpoint.KeepLowest, "keep_lowest", 1}, {j.Checkpoint.KeepHighest, "keep_highest", -1}} {
+		if by.metric == "" {
+			continue
+		}
+		best, least := "", math.Inf(1)
+		for _, c := range own {
+			if v, ok := valueIn(fromWorkdir(j, c.path), by.metric); ok && (best == "" || by.sign*v < least) {
+				best, least = c.path, by.sign*v
+			}
+		}
+		if best == "" {
+			return nil, fmt.Sprintf("no checkpoint was removed: none has %s=NUMBER in its name (%s)", by.metric, by.attr)
+		}
+		paths[best] = true
+	}
+	return paths, ""
+}
+
+// valueIn is the number after NAME= in a path, the last where there are several.
+func valueIn(path, name string) (v float64, ok bool) {
+	re := regexp.MustCompile(`(?:^|[^A-Za-z0-9_])` + regexp.QuoteMeta(name) + `=([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)`)
+	all := re.FindAllStringSubmatch(path, -1)
+	if len(all) == 0 {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(all[len(all)-1][1], 64)
+	return v, err == nil
 }
 
 // isOutput reports whether a path is an output of a job, holds one or is in one.

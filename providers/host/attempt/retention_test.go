@@ -24,8 +24,17 @@ func TestRetain(t *testing.T) {
 		before  []string // there before the launch
 		written []string // by the launch, the oldest first: NAME, NAME->TARGET or -NAME
 		failed  bool
+		lowest  string
+		highest string
 		stay    string
 	}{
+		"lowest":                 {lowest: "loss", written: []string{"ck/s-1-loss=0.2.pt", "ck/s-2-loss=0.1.pt", "ck/s-3-loss=0.3.pt", "ck/s-4-loss=0.4.pt", "ck/s-5-loss=nan.pt"}, stay: "ck/s-2-loss=0.1.pt ck/s-4-loss=0.4.pt ck/s-5-loss=nan.pt"},
+		"highest":                {highest: "acc", written: []string{"ck/s-1-acc=-1e-3", "ck/s-2-acc=-2", "ck/s-3-acc=-3", "ck/s-4-acc=-4"}, stay: "ck/s-1-acc=-1e-3 ck/s-3-acc=-3 ck/s-4-acc=-4"},
+		"both":                   {lowest: "loss", highest: "acc", written: []string{"ck/s-loss=1,acc=1", "ck/s-loss=2,acc=3", "ck/s-loss=3,acc=2", "ck/s-loss=4,acc=0", "ck/s-loss=5,acc=0"}, stay: "ck/s-loss=1,acc=1 ck/s-loss=2,acc=3 ck/s-loss=4,acc=0 ck/s-loss=5,acc=0"},
+		"best is the newest":     {lowest: "loss", written: []string{"ck/s-loss=3", "ck/s-loss=2", "ck/s-loss=1"}, stay: "ck/s-loss=1 ck/s-loss=2"},
+		"in a folder's name":     {lowest: "loss", written: []string{"ck/s-loss=1/w", "ck/s-loss=2/w", "ck/s-loss=3/w", "ck/s-loss=4/w"}, stay: "ck/s-loss=1/w ck/s-loss=3/w ck/s-loss=4/w"},
+		"another metric":         {lowest: "loss", written: []string{"ck/s-val_loss=1", "ck/s-val_loss=2", "ck/s-val_loss=3"}, stay: "ck/s-val_loss=1 ck/s-val_loss=2 ck/s-val_loss=3"},
+		"some without":           {lowest: "loss", written: []string{"ck/s-1", "ck/s-loss=2", "ck/s-3", "ck/s-4"}, stay: "ck/s-3 ck/s-4 ck/s-loss=2"},
 		"newest":                 {written: []string{"ck/s-1", "ck/s-2", "ck/s-3"}, stay: "ck/s-2 ck/s-3"},
 		"fewer":                  {written: []string{"ck/s-1"}, stay: "ck/s-1"},
 		"none":                   {},
@@ -49,7 +58,7 @@ func TestRetain(t *testing.T) {
 			if c.glob == "" {
 				c.glob = "ck/s-*"
 			}
-			j := &providers.Job{Token: "0123456789", Address: "phase.a", Workdir: dir, Checkpoint: providers.Checkpoint{Path: c.glob, Glob: true, Keep: 2},
+			j := &providers.Job{Token: "0123456789", Address: "phase.a", Workdir: dir, Checkpoint: providers.Checkpoint{Path: c.glob, Glob: true, Keep: 2, KeepLowest: c.lowest, KeepHighest: c.highest},
 				Outputs: []providers.Output{{Name: "o", Path: "ck/s-out"}}}
 			if err := Resumable(context.Background(), j, offer.Shape{}, 1); err != nil {
 				t.Fatal(err)

@@ -3067,7 +3067,9 @@ type Checkpoint struct {
 	Verify        []*VerifyCheck         `protobuf:"bytes,8,rep,name=verify,proto3" json:"verify,omitempty"`                                     // none: it is resumed from as it is
 	VerifyTimeout int64                  `protobuf:"varint,9,opt,name=verify_timeout,json=verifyTimeout,proto3" json:"verify_timeout,omitempty"` // ns; 0: a quarter of the walltime
 	Keep          int64                  `protobuf:"varint,10,opt,name=keep,proto3" json:"keep,omitempty"`                                       // of a pattern: how many of the job's own stay; 0: all
-	CopyTo        string                 `protobuf:"bytes,11,opt,name=copy_to,json=copyTo,proto3" json:"copy_to,omitempty"`                      // ssh:// or s3:// address that the machine copies it to; "": nowhere
+	KeepLowest    string                 `protobuf:"bytes,12,opt,name=keep_lowest,json=keepLowest,proto3" json:"keep_lowest,omitempty"`          // metric in names, as NAME=NUMBER: the one with the lowest stays, too; "": none
+	KeepHighest   string                 `protobuf:"bytes,13,opt,name=keep_highest,json=keepHighest,proto3" json:"keep_highest,omitempty"`
+	CopyTo        string                 `protobuf:"bytes,11,opt,name=copy_to,json=copyTo,proto3" json:"copy_to,omitempty"` // ssh:// or s3:// address that the machine copies it to; "": nowhere
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3170,6 +3172,20 @@ func (x *Checkpoint) GetKeep() int64 {
 		return x.Keep
 	}
 	return 0
+}
+
+func (x *Checkpoint) GetKeepLowest() string {
+	if x != nil {
+		return x.KeepLowest
+	}
+	return ""
+}
+
+func (x *Checkpoint) GetKeepHighest() string {
+	if x != nil {
+		return x.KeepHighest
+	}
+	return ""
 }
 
 func (x *Checkpoint) GetCopyTo() string {
@@ -7204,7 +7220,7 @@ const file_provider_proto_rawDesc = "" +
 	"\aRequire\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x19\n" +
 	"\bmin_size\x18\x02 \x01(\x03R\aminSize\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\xbc\x02\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\x80\x03\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x1a\n" +
@@ -7217,7 +7233,10 @@ const file_provider_proto_rawDesc = "" +
 	"\x06verify\x18\b \x03(\v2\x1f.muster.provider.v1.VerifyCheckR\x06verify\x12%\n" +
 	"\x0everify_timeout\x18\t \x01(\x03R\rverifyTimeout\x12\x12\n" +
 	"\x04keep\x18\n" +
-	" \x01(\x03R\x04keep\x12\x17\n" +
+	" \x01(\x03R\x04keep\x12\x1f\n" +
+	"\vkeep_lowest\x18\f \x01(\tR\n" +
+	"keepLowest\x12!\n" +
+	"\fkeep_highest\x18\r \x01(\tR\vkeepHighest\x12\x17\n" +
 	"\acopy_to\x18\v \x01(\tR\x06copyTo\"w\n" +
 	"\x05Scale\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\x01R\x06memory\x12\x12\n" +
