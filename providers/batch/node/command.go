@@ -265,8 +265,12 @@ func (c *command) wait() (exit *int, sig string) {
 		defer tick.Stop()
 		look = tick.C
 	}
+	logs := time.NewTicker(attempt.CapEvery)
+	defer logs.Stop()
 	for {
 		select {
+		case <-logs.C:
+			attempt.CapLogs(c.job, c.number())
 		case now := <-look:
 			if c.watched(watcher, now) {
 				look = nil

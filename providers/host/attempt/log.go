@@ -22,7 +22,18 @@ func copyLog(path string, at int64, w io.Writer, mask wrapper.Mask, end bool) (i
 		return 0, err
 	}
 	defer f.Close()
-	return mask.Copy(w, f, at, end)
+	g, ok := gapIn(f, at)
+	if !ok {
+		return mask.Copy(w, f, at, end)
+	}
+	if _, err = mask.Copy(w, io.NewSectionReader(f, 0, g.from), at, true); err == nil {
+		err = g.say(w)
+	}
+	if err != nil {
+		return 0, err
+	}
+	n, err := mask.Copy(w, f, g.to, end)
+	return g.to - at + n, err
 }
 
 // openLog opens a log; nil without an error = the job has written none. A link in its place,
@@ -50,10 +61,14 @@ func LastLinesFrom(path string, n int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	var least int64
+	if g, ok := gapIn(f, 0); ok {
+		least = g.to
+	}
 	const block = 64 << 10
 	buf := make([]byte, block)
-	for at := end; at > 0; {
-		from := max(at-block, 0)
+	for at := end; at > least; {
+		from := max(at-block, least)
 		part := buf[:at-from]
 		if _, err := f.ReadAt(part, from); err != nil {
 			return 0, err
@@ -68,7 +83,7 @@ func LastLinesFrom(path string, n int) (int64, error) {
 		}
 		at = from
 	}
-	return 0, nil
+	return least, nil
 }
 
 // WriteLog writes the log of an attempt from the request's offset. While the attempt runs it

@@ -98,9 +98,9 @@ func takeStock(j *providers.Job, launch int) error {
 	return errors.Join(r.write(j, launch), log(j, launch, removed))
 }
 
-// Tidy ends a launch for the files that a job leaves beside its outputs.
+// Tidy ends a launch for the files that a job leaves beside its outputs, its logs among them.
 func Tidy(j *providers.Job, launch int, done bool) error {
-	err := retainCheckpoints(j, launch, done)
+	err := errors.Join(shortenLogs(j, launch), retainCheckpoints(j, launch, done))
 	if !done {
 		return err
 	}

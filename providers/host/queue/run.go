@@ -19,6 +19,7 @@ func (q *queue) run(ctx context.Context) {
 	ctx, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	workers.Go(func() { q.janitor.run(ctx) })
+	workers.Go(func() { q.attempts.capLogs(ctx) })
 	defer workers.Wait()
 	defer stop()
 	retry := time.NewTicker(stuckRetry)
