@@ -18,6 +18,8 @@ const (
 	// maxAnswer bounds the messages of one answer together, bytes: a provider that
 	// speaks for a host says what the host says, and a host may never stop.
 	maxAnswer = 128 << 20
+	// maxPools is how many pools one backend may have: partitions, hosts or kinds of machines.
+	maxPools = 10_000
 	// maxChunk is how many bytes of a file or log travel in one message.
 	maxChunk = 256 << 10
 
@@ -84,11 +86,29 @@ func bounded[M any](recv func() (*M, error)) func() (*M, error) {
 			return nil, err
 		}
 		if left -= proto.Size(any(m).(proto.Message)); left < 0 {
-			return nil, &providers.Error{Class: providers.Internal, Summary: fmt.Sprintf("The answer is over %d MiB, and muster reads no further", maxAnswer>>20),
-				Hint: "Log in there and look for a folder of too many files, or for another program in the place of muster's."}
+			return nil, endless(fmt.Sprintf("%d MiB", maxAnswer>>20))
 		}
 		return m, nil
 	}
+}
+
+// few receives an answer of at most most items: of large ones in memory, maxAnswer bytes are too many.
+func few[M any](recv func() (*M, error), most int, items func(*M) int) func() (*M, error) {
+	left := most
+	return func() (*M, error) {
+		m, err := recv()
+		if err == nil {
+			if left -= items(m); left < 0 {
+				return nil, endless(fmt.Sprintf("%d items", most))
+			}
+		}
+		return m, err
+	}
+}
+
+func endless(most string) error {
+	return &providers.Error{Class: providers.Internal, Summary: "The answer is over " + most + ", and muster reads no further",
+		Hint: "Log in there and look for a folder of too many files, or for another program in the place of muster's."}
 }
 
 // errNoHeader is a request stream that ended before its first message.

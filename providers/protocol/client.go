@@ -148,7 +148,8 @@ func (c *Client) Pools(ctx context.Context, backend string) (out []offer.Pool, e
 	if err != nil {
 		return nil, fromStatus(ctx, err)
 	}
-	err = gather(bounded(st.Recv), func(m *pb.PoolsReply) { out = append(out, each(m.Pools, value[offer.Pool])...) })
+	pools := few(bounded(st.Recv), maxPools, func(m *pb.PoolsReply) int { return len(m.Pools) })
+	err = gather(pools, func(m *pb.PoolsReply) { out = append(out, each(m.Pools, value[offer.Pool])...) })
 	return out, fromStatus(ctx, err)
 }
 
