@@ -44,12 +44,13 @@ bench: build ## print plan speed, memory and job throughput
 fuzz: ## fuzz each target for a few seconds
 	./.ci/fuzz
 
-lint: ## gofmt, vet, staticcheck
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+lint: ## gofmt, vet, staticcheck, and the types on every platform
 	@files=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); test -z "$$files" || { echo "gofmt would change:"; echo "$$files"; exit 1; }
 	$(GO) vet $(PKGS)
 	$(GO) tool staticcheck $(PKGS)
+	$(GO) run ./internal/typecheck $(PLATFORMS)
 
-PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 cross: ## compile and vet every program for Linux and macOS, amd64 and arm64
 	@set -e; for p in $(PLATFORMS); do echo "vet for $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) vet ./cmd/...; done
 
