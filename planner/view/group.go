@@ -23,7 +23,8 @@ type cluster struct {
 // group clusters the cells of a phase; pilots have a line of their own. Large
 // plans keep the details of the first cells only: the others are counted with
 // those of their kind where these agree.
-func group(pp *planner.PhasePlan) []cluster {
+func group(pp *planner.PhasePlan, verbose bool) []cluster {
+	many := waitedFor(pp, verbose)
 	pilot := map[int]bool{}
 	for _, i := range pp.Pilot {
 		pilot[i] = true
@@ -52,6 +53,9 @@ func group(pp *planner.PhasePlan) []cluster {
 		bare := k
 		if k.text = reason(d); kind == planner.Missing {
 			k.text = lacking(d)
+		}
+		if from := blocker(d); kind == planner.Blocked && many[from] {
+			k.text = "each waits for jobs of " + from
 		}
 		switch opened := g.add(k, i); {
 		case len(d.Foreign) > 0:
@@ -165,4 +169,39 @@ func rank(k planner.Kind) int {
 		return 9
 	}
 	return 2
+}
+
+// fewBlocked is up to how many rows say for which jobs of one phase others wait.
+const fewBlocked = 3
+
+// waitedFor are the phases for whose jobs many cells wait, each for other ones: one row says so,
+// unless every job is to be shown.
+func waitedFor(pp *planner.PhasePlan, verbose bool) map[string]bool {
+	texts, out := map[string]map[string]bool{}, map[string]bool{}
+	for i, k := range pp.Kind {
+		d, ok := pp.Details[i]
+		from := blocker(d)
+		if verbose || !ok || k != planner.Blocked || from == "" {
+			continue
+		}
+		if texts[from] == nil {
+			texts[from] = map[string]bool{}
+		}
+		texts[from][reason(d)] = true
+		out[from] = len(texts[from]) > fewBlocked
+	}
+	return out
+}
+
+// blocker is the phase whose jobs alone a cell waits for, "" where there is none.
+func blocker(d planner.Detail) string {
+	from := ""
+	for i, address := range d.Waits {
+		phase, _, _ := strings.Cut(address, "[")
+		if i > 0 && phase != from || d.Text != "" {
+			return ""
+		}
+		from = phase
+	}
+	return from
 }

@@ -49,7 +49,7 @@ func (h Human) phases(p *planner.Plan) string {
 
 func (h Human) phaseLines(pp *planner.PhasePlan) []line {
 	head := line{label: "phase." + pp.Phase.Name, amount: units.Count(len(pp.Kind), "job"), phase: true}
-	groups := group(pp)
+	groups := group(pp, h.Verbose)
 	if len(groups) == 1 && groups[0].kind == planner.Skipped {
 		return nil
 	}

@@ -225,11 +225,11 @@ func TestReasonsAreGrouped(t *testing.T) {
 	}
 	why := planner.Detail{Reasons: []planner.Reason{{Field: "param.lr", Old: "1", New: "2"}}}
 	pp.Details[0], pp.Details[1] = why, why
-	if got := group(pp); len(got) != 1 || got[0].cells != 10 || got[0].text != "param.lr: 1 → 2" {
+	if got := group(pp, false); len(got) != 1 || got[0].cells != 10 || got[0].text != "param.lr: 1 → 2" {
 		t.Errorf("%+v", got)
 	}
 	pp.Details[1] = planner.Detail{Text: "asked for by -rerun"}
-	if got := group(pp); len(got) != 3 || got[0].cells != 8 || got[0].text != "for various reasons: see explain" {
+	if got := group(pp, false); len(got) != 3 || got[0].cells != 8 || got[0].text != "for various reasons: see explain" {
 		t.Errorf("%+v", got)
 	}
 }
