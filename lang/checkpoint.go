@@ -2,7 +2,6 @@ package lang
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/wording"
@@ -102,7 +102,7 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 }
 
 // metricName is what a metric in the name of a checkpoint may be.
-var metricName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+var metricName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // bestBy reads the metric by which the best checkpoint stays.
 func (l *rerunReader) bestBy(b *syntax.Block, attr string, keep int) string {

@@ -79,9 +79,12 @@ func (h *rehoming) follow(o *state.Output) {
 		at.root = root
 	}
 	kind := jobspec.KindOf(o)
+	fi, err := at.root.Stat(filepath.Clean(existing(kind, o.Path))) // no link leads out of it
+	if err != nil {
+		return
+	}
 	if kind == lang.File {
-		fi, err := at.root.Stat(o.Path) // no link leads out of it
-		if err != nil || !fi.Mode().IsRegular() || fi.Size() != o.Size || fi.ModTime().UnixNano() != o.MTime {
+		if !fi.Mode().IsRegular() || fi.Size() != o.Size || fi.ModTime().UnixNano() != o.MTime {
 			return
 		}
 	} else if now := verify.Stat(at.workdir, providers.Output{Kind: string(kind), Path: o.Path}); now.Files != o.Files || now.Size != o.Size || now.MTime != o.MTime {
