@@ -159,8 +159,8 @@ func (g *Guard) Grant() {
 // fewLeftOut is up to how many refused items LeftOut names.
 const fewLeftOut = 3
 
-// LeftOut is the line that says what was refused, with the items where they are few, and how to
-// allow it.
+// LeftOut returns one line for refused items: it counts them, names them if they are few, and
+// says how to allow them.
 func LeftOut(items []Item) string {
 	text := "Left out: " + Summary(items) + ", not trusted yet"
 	for i, it := range items {

@@ -65,7 +65,7 @@ func (c logCap) shorten(path string) error {
 	}
 	short, err := os.CreateTemp(filepath.Dir(path), ".muster-log-*")
 	if err != nil {
-		return fmt.Errorf("shorten a log: %w", err)
+		return whole(path, err)
 	}
 	defer os.Remove(short.Name())
 	g := around(f, c.head, fi.Size()-(c.most-c.head))
@@ -77,9 +77,14 @@ func (c logCap) shorten(path string) error {
 		err = os.Rename(short.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("shorten a log: %w", err)
+		return whole(path, err)
 	}
 	return nil
+}
+
+// whole says that a log keeps all its lines, and why.
+func whole(path string, err error) error {
+	return fmt.Errorf("%s has more than %s and is not shortened: %w; delete it if you do not need it", path, units.FormatSize(logs.most), err)
 }
 
 // A gap is what of a log is left out, from the end of a line to the end of another.
