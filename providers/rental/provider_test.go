@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -264,7 +265,16 @@ func TestAJobRunsOnARentedMachine(t *testing.T) {
 	n := newTown(t, nil)
 	a, b := n.job("a", "echo '{}' > a.json; echo hello"), n.job("b", "echo '{\"x\": 1}' > b.json")
 	n.submit(a, b)
+	followed := make(chan string, 1)
+	go func() { // from before there is a machine
+		var log bytes.Buffer
+		err := n.provider.Logs(t.Context(), providers.LogRequest{Backend: n.backend.Name, Token: a.Token, Follow: true}, &log)
+		followed <- fmt.Sprint(strings.TrimSpace(log.String()), err)
+	}()
 	seen := n.until("both to be done", all(offer.Completed, a, b))
+	if got := <-followed; got != "hello<nil>" {
+		t.Errorf("the followed log is %q", got)
+	}
 	if r := seen[a.Token].Rental; r == nil || r.Kind != "1x RTX 4090" || r.Status != offer.RentalRunning {
 		t.Errorf("the rental is %+v", r)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers"
@@ -348,35 +349,54 @@ func (b *backend) reached() (out []*box) {
 	return out
 }
 
-// Logs writes a job's log: the machine's while it is there, else the copy here.
+// followPause is the time between two looks at a job that waits for its machine.
+const followPause = time.Second
+
+// Logs writes a job's log: the machine's while it is there, else the copy here. To follow a
+// job that waits for its machine is to wait, too.
 func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer) error {
 	b, err := p.backend(r.Backend)
 	if err != nil {
 		return err
 	}
+	for {
+		j, x, err := b.logOf(r.Token)
+		switch {
+		case err != nil:
+			return err
+		case !j.ended() && !j.Handed && !r.Follow:
+			return nil // it has no log yet
+		case !j.ended() && x != nil && j.Handed:
+			return x.host.Logs(ctx, r, w)
+		case j.ended() || !r.Follow:
+			return b.copiedLog(j, r, w)
+		}
+		select {
+		case <-time.After(followPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// logOf is a job and its machine, nil while it has none.
+func (b *backend) logOf(token string) (*job, *box, error) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	js, err := b.records()
 	if err != nil {
-		b.mu.Unlock()
-		return err
+		return nil, nil, err
 	}
-	j := js.all[r.Token]
-	var x *box
-	over := j != nil && j.ended()
-	if j != nil {
-		x = b.boxes[j.Box]
-	}
-	waits := j != nil && !over && !j.Handed
-	b.mu.Unlock()
-	if waits {
-		return nil // it has no log yet
-	}
+	j := js.all[token]
 	if j == nil {
-		return providers.Errorf(providers.NotFound, "backend.%s knows no job %s", b.Name, r.Token)
+		return nil, nil, providers.Errorf(providers.NotFound, "backend.%s knows no job %s", b.Name, token)
 	}
-	if x != nil && !over {
-		return x.host.Logs(ctx, r, w)
-	}
+	seen := *j
+	return &seen, b.boxes[j.Box], nil
+}
+
+// copiedLog writes the copy of a job's log that is here.
+func (b *backend) copiedLog(j *job, r providers.LogRequest, w io.Writer) error {
 	f, err := os.Open(b.at().log(r.Token, r.Stderr))
 	if err != nil {
 		return providers.Errorf(providers.NotFound, "There is no log of %s yet", j.Spec.Address)
