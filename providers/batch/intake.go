@@ -1,8 +1,11 @@
 package batch
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -28,7 +31,7 @@ func (in *intake) add(site scheduler.Site, token string, list []*providers.Job) 
 	if token == "" {
 		token = list[0].Token
 	}
-	if err := in.begin(list); err != nil {
+	if err := errors.Join(in.begin(list), in.supersede(list)); err != nil {
 		return err
 	}
 	gathered := arrays.Gather(list, site.LongestArray(), in.jobs.openBatch)
@@ -58,6 +61,24 @@ func (in *intake) add(site scheduler.Site, token string, list []*providers.Job) 
 		in.jobs.batches = append(in.jobs.batches, k)
 	}
 	return in.reports.tell(queued...)
+}
+
+// supersede marks the failed launches that new jobs replace as cancelled: the scheduler may have
+// given up a node on which one of them still runs.
+func (in *intake) supersede(list []*providers.Job) error {
+	for _, j := range list {
+		if j.Guard == nil {
+			continue
+		}
+		token, _, _ := strings.Cut(j.Guard.Before, ".")
+		if old := in.jobs.byToken[token]; old == nil || !old.ended || old.last.Status == offer.Completed {
+			continue
+		}
+		if err := os.WriteFile(in.jobs.path("cancels", token), nil, 0o600); err != nil {
+			return fmt.Errorf("note that a launch of %s is superseded: %w", j.Address, err)
+		}
+	}
+	return nil
 }
 
 // begin resets the failure counts of phases with no job left to run.

@@ -47,8 +47,9 @@ const settleRest = 5 * time.Second
 // A pendingEnd is the end of a launch that is not reported yet.
 type pendingEnd struct {
 	restart int
-	since   time.Time // the launch was over by then
-	asked   bool      // accounting answered, or could not, since then
+	since   time.Time         // the launch was over by then
+	outcome scheduler.Outcome // as the queue says; "" = it does not
+	asked   bool              // accounting answered, or could not, since then
 }
 
 // scan reads new records. It costs the scheduler nothing: two folders, listed only
@@ -73,7 +74,7 @@ func (ls *launches) scan() error {
 		// a later start, and a server that restarted with an older state shows a
 		// running job as requeued.
 		if (restart+j.base >= j.last.Attempt || e.Completed()) && (over(e.Seen.Status) || e.Seen.Status == offer.Waiting) {
-			ls.awaitEnds(j, e.Seen.Attempt-j.base, e.Seen.Started)
+			ls.awaitEnds(j, e.Seen.Attempt-j.base, e.Seen.Started, "")
 			list = append(list, endOf(e))
 		}
 		return nil
@@ -146,7 +147,7 @@ func (ls *launches) began(j *job, b node.Begin) (list []offer.Observation) {
 	if attempt < j.last.Attempt {
 		return nil
 	}
-	ls.awaitEnds(j, b.Restart, b.At)
+	ls.awaitEnds(j, b.Restart, b.At, "")
 	if j.batch.turns() {
 		for _, i := range j.batch.Indexes {
 			if o := j.batch.jobs[i]; o != nil && o != j && !o.ended && o.last.Status == offer.Queued && o.last.Stage != o.batch.stage() {
@@ -200,8 +201,9 @@ func (ls *launches) outdated(n *providers.Note) bool {
 	return n.Kind == "breaker" && ls.whyStopped(n.Phase) == ""
 }
 
-// awaitEnds marks the unreported ends of launches before a restart as pending.
-func (ls *launches) awaitEnds(j *job, restart int, since time.Time) {
+// awaitEnds marks the unreported ends of launches before a restart as pending; last is the
+// outcome of the last one where the queue says it.
+func (ls *launches) awaitEnds(j *job, restart int, since time.Time, last scheduler.Outcome) {
 	first := j.last.Attempt - j.base
 	if j.last.Status == offer.Waiting {
 		first++
@@ -210,7 +212,11 @@ func (ls *launches) awaitEnds(j *job, restart int, since time.Time) {
 		if j.awaitsEnd(n) || ls.records.Read("ends", node.RecordName(j.token, n)) && ls.hasOwnWord(j, n) {
 			continue // its own records are reported as they are read
 		}
-		j.pendingEnds = append(j.pendingEnds, pendingEnd{restart: n, since: since})
+		d := pendingEnd{restart: n, since: since}
+		if n == restart-1 {
+			d.outcome = last
+		}
+		j.pendingEnds = append(j.pendingEnds, d)
 		ls.pending[j.token] = j
 	}
 }
@@ -250,6 +256,10 @@ func (ls *launches) settle(ctx context.Context) error {
 			d := &j.pendingEnds[0]
 			d.asked = d.asked || asked
 			o, sure := ls.putBack(j, d.restart, acct[j.place()])
+			if !sure && d.outcome != "" && o.Ended.IsZero() {
+				o.Class, o.Reason = whyPutBack(ls.jobs.notation.Words().Name, scheduler.End{Outcome: d.outcome}, !o.Started.IsZero())
+				sure = true
+			}
 			if !sure && (!d.asked || time.Since(d.since) < settleMost) {
 				break
 			}

@@ -58,7 +58,7 @@ func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) 
 			po.found(j)
 			if o, news := po.inQueue(j, row); news {
 				if o.Attempt > j.last.Attempt {
-					po.launches.awaitEnds(j, o.Attempt-j.base, row.Submit)
+					po.launches.awaitEnds(j, o.Attempt-j.base, row.Submit, row.Before)
 				}
 				list = append(list, o)
 			}

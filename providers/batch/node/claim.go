@@ -78,6 +78,14 @@ func (s Spool) nextClaim(token string, after int) (next int) {
 	return next
 }
 
+// lastClaim is the last restart that claimed a token, 0 if the first start alone did.
+func (s Spool) lastClaim(token string) (last int) {
+	for n := s.nextClaim(token, 0); n > 0; n = s.nextClaim(token, n) {
+		last = n
+	}
+	return last
+}
+
 // earlier is, for a restart that has claimed, the last start that ran before it, and how many
 // starts did not run: the scheduler also counts launches that failed and launches that were
 // put off.

@@ -217,8 +217,8 @@ const defaultGrace = 30 * time.Second
 // recording.
 const recordTime = 15 * time.Second
 
-func (c *command) grace() time.Duration {
-	if g := c.job.Grace; g > 0 {
+func (s *start) grace() time.Duration {
+	if g := s.job.Grace; g > 0 {
 		return g
 	}
 	return defaultGrace
@@ -265,12 +265,19 @@ func (c *command) wait() (exit *int, sig string) {
 		defer tick.Stop()
 		look = tick.C
 	}
-	logs := time.NewTicker(attempt.CapEvery)
+	logs, elsewhere := time.NewTicker(attempt.CapEvery), time.NewTicker(supersededLook)
 	defer logs.Stop()
+	defer elsewhere.Stop()
 	for {
 		select {
 		case <-logs.C:
 			attempt.CapLogs(c.job, c.number())
+		case <-elsewhere.C:
+			if c.superseded() && !c.told {
+				c.told = true
+				c.terminate()
+				kill = time.After(c.patience())
+			}
 		case now := <-look:
 			if c.watched(watcher, now) {
 				look = nil

@@ -86,7 +86,7 @@ func (d *duplicateStart) sees() bool {
 func (d *duplicateStart) await() (e End, ended, told bool) {
 	for {
 		lives := d.sees() && d.first.Process.Alive()
-		e, err := d.spool.ReadEnd(d.begin.Token, d.begin.Restart)
+		e, err := d.spool.ReadEnd(d.first.Token, d.first.Restart)
 		if ended = err == nil; ended && e.Final || !lives {
 			return e, ended, told
 		}

@@ -56,6 +56,13 @@ func (s *start) run() (int, error) {
 		}
 		s.begin.Restart = n
 	}
+	earlier := s.outlived()
+	if earlier != nil && earlier.here(s) {
+		if code, over, err := s.succeed(earlier); over || err != nil {
+			return code, err
+		}
+		earlier = nil
+	}
 	switch got, err := s.spool.take(s.begin); {
 	case err != nil:
 		return exitBroken, err
@@ -68,6 +75,11 @@ func (s *start) run() (int, error) {
 		return ExitRefused, nil
 	}
 	s.before, s.lost = s.spool.earlier(s.begin)
+	if earlier != nil && earlier.Token == s.begin.Token {
+		if e, over := s.awaitSuperseded(earlier, supersededWait); over {
+			return s.status(e), nil
+		}
+	}
 	if why := s.notAgain(); why != "" {
 		return ExitRefused, s.giveUp(why)
 	}
