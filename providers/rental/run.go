@@ -360,7 +360,7 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 		return err
 	}
 	for {
-		j, x, err := b.logOf(r.Token)
+		j, x, err := p.jobOn(b, r.Token)
 		switch {
 		case err != nil:
 			return err
@@ -369,7 +369,7 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 		case !j.ended() && x != nil && j.Handed:
 			return x.host.Logs(ctx, r, w)
 		case j.ended() || !r.Follow:
-			return b.copiedLog(j, r, w)
+			return copiedLog(b.at().log(r.Token, r.Stderr), j, r, w)
 		}
 		select {
 		case <-time.After(followPause):
@@ -379,8 +379,8 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 	}
 }
 
-// logOf is a job and its machine, nil while it has none.
-func (b *backend) logOf(token string) (*job, *box, error) {
+// jobOn is a job of a backend and its machine, nil while it has none.
+func (p *Provider) jobOn(b *backend, token string) (*job, *box, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	js, err := b.records()
@@ -396,8 +396,8 @@ func (b *backend) logOf(token string) (*job, *box, error) {
 }
 
 // copiedLog writes the copy of a job's log that is here.
-func (b *backend) copiedLog(j *job, r providers.LogRequest, w io.Writer) error {
-	f, err := os.Open(b.at().log(r.Token, r.Stderr))
+func copiedLog(path string, j *job, r providers.LogRequest, w io.Writer) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return providers.Errorf(providers.NotFound, "There is no log of %s yet", j.Spec.Address)
 	}
