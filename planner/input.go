@@ -40,6 +40,9 @@ type Options struct {
 	Targets []string // selections; empty = everything
 	Rerun   []string
 	Accept  []string
+	// Release are the ids of orphans to give back: machines with the campaign's label that its
+	// state does not know.
+	Release []string `json:",omitempty"`
 	Destroy bool
 	Outputs bool `json:",omitempty"` // with Destroy: delete recorded outputs, too
 	// RefreshOnly finds out what happened and plans nothing.

@@ -192,7 +192,7 @@ func importJob(fs *facts, w *draft, i int, im lang.Import) (diags diag.List) {
 
 // rentals keeps needed machines, releases idle ones once their outputs are safe, and lists
 // tagged ones that the state does not know. Used are the backends that the plan uses.
-func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
+func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string, diags diag.List) {
 	for _, id := range slices.Sorted(maps.Keys(fs.st.Rentals)) {
 		r := fs.st.Rentals[id]
 		if !r.Rented() || used[r.Backend] {
@@ -216,13 +216,39 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string) {
 	if !fs.in.Options.Destroy {
 		rows = append(rows, replacements(fs)...)
 	}
-	orphans := slices.Clone(fs.in.Observed.Orphans)
-	slices.SortFunc(orphans, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })
-	for _, o := range orphans {
-		rows = append(rows, Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour,
-			Detail: Detail{Text: "orphan on " + o.Backend + ": tagged as this campaign's and unknown to its state; end it in the provider's console"}})
+	lost, diags := orphans(fs)
+	return append(rows, lost...), notes, diags
+}
+
+// orphans lists machines that bear the campaign's label and that its state does not know. Those
+// that a person named are given back; another clone of the campaign may use the others.
+func orphans(fs *facts) (rows []Row, diags diag.List) {
+	list, release := slices.Clone(fs.in.Observed.Orphans), fs.in.Options.Release
+	slices.SortFunc(list, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })
+	for _, o := range list {
+		row := Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour,
+			Detail: Detail{Text: "orphan on " + o.Backend + ": it has this campaign's label, and its state does not know it; if no other copy of the campaign uses it, `muster apply -release=" + o.ID + "` ends it"}}
+		if slices.Contains(release, o.ID) {
+			row.Kind, row.Release, row.Orphan, row.Detail = Cancel, true, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": what is on its disk is lost"}
+		}
+		rows = append(rows, row)
 	}
-	return rows, notes
+	for _, id := range release {
+		if slices.ContainsFunc(list, func(o orphan) bool { return o.ID == id }) {
+			continue
+		}
+		detail := "No orphan of this campaign has this id."
+		if r, known := fs.st.Rentals[id]; known && r.Rented() {
+			detail = "It is a machine of " + r.Backend + " that the state knows: muster releases it when no job needs it."
+		} else if len(list) > 0 {
+			detail += " There is " + list[0].ID + " on " + list[0].Backend + "; `muster plan` lists all."
+		}
+		for _, name := range slices.Sorted(maps.Keys(fs.in.Observed.Unreachable)) {
+			detail += " " + name + " could not be asked."
+		}
+		diags.Append(diag.Diagnostic{Summary: "-release=" + id + " names no orphan", Detail: detail})
+	}
+	return rows, diags
 }
 
 func unsafeOutputs(fs *facts, backend string) int {

@@ -43,9 +43,9 @@ func Make(in Input) (*Plan, diag.List) {
 		tell(p, report{notes: j.fitting.notes, diags: slices.Concat(ar.diags, foreignFiles(fs, ps), keptFiles(fs, ps))})
 	}
 	used := ps.backendsInUse(p.Transfers)
-	rows, kept := rentals(fs, used)
+	rows, kept, wrong := rentals(fs, used)
 	p.Loose = append(looseRows(fs, ps, j.records), rows...)
-	tell(p, report{notes: kept, diags: lookFirst(fs, p.Deletions, p.Loose)})
+	tell(p, report{notes: kept, diags: append(wrong, lookFirst(fs, p.Deletions, p.Loose)...)})
 	tell(p, preflight(fs, ps, used))
 	money := checkBudgets(fs, ps, ar.forecast, unknowns{ps, in.Campaign.Backends, p.Unbounded, ar.moves, ar.unpriced})
 	p.Forecast, p.Budgets, p.Ceiling = money.forecast, money.checks, money.ceiling

@@ -75,7 +75,7 @@ func (f applyFlags) check(args []string) error {
 		return command.Usagef("-refresh-only starts nothing: leave -detach and -once out")
 	case f.json && !saved && !f.autoApprove && !f.once && !f.refreshOnly:
 		return command.Usagef("-json cannot ask: give a saved plan, or -auto-approve")
-	case saved && (len(f.targets)+len(f.rerun)+len(f.accept) > 0 || f.destroy || f.refreshOnly):
+	case saved && (len(f.targets)+len(f.rerun)+len(f.accept)+len(f.release) > 0 || f.destroy || f.refreshOnly):
 		return command.Usagef("a saved plan is applied as it was reviewed: plan again with these options instead")
 	}
 	return f.planFlags.check()

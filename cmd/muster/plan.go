@@ -12,24 +12,24 @@ import (
 // planFlags are what plan and apply without a saved plan have in common.
 type planFlags struct {
 	varFlags
-	targets, rerun, accept texts
-	refresh, refreshOnly   bool
-	destroy, verify        bool
-	outputs                bool // with destroy: recorded outputs, too
-	verbose                bool
-	reason                 string
-	lockTimeout            time.Duration
-	glance                 bool     // a glance at the state is enough if every job is done or stopped
-	here                   bool     // only this machine is asked
-	secrets                bool     // that they are there is checked: jobs may start
-	json                   bool     // errors of a broken campaign are JSON, too
-	adopt                  bool     // files that jobs may adopt are read whatever their size
-	about                  []string // addresses that the answer is about, refused first if they mean no job
+	targets, rerun, accept, release texts
+	refresh, refreshOnly            bool
+	destroy, verify                 bool
+	outputs                         bool // with destroy: recorded outputs, too
+	verbose                         bool
+	reason                          string
+	lockTimeout                     time.Duration
+	glance                          bool     // a glance at the state is enough if every job is done or stopped
+	here                            bool     // only this machine is asked
+	secrets                         bool     // that they are there is checked: jobs may start
+	json                            bool     // errors of a broken campaign are JSON, too
+	adopt                           bool     // files that jobs may adopt are read whatever their size
+	about                           []string // addresses that the answer is about, refused first if they mean no job
 }
 
 // plain reports whether a plan is asked for as it is, of everything.
 func (p *planFlags) plain() bool {
-	return len(p.targets)+len(p.rerun)+len(p.accept) == 0 && !p.refreshOnly && !p.destroy && !p.verify && !p.verbose && p.reason == ""
+	return len(p.targets)+len(p.rerun)+len(p.accept)+len(p.release) == 0 && !p.refreshOnly && !p.destroy && !p.verify && !p.verbose && p.reason == ""
 }
 
 func (p *planFlags) register(fs *flag.FlagSet) {
@@ -37,6 +37,7 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 	fs.Var(&p.targets, "target", "plan only the jobs that `ADDR` selects (repeatable; globs over axes, or a unique suffix such as seed=42)")
 	fs.Var(&p.rerun, "rerun", "run the jobs that `ADDR` selects again (repeatable)")
 	fs.Var(&p.accept, "accept", "keep the results of the completed jobs that `ADDR` selects although the jobs changed (repeatable)")
+	fs.Var(&p.release, "release", "end the rented machine `ID`, an orphan: it has the campaign's label, and its state does not know it (repeatable)")
 	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends about jobs; -refresh=false trusts the state")
 	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "show changes since the state was written, and plan nothing; apply records them")
 	fs.BoolVar(&p.destroy, "destroy", false, "plan to cancel and release everything")
@@ -53,8 +54,8 @@ func (p *planFlags) check() error {
 		return command.Usagef("-refresh-only plans nothing and -destroy plans to cancel: choose one")
 	case p.refreshOnly && !p.refresh:
 		return command.Usagef("-refresh-only asks the backends and -refresh=false does not: choose one")
-	case p.refreshOnly && len(p.rerun)+len(p.accept) > 0:
-		return command.Usagef("-refresh-only plans nothing: leave -rerun and -accept out")
+	case p.refreshOnly && len(p.rerun)+len(p.accept)+len(p.release) > 0:
+		return command.Usagef("-refresh-only plans nothing: leave -rerun, -accept and -release out")
 	}
 	return nil
 }

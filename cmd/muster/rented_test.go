@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -175,4 +177,57 @@ func TestAMachineThatBootsIsInTheState(t *testing.T) {
 	if out, code := r.with("key", false, "cost"); code != 0 || !strings.Contains(out, "Billed right now: nothing rented") || !strings.Contains(out, "other $0.0") {
 		t.Errorf("%s\n%s", out, left)
 	}
+}
+
+// A machine with the campaign's label that the state does not know is listed with the command
+// that ends it, and ends by a person's word alone.
+func TestAnOrphanIsGivenBack(t *testing.T) {
+	// Requirement: TDN-13
+	if testing.Short() {
+		t.Skip("runs many commands; make test does")
+	}
+	t.Parallel()
+	r := newRenting(t)
+	known := r.rents()
+	files, err := filepath.Glob(filepath.Join(r.dir, ".muster/rentals/*/*/machines/*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q %v", files, err)
+	}
+	lineage := filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(files[0]))))
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPut, r.url+"/api/v0/asks/30100026/", strings.NewReader(`{"client_id":"me","image":"i","disk":20,"label":"muster-`+lineage+`-0123-1","runtype":"ssh_direct"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Header.Set("Authorization", "Bearer key")
+	answer, err := http.DefaultClient.Do(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%d: %s %v", answer.StatusCode, text, err)
+	}
+	lost := regexp.MustCompile(`"new_contract": ?([0-9]+)`).FindStringSubmatch(string(text))[1]
+
+	r.says("`muster apply -release="+lost+"` ends it", 0, "key", false, "plan")
+	r.says("-release=77 names no orphan No orphan of this campaign has this id. There is "+lost+" on vastai.cloud", 1, "key", false, "plan", "-release=77")
+	r.says("It is a machine of vastai.cloud that the state knows", 1, "key", false, "plan", "-release="+known)
+	r.says("- release "+lost+" orphan on vastai.cloud: what is on its disk is lost", 0, "key", false, "plan", "-release="+lost)
+	r.world.Clock.SetSpeed(60)
+	r.age()
+	other := *r.applied
+	other.env = append(append([]string(nil), r.env...), "VAST_API_KEY=key")
+	apply := other.start("apply", "-auto-approve", "-release="+lost)
+	r.until("the orphan to be gone", func() bool {
+		var left string
+		r.world.Clock.Do(func() { left = fmt.Sprintf("%+v", r.cloud.Truth()) })
+		return strings.Contains(left, "gone:true id:"+lost)
+	})
+	if err := apply.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = apply.Wait() // it was killed
+	r.says("Destroyed: 1 job cancelled", 0, "key", false, "destroy", "-auto-approve", "-allow-cancel")
+	r.says("Billed right now: nothing rented", 0, "key", false, "cost")
 }

@@ -116,6 +116,7 @@ func (ap *applying) savedPlan(ctx context.Context, c *lang.Campaign, st *state.S
 // savedFlags repeats the options a saved plan was made with.
 func savedFlags(file *planfile.File, p planFlags) planFlags {
 	o := file.Options()
-	p.targets, p.rerun, p.accept, p.destroy, p.reason = o.Targets, o.Rerun, o.Accept, o.Destroy, o.Reason
+	p.targets, p.rerun, p.accept, p.release = o.Targets, o.Rerun, o.Accept, o.Release
+	p.destroy, p.reason = o.Destroy, o.Reason
 	return p
 }

@@ -107,7 +107,7 @@ func (pl planning) unplanned(diags diag.List) error {
 
 func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) (*work, error) {
 	p := pl.p
-	options := planner.Options{Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Destroy: p.destroy, Outputs: p.outputs,
+	options := planner.Options{Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Release: p.release, Destroy: p.destroy, Outputs: p.outputs,
 		RefreshOnly: p.refreshOnly, Reason: p.reason}
 	if err := pl.misaddressed(c, st, options); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (rl *releases) giveBack(row *planner.Row) {
 	note := func(text string) {
 		rl.Note("backend."+row.Backend, fmt.Sprintf("%s on backend.%s %s", row.Address, row.Backend, text), true)
 	}
-	if why := rl.needed(row.Backend); why != "" {
+	if why := rl.needed(row.Backend); !row.Orphan && why != "" { // no job of the state is on an orphan
 		note("is kept: " + why)
 		return
 	}

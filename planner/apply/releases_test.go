@@ -29,6 +29,7 @@ func TestReleases(t *testing.T) {
 	for name, c := range map[string]struct {
 		was     state.RentalStatus // its status in the state; "" = not known there
 		running int
+		orphan  bool
 		job     *state.Job
 		says    string // of the provider; "" = it is not reached
 		becomes string // statuses
@@ -43,6 +44,7 @@ func TestReleases(t *testing.T) {
 		"it is there still":      {was: "idle", says: "it is listed still", becomes: "deleting", note: asked + "\nr1 on backend.far.x was not released, and is billed: it is listed still"},
 		"nothing reaches it":     {was: "idle", note: "r1 on backend.far.x was not released, and is billed: nothing reaches that backend"},
 		"running, and not known": {running: 2, says: gone, note: "2 jobs may run there"},
+		"an orphan":              {running: 2, orphan: true, job: only, says: gone, becomes: "deleting released", note: asked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +85,7 @@ func TestReleases(t *testing.T) {
 			if c.says == "" {
 				rl.places = landlord(nil)
 			}
-			rl.giveBack(&planner.Row{Address: "r1", Backend: "far.x", PerHour: "0.60"})
+			rl.giveBack(&planner.Row{Address: "r1", Backend: "far.x", PerHour: "0.60", Orphan: c.orphan})
 			if got := strings.Join(became, " "); got != c.becomes {
 				t.Errorf("it became %q, not %q", got, c.becomes)
 			}

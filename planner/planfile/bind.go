@@ -31,7 +31,7 @@ func (f *File) Bind(c *lang.Campaign) (*planner.Plan, diag.List) {
 		p.Phases = append(p.Phases, f.phases[i].bind(head, phase))
 	}
 	for _, r := range h.Loose {
-		p.Loose = append(p.Loose, planner.Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, PerHour: r.PerHour, Away: r.Away, Detail: r.Detail.plan()})
+		p.Loose = append(p.Loose, planner.Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, Orphan: r.Orphan, PerHour: r.PerHour, Away: r.Away, Detail: r.Detail.plan()})
 	}
 	for _, w := range h.Warnings {
 		p.Diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: w.Summary, Detail: w.Detail, Address: w.Address})

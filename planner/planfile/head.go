@@ -92,6 +92,7 @@ type Row struct {
 	Address string       `json:"address"`
 	Backend string       `json:"backend,omitempty"`
 	Release bool         `json:"release,omitempty"`
+	Orphan  bool         `json:"orphan,omitempty"`
 	PerHour string       `json:"per_hour,omitempty"`
 	Away    bool         `json:"away,omitempty"`
 	Detail  Detail       `json:"detail"`

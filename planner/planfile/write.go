@@ -65,7 +65,7 @@ func headOf(p *planner.Plan, m Meta) Head {
 		h.Phases = append(h.Phases, Phase{Name: pp.Phase.Name, Cells: len(pp.Kind), Placements: pp.Placements, After: pp.After, Smoke: pp.Smoke, Pilot: pp.Pilot, Hold: pp.Hold, Reread: pp.Reread, Source: pp.Source, Images: pp.Images, SmokeImages: pp.SmokeImages, ImageStamps: pp.ImageStamps, Raw: pp.Raw})
 	}
 	for _, r := range p.Loose {
-		h.Loose = append(h.Loose, Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, PerHour: r.PerHour, Away: r.Away, Detail: detail(r.Detail), Before: before(r.Detail.State)})
+		h.Loose = append(h.Loose, Row{Kind: r.Kind, Address: r.Address, Backend: r.Backend, Release: r.Release, Orphan: r.Orphan, PerHour: r.PerHour, Away: r.Away, Detail: detail(r.Detail), Before: before(r.Detail.State)})
 	}
 	for _, d := range p.Diags {
 		if d.Severity == diag.Warning {
