@@ -135,6 +135,19 @@ func TestAServerThatAllowsNoSession(t *testing.T) {
 	}
 }
 
+// TestAConnectionThatEndsIsNoRefusal: its channels close before it does.
+func TestAConnectionThatEndsIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	s, c := setting(t, "")
+	s.Drops.Store(true)
+	if _, err := c.Run(t.Context(), "true", nil, nil); !isUnreachable(err) || !Broke(err) {
+		t.Errorf("%v, want a lost connection", err)
+	}
+	if _, err := c.Run(t.Context(), "true", nil, nil); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
 func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 	s, c := setting(t, "")
 	st, err := c.Open(context.Background(), "echo ready; cat")

@@ -1,6 +1,7 @@
 package sshx
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -59,6 +60,19 @@ func newConn(host string, client *ssh.Client, w *wire, below []io.Closer, k keep
 
 func (c *conn) alive() bool {
 	return c.wire.reason() == nil
+}
+
+// died reports whether the connection ended, where a channel gave err. A connection that ends
+// with a message of its server (disconnect, RFC 4253 11.1) closes its channels first: a channel
+// that closed without an answer waits up to a second for that end.
+func (c *conn) died(err error) bool {
+	if _, mute := errors.AsType[*ssh.ExitMissingError](err); mute || errors.Is(err, io.EOF) {
+		select {
+		case <-c.wire.gone:
+		case <-time.After(time.Second):
+		}
+	}
+	return !c.alive()
 }
 
 func (c *conn) wait() { c.work.Wait() }

@@ -152,7 +152,7 @@ func (s *channel) start(ctx context.Context, command string) (err error) {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err != nil && !s.conn.alive() {
+	if err != nil && s.conn.died(err) {
 		return s.conn.lost()
 	}
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *channel) result(err error) (Exit, error) {
 	case errors.As(err, &code):
 		exit.Code, exit.Signal = code.ExitStatus(), code.Signal()
 		return exit, nil
-	case !s.conn.alive():
+	case s.conn.died(err):
 		return exit, s.conn.lost()
 	}
 	// The channel closed without saying how the command ended: ssh(1) makes 255 of it.

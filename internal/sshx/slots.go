@@ -229,7 +229,7 @@ func (c *conn) newSession(ctx context.Context) (*ssh.Session, error) {
 	})
 	select {
 	case a := <-came:
-		if a.err != nil && !c.alive() {
+		if a.err != nil && c.died(a.err) {
 			return nil, errGone
 		}
 		return a.s, a.err

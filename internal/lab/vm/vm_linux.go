@@ -92,6 +92,11 @@ func Boot(t testing.TB, o Options) *Machine {
 	if len(kernels) != 1 {
 		t.Fatalf("kernels in %s: %q, want one", root, kernels)
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s said:\n%s", m.Name, m.said())
+		}
+	})
 	m.start(e, o, dir, kernels[0])
 	if off := time.Until(m.Clock()) - o.Skew; off.Abs() > time.Minute {
 		t.Fatalf("the clock of %s is off by %v more than the %v asked for", o.Name, off, o.Skew)

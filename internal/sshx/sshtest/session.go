@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -71,6 +72,13 @@ func (s *Server) session(nc ssh.NewChannel) {
 	}
 	defer ch.Close()
 	for r := range reqs {
+		if r.Type == "exec" && s.Drops.CompareAndSwap(true, false) {
+			s.work.Go(func() {
+				time.Sleep(50 * time.Millisecond)
+				s.Cut()
+			})
+			return
+		}
 		r.Reply(r.Type == "exec", nil)
 		if r.Type != "exec" {
 			continue

@@ -23,6 +23,8 @@ type Server struct {
 	Sessions int
 	// Deaf makes it answer only at the level of the protocol itself.
 	Deaf atomic.Bool
+	// Drops makes it close the next channel that asks for a command, and the connection after it.
+	Drops atomic.Bool
 
 	Connections, Refused, Peak atomic.Int64 // ever; sessions refused; most sessions of a connection
 
