@@ -33,15 +33,18 @@ func TestSystemDiskOfTheStateFills(t *testing.T) {
 	w.ranOnce(n)
 }
 
+// TestSystemDiskOfTheSpoolFills: jobs that wait to start, that run, and that end while the spool has
+// no room all run once.
 func TestSystemDiskOfTheSpoolFills(t *testing.T) {
 	const n = 60
-	w := newWorld(t, jobs(n, "true"))
+	w := newWorld(t, strings.Replace(jobs(n, untilGo), "cpus = 4", "cpus = 60", 1))
 	small(t, w.spool, "100k")
 	d := w.start("apply", "-auto-approve")
-	w.until("a full spool", func() bool {
-		b, _ := os.ReadFile(w.log)
-		return full(w.spool) && strings.Count(string(b), "\n") < n
-	})
+	w.until("a full spool", func() bool { return full(w.spool) })
+	if b, _ := os.ReadFile(w.log); strings.Count(string(b), "\n") == n {
+		t.Fatal("there was room for every job")
+	}
+	w.write("go", "")
 	time.Sleep(2 * time.Second) // as long as the queue tries
 	grow(t, w.spool)
 	if out, code := d.end(); code != 0 {

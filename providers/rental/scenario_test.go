@@ -432,6 +432,7 @@ func TestCopiesWithMusterOff(t *testing.T) {
 	hosttest.Kill(t, spool)
 	killGroup(t, filepath.Join(n.backend.Workdir, "pid"))
 	n.api("DELETE", "/api/v0/instances/"+id+"/", "{}") // its host ends it
+	n.clock.Advance(time.Minute)
 	lost := number(filepath.Join(n.backend.Workdir, "ck"))
 	if err := os.Remove(filepath.Join(n.backend.Workdir, "ck")); err != nil { // another machine has nothing
 		t.Fatal(err)
