@@ -116,36 +116,17 @@ echo "NodeName=n3 State=IDLE BootTime=%d LastBusyTime=1"
 func TestLaunchedTwiceAndEnded(t *testing.T) {
 	w := newWorld(t)
 	j := w.job("echo >> ran")
-	first := exec.Command("sh", "-c", "trap 'echo > told; exit' TERM; echo > ready; while :; do sleep 0.05; done")
-	first.Dir = w.dir
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	over := make(chan error, 1)
-	go func() { over <- first.Wait() }()
-	t.Cleanup(func() { first.Process.Kill() })
-	for _, err := os.Stat(filepath.Join(w.dir, "ready")); err != nil; _, err = os.Stat(filepath.Join(w.dir, "ready")) {
-		time.Sleep(10 * time.Millisecond)
-	}
-	begin := Begin{Token: j.Token, ID: "5", Node: "n1", At: time.Now(), Process: self(first.Process.Pid)}
-	if got, err := w.spool.take(begin); got != claimed || err != nil {
-		t.Fatal(got, err)
-	}
-	if err := writeJSON(w.spool.path("starts", RecordName(j.Token, 0)), begin); err != nil {
-		t.Fatal(err)
-	}
+	_, first := w.outlived(j.Token, "n1")
 	codes := make(chan int, 1)
 	go func() {
 		code, _ := w.run(j, allocation{job: "5", node: "n1"})
 		codes <- code
 	}()
-	for len(w.spool.Duplicates(j.Token)) == 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.until("it follows", func() bool { return len(w.spool.Duplicates(j.Token)) == 1 })
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	<-over
+	w.until("the first to end", func() bool { return first.Process.Signal(syscall.Signal(0)) != nil })
 	if _, err := os.Stat(filepath.Join(w.dir, "told")); err != nil {
 		t.Error("the first was not told to end")
 	}

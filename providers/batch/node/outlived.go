@@ -87,11 +87,8 @@ func (s *start) follow(earlier *unended) (code int, over bool, err error) {
 	e, ended, told := (&duplicateStart{start: s, first: earlier.Begin, signals: signals}).await()
 	switch {
 	case ended && e.Final:
-		if e.Completed() {
-			return s.status(e), true, nil
-		}
-		// The engine may already have read that the earlier launch was requeued.
-		return s.status(e), true, writeJSON(s.spool.path("ends", RecordName(e.Token, s.begin.Restart)), e)
+		code, err := s.adopt(e)
+		return code, true, err
 	case ended && !e.Outside:
 		return s.status(e), true, (&requeue{start: s, end: e}).run() // it had asked for that, and the scheduler forgot it
 	case told:
@@ -99,6 +96,16 @@ func (s *start) follow(earlier *unended) (code int, over bool, err error) {
 	}
 	s.kill(earlier)
 	return 0, false, nil
+}
+
+// adopt takes the end of an earlier launch for that of this start, and returns the status for
+// the scheduler. An end without success is recorded under this start's number, too: the engine
+// may already have read that the earlier launch was requeued.
+func (s *start) adopt(e End) (code int, err error) {
+	if !e.Completed() {
+		err = writeJSON(s.spool.path("ends", RecordName(e.Token, s.begin.Restart)), e)
+	}
+	return s.status(e), err
 }
 
 // kill ends an earlier launch on this node, and what it left behind.

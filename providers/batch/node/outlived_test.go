@@ -114,28 +114,50 @@ func TestALaunchOutlivesItsJob(t *testing.T) {
 	}
 }
 
-// Elsewhere a start waits for the launch before it to end its command, but not for ever.
+// Elsewhere a start waits for the launch before it, takes its end if it ended by itself, and runs
+// the job if it made place.
 func TestALaunchOutlivesItsNode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	j := w.job("true")
-	begin, _ := w.outlived(j.Token, "n2")
-	s := &start{spool: w.spool, job: &j, begin: Begin{Token: j.Token, ID: "5", Node: "n1", Restart: 1}}
-	u := s.outlived()
-	if u == nil || u.here(s) {
-		t.Fatalf("the launch before it is %+v", u)
-	}
-	if e, over := s.awaitSuperseded(u, 0); over {
-		t.Errorf("it is over: %+v", e)
-	}
-	if err := w.spool.made(End{Begin: begin, Final: true, Seen: offer.Observation{Status: offer.Completed}}); err != nil {
-		t.Fatal(err)
-	}
-	if e, over := s.awaitSuperseded(u, time.Hour); !over || !e.Completed() {
-		t.Errorf("it ended meanwhile, and the job would run again: %+v", e)
-	}
-	if s.outlived() != nil {
-		t.Error("a launch with an end counts as one that runs")
+	for name, tt := range map[string]struct {
+		end  End
+		code int
+		ran  int
+	}{
+		"completes":   {End{Final: true, Seen: offer.Observation{Status: offer.Completed}}, 0, 0},
+		"fails":       {End{Final: true, Seen: offer.Observation{Status: offer.Failed, Class: "nan"}}, 1, 0},
+		"makes place": {End{Outside: true, Seen: offer.Observation{Status: offer.Failed}}, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			j := w.job("echo >> ran")
+			j.Retry.On, j.Retry.Max = []string{"preempted"}, 2
+			begin, _ := w.outlived(j.Token, "n2")
+			type result struct {
+				code int
+				end  End
+			}
+			over := make(chan result, 1)
+			go func() {
+				code, e := w.run(j, allocation{job: "5", node: "n1", restart: 1})
+				over <- result{code, e}
+			}()
+			w.until("it claims the job", func() bool { return w.spool.nextClaim(j.Token, 0) > 0 })
+			if len(over) != 0 || w.ran() != 0 {
+				t.Fatal("the job runs twice at once")
+			}
+			tt.end.Begin = begin
+			if err := w.spool.made(tt.end); err != nil {
+				t.Fatal(err)
+			}
+			r := <-over
+			if r.code != tt.code || w.ran() != tt.ran {
+				t.Errorf("it ended with %d, want %d; the command ran %d times", r.code, tt.code, w.ran())
+			}
+			if failed := tt.end.Seen.Class; failed != "" && r.end.Seen.Class != failed {
+				t.Errorf("this start's end is %+v", r.end)
+			}
+		})
 	}
 }
 

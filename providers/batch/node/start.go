@@ -77,7 +77,7 @@ func (s *start) run() (int, error) {
 	s.before, s.lost = s.spool.earlier(s.begin)
 	if earlier != nil && earlier.Token == s.begin.Token {
 		if e, over := s.awaitSuperseded(earlier, supersededWait); over {
-			return s.status(e), nil
+			return s.adopt(e)
 		}
 	}
 	if why := s.notAgain(); why != "" {
