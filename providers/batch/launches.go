@@ -47,9 +47,9 @@ const settleRest = 5 * time.Second
 // A pendingEnd is the end of a launch that is not reported yet.
 type pendingEnd struct {
 	restart int
-	since   time.Time         // the launch was over by then
-	outcome scheduler.Outcome // as the queue says; "" = it does not
-	asked   bool              // accounting answered, or could not, since then
+	since   time.Time     // the launch was over by then
+	said    scheduler.End // as the queue has it; its Outcome is "" if it does not
+	asked   bool          // accounting answered, or could not, since then
 }
 
 // scan reads new records. It costs the scheduler nothing: two folders, listed only
@@ -74,7 +74,7 @@ func (ls *launches) scan() error {
 		// a later start, and a server that restarted with an older state shows a
 		// running job as requeued.
 		if (restart+j.base >= j.last.Attempt || e.Completed()) && (over(e.Seen.Status) || e.Seen.Status == offer.Waiting) {
-			ls.awaitEnds(j, e.Seen.Attempt-j.base, e.Seen.Started, "")
+			ls.awaitEnds(j, e.Seen.Attempt-j.base, e.Seen.Started, scheduler.End{})
 			list = append(list, endOf(e))
 		}
 		return nil
@@ -147,7 +147,7 @@ func (ls *launches) began(j *job, b node.Begin) (list []offer.Observation) {
 	if attempt < j.last.Attempt {
 		return nil
 	}
-	ls.awaitEnds(j, b.Restart, b.At, "")
+	ls.awaitEnds(j, b.Restart, b.At, scheduler.End{})
 	if j.batch.turns() {
 		for _, i := range j.batch.Indexes {
 			if o := j.batch.jobs[i]; o != nil && o != j && !o.ended && o.last.Status == offer.Queued && o.last.Stage != o.batch.stage() {
@@ -202,8 +202,8 @@ func (ls *launches) outdated(n *providers.Note) bool {
 }
 
 // awaitEnds marks the unreported ends of launches before a restart as pending; last is the
-// outcome of the last one where the queue says it.
-func (ls *launches) awaitEnds(j *job, restart int, since time.Time, last scheduler.Outcome) {
+// end of the last one where the queue has it.
+func (ls *launches) awaitEnds(j *job, restart int, since time.Time, last scheduler.End) {
 	first := j.last.Attempt - j.base
 	if j.last.Status == offer.Waiting {
 		first++
@@ -214,7 +214,7 @@ func (ls *launches) awaitEnds(j *job, restart int, since time.Time, last schedul
 		}
 		d := pendingEnd{restart: n, since: since}
 		if n == restart-1 {
-			d.outcome = last
+			d.said = last
 		}
 		j.pendingEnds = append(j.pendingEnds, d)
 		ls.pending[j.token] = j
@@ -255,11 +255,7 @@ func (ls *launches) settle(ctx context.Context) error {
 		for len(j.pendingEnds) > 0 {
 			d := &j.pendingEnds[0]
 			d.asked = d.asked || asked
-			o, sure := ls.putBack(j, d.restart, acct[j.place()])
-			if !sure && d.outcome != "" && o.Ended.IsZero() {
-				o.Class, o.Reason = whyPutBack(ls.jobs.notation.Words().Name, scheduler.End{Outcome: d.outcome}, !o.Started.IsZero())
-				sure = true
-			}
+			o, sure := ls.putBack(j, *d, acct[j.place()])
 			if !sure && (!d.asked || time.Since(d.since) < settleMost) {
 				break
 			}
@@ -287,9 +283,9 @@ func (j *job) hold(o offer.Observation) {
 }
 
 // putBack is the end of a requeued launch, and whether no more will be known of
-// it.
-func (ls *launches) putBack(j *job, restart int, h scheduler.History) (o offer.Observation, sure bool) {
-	spool := ls.jobs.spool()
+// it. Accounting knows more of it than the queue.
+func (ls *launches) putBack(j *job, d pendingEnd, h scheduler.History) (o offer.Observation, sure bool) {
+	spool, restart := ls.jobs.spool(), d.restart
 	b, notBegun := spool.ReadBegin(j.token, restart)
 	e, noEnd := spool.ReadEnd(j.token, restart)
 	if noEnd == nil && !e.Outside {
@@ -297,6 +293,9 @@ func (ls *launches) putBack(j *job, restart int, h scheduler.History) (o offer.O
 	}
 	o = offer.Observation{Token: j.token, Handle: ls.jobs.handle(j), Status: offer.Waiting, Attempt: j.base + restart, Pool: j.last.Pool,
 		Class: failure.Preempted, Reason: ls.jobs.notation.Words().Name + " requeued it"}
+	if d.said.Outcome != "" {
+		o.Class, o.Reason = whyPutBack(ls.jobs.notation.Words().Name, d.said, notBegun == nil)
+	}
 	if notBegun == nil {
 		o.Started, o.Node, o.GPUs, o.Pool, o.Handle = b.At, b.Node, b.GPUs, cmp.Or(b.Pool, o.Pool), b.ID
 	}
@@ -314,7 +313,7 @@ func (ls *launches) putBack(j *job, restart int, h scheduler.History) (o offer.O
 	} else if spec, err := j.batch.dir.Job(j.index); err == nil && notBegun == nil {
 		_, o.Tail = attempt.Tail(spec, o.Attempt, j.batch.dir.Mask(spec.Token))
 	}
-	return o, r != nil
+	return o, r != nil || d.said.Outcome != ""
 }
 
 // got is the shape of a launch with so many allocated cores, 0 = unknown; nil = as

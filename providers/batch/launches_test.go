@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/node"
+	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -111,6 +112,26 @@ func TestPutBack(t *testing.T) {
 				t.Errorf("it was given %+v, not the 4 cores that accounting has", e.Got)
 			}
 		})
+	}
+}
+
+// TestTheQueueSaysWhyItRequeued: where accounting has nothing of a launch, its end is the one that
+// the queue shows until the next launch.
+func TestTheQueueSaysWhyItRequeued(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 1, nil)...)
+	ls := k.s.backends[k.b.Name].campaign.launches
+	job := k.s.backends[k.b.Name].campaign.jobs.byToken["a0"]
+	k.starts(node.Begin{Token: "a0", ID: "1", At: time.Now().Add(-time.Hour), Node: "n1"})
+	for said, want := range map[scheduler.End]string{
+		{}:                              failure.Preempted,
+		{Outcome: scheduler.NodeFailed}: failure.NodeFailure,
+	} {
+		o, sure := ls.putBack(job, pendingEnd{said: said}, scheduler.History{})
+		if o.Class != want || sure != (said.Outcome != "") || o.Node != "n1" {
+			t.Errorf("after %q: %s, %v: %+v", said.Outcome, o.Class, sure, o)
+		}
 	}
 }
 

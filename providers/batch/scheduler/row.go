@@ -18,7 +18,7 @@ type Row struct {
 	State   State
 	End     End       // of one that has ended
 	Reason  string    // why it waits, in words
-	Before  Outcome   // how the launch before this one ended, which the scheduler requeued; "" = it does not say
+	Before  End       // how the launch before this one ended, which the scheduler requeued; its Outcome is "" if it does not say
 	Submit  time.Time // or when it was put back
 	Start   time.Time // expected, while it waits; zero = not known
 	HeldBy  offer.Holder

@@ -101,7 +101,7 @@ func (j job) row(at scheduler.Place, array job) scheduler.Row {
 		r.Start, r.Nodes = j.expected(), ""
 		r.Reason = reason(string(holds), string(depend), string(comment))
 		if known, ok := outcomes[j["Exit_status"].int()]; ok {
-			r.Before = known.outcome // until the next launch. Seen on 23.06
+			r.Before = scheduler.End{Outcome: known.outcome, Said: known.said} // until the next launch. Seen on 23.06
 		}
 		if j["job_state"] == "W" {
 			r.Reason = "waits for its time"
