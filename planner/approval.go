@@ -39,8 +39,8 @@ func (p *Plan) Destructive() []Destruction {
 }
 
 // DestructiveRows are the addresses of Destructive by what a flag must allow: re-runs
-// and cancels. A release needs no flag: its machine runs nothing, and has no output that
-// is nowhere else.
+// and cancels. A release needs no flag: its machine runs nothing and has no output that
+// is nowhere else, or a person named the orphan.
 func (p *Plan) DestructiveRows() (reruns, cancels []string) {
 	for _, d := range p.Destructive() {
 		switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
@@ -227,7 +228,7 @@ func orphans(fs *facts) (rows []Row, diags diag.List) {
 	slices.SortFunc(list, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })
 	for _, o := range list {
 		row := Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour,
-			Detail: Detail{Text: "orphan on " + o.Backend + ": it has this campaign's label, and its state does not know it; if no other copy of the campaign uses it, `muster apply -release=" + o.ID + "` ends it"}}
+			Detail: Detail{Text: "orphan on " + o.Backend + ": it has this campaign's label, and its state does not know it; if no other copy of the campaign uses it, `muster apply -release=" + shell.Quote(o.ID) + "` ends it"}}
 		if slices.Contains(release, o.ID) {
 			row.Kind, row.Release, row.Orphan, row.Detail = Cancel, true, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": what is on its disk is lost"}
 		}

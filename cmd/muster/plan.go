@@ -54,6 +54,8 @@ func (p *planFlags) check() error {
 		return command.Usagef("-refresh-only plans nothing and -destroy plans to cancel: choose one")
 	case p.refreshOnly && !p.refresh:
 		return command.Usagef("-refresh-only asks the backends and -refresh=false does not: choose one")
+	case len(p.release) > 0 && !p.refresh:
+		return command.Usagef("-release asks the backends and -refresh=false does not: choose one")
 	case p.refreshOnly && len(p.rerun)+len(p.accept)+len(p.release) > 0:
 		return command.Usagef("-refresh-only plans nothing: leave -rerun, -accept and -release out")
 	}

@@ -213,12 +213,13 @@ func TestAnOrphanIsGivenBack(t *testing.T) {
 	r.says("`muster apply -release="+lost+"` ends it", 0, "key", false, "plan")
 	r.says("-release=77 names no orphan No orphan of this campaign has this id. There is "+lost+" on vastai.cloud", 1, "key", false, "plan", "-release=77")
 	r.says("It is a machine of vastai.cloud that the state knows", 1, "key", false, "plan", "-release="+known)
-	r.says("- release "+lost+" orphan on vastai.cloud: what is on its disk is lost", 0, "key", false, "plan", "-release="+lost)
+	r.says("-release asks the backends and -refresh=false does not", 1, "key", false, "plan", "-release="+lost, "-refresh=false")
+	r.says("- release "+lost+" orphan on vastai.cloud: what is on its disk is lost", 0, "key", false, "plan", "-out=lost.mplan", "-release="+lost)
 	r.world.Clock.SetSpeed(60)
 	r.age()
 	other := *r.applied
 	other.env = append(append([]string(nil), r.env...), "VAST_API_KEY=key")
-	apply := other.start("apply", "-auto-approve", "-release="+lost)
+	apply := other.start("apply", "lost.mplan")
 	r.until("the orphan to be gone", func() bool {
 		var left string
 		r.world.Clock.Do(func() { left = fmt.Sprintf("%+v", r.cloud.Truth()) })
