@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
@@ -166,6 +167,23 @@ func (ps *phases) roundsEnd(p *phaseBuild) {
 			return
 		}
 	}
+}
+
+// BreakerOf is the address of the jobs that the breaker of a cell of a phase counts and stops, as a
+// selection: the jobs of the phase, or with a trial those with the cell's setting.
+func BreakerOf(p *Phase, cell int) string {
+	if p.Trial == nil {
+		return "phase." + p.Name
+	}
+	var pairs []addr.Pair
+	for _, a := range p.Trial.Varies {
+		pairs = append(pairs, addr.Pair{Axis: p.Grid.Axes[a].Name, Text: p.Grid.Axes[a].Values[p.Grid.Coord(cell, a)].Text})
+	}
+	key := addr.JoinKey(pairs)
+	if len(pairs) < len(p.Grid.Axes) {
+		key += ",*"
+	}
+	return addr.Job{Phase: p.Name, Key: key}.String()
 }
 
 // Setting is the text of the trial's setting of a cell: "memory=16GB, size=2".

@@ -32,7 +32,7 @@ func newDiffer(hs *hashes, ps phases) *differ {
 // the first row that matches wins.
 func (df *differ) diffPhases() {
 	for _, w := range df.drafts {
-		forced := w.rerun != nil || len(df.holds) > 0 || df.phaseHeld(w.p) != ""
+		forced := w.rerun != nil || len(df.holds) > 0 || df.mayBeHeld(w.p)
 		for i := range w.pp.Kind {
 			job := w.record(i)
 			if job == nil && !forced && w.restored[i] == nil {

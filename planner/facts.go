@@ -63,16 +63,20 @@ func (fs *facts) heldBy(w *draft, i int) string {
 	if text := fs.heldByPerson(w, i); text != "" {
 		return text
 	}
-	return fs.phaseHeld(w.p)
+	if b, open := breakerOf(fs.st.Breakers, w.p, i); open {
+		return breakerText(b)
+	}
+	return rounds.Holds(w.p, fs.rounds())
 }
 
-// phaseHeld says why a phase starts nothing, whatever its cells: its breaker, or the
-// round before it.
-func (fs *facts) phaseHeld(p *lang.Phase) string {
-	if b, ok := fs.st.Breakers[p.Name]; ok {
-		return breakerText(p.Name, b)
+// mayBeHeld reports whether a breaker, or the round before it, holds cells of a phase.
+func (fs *facts) mayBeHeld(p *lang.Phase) bool {
+	for _, b := range fs.st.Breakers {
+		if b.Phase == p.Name {
+			return true
+		}
 	}
-	return rounds.Holds(p, fs.rounds())
+	return rounds.Holds(p, fs.rounds()) != ""
 }
 
 // heldByPerson says which hold covers a cell and why; "" when none does.

@@ -79,8 +79,8 @@ func StopsOf(st *state.State) Stops {
 
 // Resume is the command that a job waits for, "" where nothing stops it.
 func (s Stops) Resume(p *lang.Phase, cell int) string {
-	if _, open := s.breakers[p.Name]; open {
-		return resumeOf("phase." + p.Name)
+	if b, open := breakerOf(s.breakers, p, cell); open {
+		return resumeOf(b.Address())
 	}
 	for i := range s.holds {
 		if h := &s.holds[i]; h.covers(addr.Job{Phase: p.Name, Key: p.Key(cell)}, p.Label(cell)) {
@@ -90,11 +90,19 @@ func (s Stops) Resume(p *lang.Phase, cell int) string {
 	return ""
 }
 
-// breakerText says since when and why the breaker of a phase is open.
-func breakerText(phase string, b state.Breaker) string {
+// breakerOf is the open breaker that stops a cell.
+func breakerOf(all map[string]state.Breaker, p *lang.Phase, cell int) (b state.Breaker, open bool) {
+	if b, open = all[p.Name]; !open && p.Trial != nil && len(all) > 0 {
+		b, open = all[lang.BreakerOf(p, cell)]
+	}
+	return b, open
+}
+
+// breakerText says since when and why a breaker is open.
+func breakerText(b state.Breaker) string {
 	why := b.Reason
 	if why == "" {
 		why = b.Cause
 	}
-	return fmt.Sprintf("breaker open since %s: %s; %s closes it", units.FormatTime(b.At.UTC()), why, resumeOf("phase."+phase))
+	return fmt.Sprintf("breaker open since %s: %s; %s closes it", units.FormatTime(b.At.UTC()), why, resumeOf(b.Address()))
 }

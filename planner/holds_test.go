@@ -45,10 +45,10 @@ func TestHolds(t *testing.T) {
 func TestBreakerText(t *testing.T) {
 	at := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
 	for want, b := range map[string]state.Breaker{
-		"breaker open since 2026-10-01 09:00 UTC: nan, 3 times; `muster resume phase.a` closes it": {At: at, Cause: "nan", Reason: "nan, 3 times"},
-		"breaker open since 2026-10-01 09:00 UTC: nan; `muster resume phase.a` closes it":          {At: at, Cause: "nan"},
+		"breaker open since 2026-10-01 09:00 UTC: nan, 3 times; `muster resume phase.a` closes it": {Phase: "a", At: at, Cause: "nan", Reason: "nan, 3 times"},
+		"breaker open since 2026-10-01 09:00 UTC: nan; `muster resume phase.a` closes it":          {Phase: "a", At: at, Cause: "nan"},
 	} {
-		if got := breakerText("a", b); got != want {
+		if got := breakerText(b); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

@@ -5,6 +5,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -387,12 +388,18 @@ type (
 	Scale = retry.Scale
 )
 
-// Breaker is the breaker of the job's phase.
+// Breaker is the breaker of the job's phase, or of its setting in a trial.
 type Breaker struct {
 	SameError int     `json:"same_error,omitempty"`
 	Share     float64 `json:"share,omitempty"`
-	Jobs      int     `json:"jobs,omitempty"` // of the phase, in all; 0 = not told
+	Jobs      int     `json:"jobs,omitempty"` // that it counts, in all; 0 = not told
+	// Of is the address of the jobs that it counts and stops; "" = of the job's phase.
+	Of string `json:"of,omitempty"`
 }
+
+// StoppedAs is what the breaker of a job counts and stops: the name of a phase, or the address
+// of jobs of one.
+func (j *Job) StoppedAs() string { return cmp.Or(j.Breaker.Of, j.Phase) }
 
 // A SubmitRequest submits jobs to one backend under a fence.
 type SubmitRequest struct {
@@ -436,8 +443,8 @@ type Batch struct {
 
 // A Note is something a backend says that is not about one job.
 type Note struct {
-	Kind  string `json:"kind"` // "breaker", "reboot", "unreachable" and "reachable" (it, or hosts of it), "info"
-	Phase string `json:"phase,omitempty"`
+	Kind  string `json:"kind"`            // "breaker", "reboot", "unreachable" and "reachable" (it, or hosts of it), "info"
+	Phase string `json:"phase,omitempty"` // or what else a breaker stops, as Job.StoppedAs has it
 	Text  string `json:"text"`
 }
 
@@ -469,7 +476,7 @@ type ControlRequest struct {
 	Tokens  []string       // only these; empty = all
 	Cap     *int           // campaign's cap on this backend
 	Phases  map[string]int // caps of phases, in place of those that jobs came with; negative = none
-	Resume  []string       // phases whose breaker is closed
+	Resume  []string       // whose breaker is closed, as Job.StoppedAs has it
 }
 
 // A LogRequest names a log.

@@ -169,6 +169,7 @@ type (
 	BreakerOpened struct{ Breaker }
 	BreakerClosed struct {
 		Phase string    `json:"phase"`
+		Of    string    `json:"of,omitempty"` // as Breaker.Of
 		By    string    `json:"by"`
 		At    time.Time `json:"at"`
 	}

@@ -130,9 +130,9 @@ func (s *State) applyStop(e Event) {
 	case BreakerOpened:
 		b := e.Breaker
 		b.At = plain(b.At)
-		put(&s.Breakers, b.Phase, b)
+		put(&s.Breakers, b.Stops(), b)
 	case BreakerClosed:
-		drop(&s.Breakers, e.Phase)
+		drop(&s.Breakers, Breaker{Phase: e.Phase, Of: e.Of}.Stops())
 	case Paused:
 		p := e.Pause
 		p.At = plain(p.At)

@@ -3,6 +3,7 @@
 package state
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ type State struct {
 	Holds       []Hold                     `json:"holds,omitempty"`
 	Overrides   []Override                 `json:"overrides,omitempty"`
 	Notes       map[string][]Note          `json:"notes,omitempty"`     // by address of a job or a phase, oldest first
-	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase
+	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by what they stop
 	Pauses      map[string]Pause           `json:"pauses,omitempty"`    // full volumes by backend, or BACKEND/POOL
 	Away        map[string]Away            `json:"away,omitempty"`      // backends that cannot be asked, or BACKEND/POOL
 	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
@@ -503,11 +504,19 @@ func (s *State) AwayFrom(backend, pool string) (a Away, away bool) {
 	return a, away
 }
 
-// A Breaker that is open stops starts in its phase until resume.
+// A Breaker that is open stops starts in its phase until resume, or those of one setting of the
+// phase's trial.
 type Breaker struct {
 	Phase  string    `json:"phase"`
+	Of     string    `json:"of,omitempty"` // address of the setting's jobs; "" = all of the phase
 	Cause  string    `json:"cause"`
 	Count  int       `json:"count"`
 	Reason string    `json:"reason"`
 	At     time.Time `json:"at"`
 }
+
+// Stops is what a breaker stops: the name of its phase, or the address of a setting's jobs.
+func (b Breaker) Stops() string { return cmp.Or(b.Of, b.Phase) }
+
+// Address is what it stops as an address.
+func (b Breaker) Address() string { return cmp.Or(b.Of, "phase."+b.Phase) }

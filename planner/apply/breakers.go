@@ -2,47 +2,114 @@ package apply
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/lang"
+	"github.com/muster-run/muster/lang/addr"
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/retry"
 	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
-// breakers stop a phase whose jobs fail alike. They count in the phases.
+// breakers stop a phase whose jobs fail alike, or a setting of its trial. They count in the
+// phases.
 type breakers struct {
 	*jobs
 	holds *holds
 }
 
 func (bs *breakers) load() {
-	for name := range bs.st.Breakers {
-		if p := bs.byName[name]; p != nil {
-			p.breaker.Open = true
+	for of, b := range bs.st.Breakers {
+		if p := bs.byName[b.Phase]; p != nil {
+			p.breaker(of).Open = true
 		}
 	}
 }
 
-// breakerPolicy is what stops a phase.
-func (p *phase) breakerPolicy() breaker.Policy {
-	return breaker.Policy{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: len(p.At)}
+// breaker is the breaker of what it stops, as in state.Breaker.
+func (p *phase) breaker(of string) *retry.Breaker {
+	b := p.breakers[of]
+	if b == nil {
+		if p.breakers == nil {
+			p.breakers = map[string]*retry.Breaker{}
+		}
+		b = &retry.Breaker{}
+		p.breakers[of] = b
+	}
+	return b
 }
 
-// countFailure tells a phase's breaker of a job that failed for good.
+// stops is what the breaker of a cell stops: the name of the phase, or the address of the cell's
+// setting.
+func (p *phase) stops(cell int32) string {
+	if p.Trial == nil {
+		return p.Name
+	}
+	return lang.BreakerOf(p.Phase, int(cell))
+}
+
+// tripped reports whether a breaker keeps a cell from starting.
+func (p *phase) tripped(cell int32) bool {
+	return len(p.breakers) > 0 && (p.allTripped() || p.Trial != nil && p.isOpen(p.stops(cell)))
+}
+
+// allTripped reports whether a breaker keeps the whole phase from starting.
+func (p *phase) allTripped() bool { return p.isOpen(p.Name) }
+
+func (p *phase) isOpen(of string) bool {
+	b := p.breakers[of]
+	return b != nil && b.Open
+}
+
+// open are what the open breakers of the phase stop, in order.
+func (p *phase) open() (list []string) {
+	for _, of := range slices.Sorted(maps.Keys(p.breakers)) {
+		if p.breakers[of].Open {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// breakerPolicy is when the breaker of a cell opens.
+func (p *phase) breakerPolicy(cell int32) breaker.Policy {
+	jobs := len(p.At)
+	if p.Trial != nil {
+		jobs = p.inSetting()[p.stops(cell)]
+	}
+	return breaker.Policy{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: jobs}
+}
+
+// inSetting is how many cells each setting of the trial has.
+func (p *phase) inSetting() map[string]int {
+	if p.settings == nil {
+		p.settings = map[string]int{}
+		for cell := range p.At {
+			p.settings[p.stops(int32(cell))]++
+		}
+	}
+	return p.settings
+}
+
+// countFailure tells a breaker of a job that failed for good.
 func (bs *breakers) countFailure(f *attempt, o *offer.Observation) {
-	trip, warning := f.p.breaker.Failed(bs.failure(f, o), f.p.breakerPolicy())
-	bs.heed(f.p, trip, warning)
+	trip, warning := f.p.breaker(f.p.stops(f.cell)).Failed(bs.failure(f, o), f.p.breakerPolicy(f.cell))
+	bs.heed(f.p, f.p.stops(f.cell), trip, warning)
 }
 
 // countAgain tells it of a launch that failed and that another follows; one
 // that asks for more is not the same again.
 func (bs *breakers) countAgain(f *attempt, o *offer.Observation) {
 	if why, ok := o.StoppedBy(); ok { // its backend has counted
-		bs.openBreaker(f.p, o.Class, why, f.p.Breaker.SameError)
+		bs.openBreaker(f.p, f.p.stops(f.cell), o.Class, why, f.p.Breaker.SameError)
 		return
 	}
 	if _, ok := f.policy().ScaleFor(o.Class); !ok {
-		bs.heed(f.p, f.p.breaker.Again(bs.failure(f, o), f.p.breakerPolicy()), "")
+		bs.heed(f.p, f.p.stops(f.cell), f.p.breaker(f.p.stops(f.cell)).Again(bs.failure(f, o), f.p.breakerPolicy(f.cell)), "")
 	}
 }
 
@@ -51,39 +118,65 @@ func (bs *breakers) failure(f *attempt, o *offer.Observation) retry.Failure {
 }
 
 // countSuccess tells it of one that is done.
-func (bs *breakers) countSuccess(p *phase) {
-	trip, warning := p.breaker.Success(p.breakerPolicy())
-	bs.heed(p, trip, warning)
+func (bs *breakers) countSuccess(f *attempt) {
+	trip, warning := f.p.breaker(f.p.stops(f.cell)).Success(f.p.breakerPolicy(f.cell))
+	bs.heed(f.p, f.p.stops(f.cell), trip, warning)
 }
 
-// heed does what a breaker says.
-func (bs *breakers) heed(p *phase, trip *retry.Trip, warning string) {
-	if warning != "" {
-		bs.Note("phase."+p.Name, "phase."+p.Name+": "+warning, true)
+// heed does what the breaker of something says.
+func (bs *breakers) heed(p *phase, of string, trip *retry.Trip, warning string) {
+	if title := (state.Breaker{Phase: p.Name, Of: setting(of)}).Address(); warning != "" {
+		bs.Note(title, title+": "+warning, true)
 	}
 	if trip != nil {
-		bs.openBreaker(p, trip.Cause, trip.Reason, trip.Count)
+		bs.openBreaker(p, of, trip.Cause, trip.Reason, trip.Count)
 	}
 }
 
-// openBreaker stops starts in a phase, here and in the queues, until resume.
-func (bs *breakers) openBreaker(p *phase, cause, reason string, count int) {
-	if p.breaker.Open {
+// setting is the address of a setting's jobs, "" where a breaker stops a whole phase.
+func setting(of string) string {
+	if addr.ValidName(of) {
+		return ""
+	}
+	return of
+}
+
+// trip opens the breaker that a backend opened.
+func (bs *breakers) trip(n backends.Tripped) {
+	name := n.Phase
+	if phase, _, ok := addr.Split(n.Phase); ok {
+		name = phase
+	}
+	if p := bs.byName[name]; p != nil {
+		bs.openBreaker(p, n.Phase, n.By, n.Why, 0)
+	}
+}
+
+// openBreaker stops starts in a phase, or in a setting of its trial, here and in the queues,
+// until resume.
+func (bs *breakers) openBreaker(p *phase, of, cause, reason string, count int) {
+	if p.isOpen(of) {
 		return
 	}
-	p.breaker.Open = true
-	bs.Emit(state.BreakerOpened{Breaker: state.Breaker{Phase: p.Name, Cause: cause, Count: count, Reason: reason, At: bs.Clock()}})
-	text := fmt.Sprintf("phase.%s starts nothing more: %s. Fix it, then run: muster resume phase.%s", p.Name, reason, p.Name)
-	bs.Note("phase."+p.Name, text, true)
-	bs.holds.controlQueued(func(f *attempt) bool { return f.p == p }, true)
+	p.breaker(of).Open = true
+	b := state.Breaker{Phase: p.Name, Of: setting(of), Cause: cause, Count: count, Reason: reason, At: bs.Clock()}
+	bs.Emit(state.BreakerOpened{Breaker: b})
+	resume := "muster resume " + shell.Quote(b.Address())
+	text := fmt.Sprintf("%s starts nothing more: %s. Fix it, then run: %s", b.Address(), reason, resume)
+	if b.Of != "" {
+		text = fmt.Sprintf("%s starts nothing more: %s. The other settings go on. To start it again, run: %s", b.Address(), reason, resume)
+	}
+	bs.Note(b.Address(), text, true)
+	bs.holds.controlQueued(func(f *attempt) bool { return f.p == p && p.tripped(f.cell) }, true)
 }
 
-// breakerReason names the phase that its breaker holds, "" if none. muster reported it when
-// the breaker opened.
+// breakerReason names what a breaker holds, "" if none does. muster reported it when the breaker
+// opened.
 func (bs *breakers) breakerReason() string {
 	for _, p := range bs.phases {
-		if p.breaker.Open {
-			return "phase." + p.Name + " is held by its breaker: " + bs.st.Breakers[p.Name].Reason
+		for _, of := range p.open() {
+			b := bs.st.Breakers[of]
+			return b.Address() + " is held by its breaker: " + b.Reason
 		}
 	}
 	return ""

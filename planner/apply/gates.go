@@ -258,7 +258,7 @@ func (gs *gates) invalidateWith(p *phase, cell int32, message string, metrics ma
 	gs.schedule.behindSmoke(p, cell)
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	gs.Note(p.Address(int(cell)), text, true)
-	gs.breakers.heed(p, retry.Smokes(retry.FailedSmokes(gs.st, p.Name), p.Breaker), "")
+	gs.breakers.heed(p, p.Name, retry.Smokes(retry.FailedSmokes(gs.st, p.Name), p.Breaker), "")
 }
 
 // smokeFailed is for a smoke that did not complete.

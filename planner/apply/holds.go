@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"slices"
+
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/providers"
@@ -20,13 +22,13 @@ type holds struct {
 // load takes the holds in force from the state.
 func (h *holds) load() { h.personHolds = personHoldsOf(h.st) }
 
-// covers reports whether a cell may not start. Attempts that the campaign does
+// covers reports whether a hold or a breaker keeps a cell from starting. Attempts that the campaign does
 // not want have no phase.
 func (h *holds) covers(p *phase, cell int32) bool {
 	if p == nil {
 		return h.All
 	}
-	return h.Covers(p.Phase, int(cell))
+	return h.Covers(p.Phase, int(cell)) || p.tripped(cell)
 }
 
 // controlAll tells every queue which jobs it may start by itself.
@@ -55,12 +57,8 @@ func (h *holds) controlQueued(match func(*attempt) bool, hold bool) {
 // turn, for queues of any length: while a job runs that is answer enough, and no attempt is
 // asked.
 func (h *holds) moves() bool {
-	stopped, runs := h.Any() || h.accounts.shorted > 0, false
-	for _, p := range h.phases {
-		stopped = stopped || p.breaker.Open
-		runs = runs || p.Counts[cells.Running]+p.Counts[cells.Verifying] > 0
-	}
-	if runs || !stopped {
+	runs := slices.ContainsFunc(h.phases, func(p *phase) bool { return p.Counts[cells.Running]+p.Counts[cells.Verifying] > 0 })
+	if runs || !h.stops() {
 		for _, f := range h.attempts {
 			if !f.Stranded {
 				return true
@@ -76,6 +74,24 @@ func (h *holds) moves() bool {
 	return false
 }
 
+// stops reports whether anything keeps queued jobs from starting.
+func (h *holds) stops() bool {
+	return h.Any() || h.accounts.shorted > 0 || slices.ContainsFunc(h.phases, func(p *phase) bool { return len(p.open()) > 0 })
+}
+
+// asleep counts the jobs in the queue of a backend that must not start.
+func (h *holds) asleep(b *backends.Backend) (n int) {
+	if b.Can.FeedSlots == 0 || !h.stops() {
+		return 0
+	}
+	for _, f := range h.attempts {
+		if f.B == b && (f.Status == cells.Queued || f.Status == cells.Waiting) && (f.short != "" || h.covers(f.p, f.cell)) {
+			n++
+		}
+	}
+	return n
+}
+
 // stuck reports whether an attempt is queued and stays so.
 func (h *holds) stuck(f *attempt) bool {
 	switch {
@@ -86,7 +102,7 @@ func (h *holds) stuck(f *attempt) bool {
 	case !f.B.Starts():
 		return h.accounts.shorted > 0 && f.p != nil && f.p.Waits[f.cell] > 0
 	}
-	return h.covers(f.p, f.cell) || f.p != nil && (f.p.breaker.Open || f.comesAfter())
+	return h.covers(f.p, f.cell) || f.p != nil && f.comesAfter()
 }
 
 // comesAfter reports whether an attempt waits for others: its inputs, or its phase's pilots.
@@ -147,7 +163,7 @@ func (h *holds) mayStart(f *attempt) bool {
 // allow reports whether no hold, full volume or breaker keeps an attempt from
 // starting; a limit may.
 func (h *holds) allow(f *attempt) bool {
-	return f.B.Full == "" && !h.covers(f.p, f.cell) && (f.p == nil || !f.p.breaker.Open)
+	return f.B.Full == "" && !h.covers(f.p, f.cell)
 }
 
 // roomLost looks at a volume at once where a job found it full.
@@ -159,5 +175,5 @@ func (f *attempt) roomLost(class string) {
 
 // stopped reports whether a person has to act before a phase starts anything.
 func (h *holds) stopped(p *phase) bool {
-	return p.breaker.Open || h.All || h.Phases[p.Name] || p.Gate.Failed
+	return p.allTripped() || h.All || h.Phases[p.Name] || p.Gate.Failed
 }

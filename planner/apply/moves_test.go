@@ -3,6 +3,7 @@ package apply
 import (
 	"testing"
 
+	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
 )
@@ -12,8 +13,8 @@ import (
 // a job runs the first that is on a known host answers for all; when nothing runs,
 // queued jobs do not move.
 func TestWhatMovesIsKnownWhileAJobRuns(t *testing.T) {
-	p := &phase{Node: cells.Node{Tally: cells.NewTally(2)}}
-	p.breaker.Open = true
+	p := &phase{Phase: &lang.Phase{Name: "p"}, Node: cells.Node{Tally: cells.NewTally(2)}}
+	p.breaker(p.Name).Open = true
 	p.Set(0, cells.Running)
 	p.Set(1, cells.Queued)
 	js := &jobs{run: &run{}, phases: []*phase{p}, attempts: map[string]*attempt{"running": {p: p}}}
@@ -34,7 +35,7 @@ func TestWhatMovesIsKnownWhileAJobRuns(t *testing.T) {
 	if h.moves() {
 		t.Error("what an open breaker keeps in a queue is said to move")
 	}
-	p.breaker.Open = false
+	p.breaker(p.Name).Open = false
 	if !h.moves() {
 		t.Error("what is queued, and may start, is said to stand still")
 	}

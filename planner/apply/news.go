@@ -59,9 +59,7 @@ func (e *engine) Hear(n backends.News) {
 	case backends.Room:
 		e.holds.roomSeen(n.Backend, n.Was)
 	case backends.Tripped:
-		if p := e.byName[n.Phase]; p != nil {
-			e.breakers.openBreaker(p, n.By, n.Why, 0)
-		}
+		e.breakers.trip(n)
 	case backends.LetGo:
 		for _, o := range n.Attempts {
 			if f := e.attempts[o.Token]; f != nil && f.short == "" && (f.Status == cells.Queued || f.Status == cells.Waiting) {

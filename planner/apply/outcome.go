@@ -139,7 +139,7 @@ func (sm *summary) open(o *progress.Outcome) {
 // more: a person let them go after it was made.
 func (sm *summary) letGo() (n int) {
 	for _, p := range sm.phases {
-		if p.breaker.Open || slices.ContainsFunc(p.Gate.Order, func(c int32) bool { return p.Gate.Smokes[c] == cells.Failed }) {
+		if p.allTripped() || slices.ContainsFunc(p.Gate.Order, func(c int32) bool { return p.Gate.Smokes[c] == cells.Failed }) {
 			continue
 		}
 		for i := range p.At {

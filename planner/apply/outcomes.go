@@ -207,7 +207,7 @@ func (oc *outcomes) succeeded(f *attempt, o *offer.Observation, n int) {
 		oc.schedule.startOver(f)
 	default:
 		f.p.Set(f.cell, cells.Done)
-		oc.breakers.countSuccess(f.p)
+		oc.breakers.countSuccess(f)
 		f.p.Gate.Piloted(f.cell)
 		oc.schedule.completed(f.p, f.cell)
 	}

@@ -47,14 +47,15 @@ type phase struct {
 	// jobs before them, read had no digest when the plan was made. nil: none is.
 	unsettled []settling
 
-	lost    map[int32]bool       // cells that did not get the result that was there for them
-	late    map[history.Mark]int // running jobs, as last counted
-	breaker retry.Breaker
-	stalled stall
-	source  string // digest of its source; "" without one
-	defined string
-	base    jobspec.Spec      // what all jobs of the phase share
-	baseOn  *backends.Backend // where base is for
+	lost     map[int32]bool            // cells that did not get the result that was there for them
+	late     map[history.Mark]int      // running jobs, as last counted
+	breakers map[string]*retry.Breaker // by what they stop; see stops
+	settings map[string]int            // cells by setting of the trial; see inSetting
+	stalled  stall
+	source   string // digest of its source; "" without one
+	defined  string
+	base     jobspec.Spec      // what all jobs of the phase share
+	baseOn   *backends.Backend // where base is for
 }
 
 // loadPhases makes the engine's view of the plan's phases and the edges

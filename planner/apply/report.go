@@ -111,7 +111,7 @@ func (sm *summary) gateText(p *phase) string {
 	switch {
 	case sm.holds.All || sm.holds.Phases[p.Name]:
 		return "hold"
-	case p.breaker.Open:
+	case p.allTripped():
 		return "breaker"
 	case p.Gate.Shut():
 		return "smoke"

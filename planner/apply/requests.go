@@ -14,7 +14,6 @@ import (
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/request"
-	"github.com/muster-run/muster/planner/apply/retry"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -146,10 +145,13 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 	var closed, cancelled []string
 	smokes := 0 // of n
 	for _, p := range rq.phases {
-		if p.breaker.Open && (len(r.Addresses) == 0 || slices.Contains(r.Addresses, "phase."+p.Name)) {
-			rq.Emit(state.BreakerClosed{Phase: p.Name, By: r.Who, At: rq.Clock()})
-			p.breaker = retry.Breaker{}
-			closed = append(closed, p.Name)
+		for _, of := range p.open() {
+			if !closes(r, p, of, covered) {
+				continue
+			}
+			rq.Emit(state.BreakerClosed{Phase: p.Name, Of: setting(of), By: r.Who, At: rq.Clock()})
+			delete(p.breakers, of)
+			closed = append(closed, of)
 		}
 		freed, left := rq.freeCells(p, covered, r)
 		again := rq.freeSmokes(p, covered, r)
@@ -217,6 +219,23 @@ func staysCancelled(jobs []string) string {
 		return fmt.Sprintf("1 job stays cancelled: muster resume %s lets it run again", shell.Enclose(jobs[0]))
 	}
 	return fmt.Sprintf("%d jobs stay cancelled: muster resume ADDR lets one run again, such as %s", len(jobs), shell.Enclose(jobs[0]))
+}
+
+// closes reports whether a resume closes a breaker of a phase: it names everything, the phase, or
+// every job of the setting that the breaker stops.
+func closes(r request.Request, p *phase, of string, covered func(*lang.Phase, int) bool) bool {
+	if len(r.Addresses) == 0 || slices.Contains(r.Addresses, "phase."+p.Name) {
+		return true
+	}
+	if setting(of) == "" {
+		return false
+	}
+	for cell := range p.At {
+		if p.stops(int32(cell)) == of && !covered(p.Phase, cell) {
+			return false
+		}
+	}
+	return true
 }
 
 // startsAlone counts the jobs that the queue of a scheduler starts by itself.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -25,8 +26,8 @@ import (
 func (oc *outcomes) nextLaunch(f *attempt, n int) string {
 	text := fmt.Sprintf("launch %d of %d", n+1, max(f.max, n+1))
 	switch {
-	case f.p.breaker.Open:
-		return fmt.Sprintf("%s waits for muster resume phase.%s", text, f.p.Name)
+	case f.p.tripped(f.cell):
+		return fmt.Sprintf("%s waits for muster resume %s", text, shell.Quote((state.Breaker{Phase: f.p.Name, Of: setting(f.p.stops(f.cell))}).Address()))
 	case oc.holds.covers(f.p, f.cell):
 		return text + " waits for muster resume"
 	case f.p.Retry.Delay <= 0:

@@ -54,7 +54,7 @@ func (s *starter) dispatch() {
 }
 
 func (s *starter) dispatchPhase(p *phase) {
-	if s.holds.Phases[p.Name] || p.breaker.Open {
+	if s.holds.Phases[p.Name] || p.allTripped() {
 		return
 	}
 	s.dispatchSmokes(p)
@@ -131,7 +131,7 @@ func (s *starter) start(p *phase, cell int32, smoke bool) verdict {
 		}
 		return full
 	}
-	if len(s.holds.Some) > 0 && s.holds.covers(p, cell) {
+	if s.holds.covers(p, cell) {
 		if smoke {
 			return full
 		}
@@ -189,7 +189,7 @@ func (s *starter) noRoom(p *phase, b *backends.Backend, pool string, own offer.L
 	}
 	under := arrayLimit(p, b)
 	switch {
-	case !s.backends.Takes(b, pool, own, under):
+	case !s.backends.Takes(b, pool, own, under, s.holds.asleep(b)):
 		if at := own.On(b.Pools[pool]); at.MaxSubmit > 0 {
 			by := ""
 			if at.SubmitBy != "" {
@@ -306,7 +306,7 @@ func (s *starter) submitAhead() {
 		return
 	}
 	for _, p := range s.phases {
-		if p.breaker.Open || s.holds.Phases[p.Name] {
+		if p.allTripped() || s.holds.Phases[p.Name] {
 			continue
 		}
 		s.dispatchSmokes(p) // each after the one before

@@ -143,7 +143,7 @@ func TestStuckNamesTheResume(t *testing.T) {
 		want map[string]string
 	}{
 		{"nothing", func() {}, map[string]string{}},
-		{"a breaker", func() { st.Breakers = map[string]state.Breaker{"a": {Reason: "x"}} }, map[string]string{`phase.a["seed=2"]`: "`muster resume phase.a`", `phase.b["seed=2"]`: "`muster resume phase.a`"}},
+		{"a breaker", func() { st.Breakers = map[string]state.Breaker{"a": {Phase: "a", Reason: "x"}} }, map[string]string{`phase.a["seed=2"]`: "`muster resume phase.a`", `phase.b["seed=2"]`: "`muster resume phase.a`"}},
 		{"a hold of one job", func() { st.Holds = []state.Hold{{Address: `phase.d["seed=1"]`}} }, map[string]string{`phase.d["seed=1"]`: "`muster resume 'phase.d[\"seed=1\"]'`"}},
 		{"a hold of everything", func() { st.Holds = []state.Hold{{}} }, map[string]string{`phase.a["seed=2"]`: "`muster resume`", `phase.b["seed=1"]`: "`muster resume`",
 			`phase.b["seed=2"]`: "`muster resume`", `phase.d["seed=1"]`: "`muster resume`"}},

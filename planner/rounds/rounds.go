@@ -33,10 +33,11 @@ type Round struct {
 type Setting struct {
 	Text     string // "memory=16GB, size=2"
 	Jobs     int
-	Done     int // completed and verified
-	Failed   int // ended without a result
-	Launches int // that ended
-	Lost     int // of these: failed, and nothing went on with their work
+	Done     int    // completed and verified
+	Failed   int    // ended without a result, or will not start
+	Stopped  string // why its breaker is open; "" = it is not
+	Launches int    // that ended
+	Lost     int    // of these: failed, and nothing went on with their work
 	Sum      history.Times
 	Cost     string  // decimal, in the round's unit
 	Value    float64 // of the round's judge; NaN where it is not known
@@ -82,7 +83,7 @@ func Of(c *lang.Campaign, st *state.State) []*Round {
 	var out []*Round
 	for _, p := range c.Phases {
 		if p.Trial != nil {
-			out = append(out, judge(p, records[p.Name], spent))
+			out = append(out, judge(p, records[p.Name], spent, st.Breakers))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *Round) int { return cmp.Compare(depth(out, a), depth(out, b)) })
@@ -97,13 +98,16 @@ func depth(all []*Round, r *Round) (n int) {
 	return n
 }
 
-// judge measures the settings of a round and compares them. spent is by address.
-func judge(p *lang.Phase, records []*state.Job, spent map[string]state.Amounts) *Round {
+// judge measures the settings of a round and compares them. spent is by address, open are the
+// breakers by what they stop.
+func judge(p *lang.Phase, records []*state.Job, spent map[string]state.Amounts, open map[string]state.Breaker) *Round {
 	r := &Round{Phase: p, Baseline: -1, Promoted: -1, Best: -1}
 	r.settings()
 	r.Unit = r.unit(records, spent)
 	for i := range r.Settings {
-		r.measure(&r.Settings[i], records, spent)
+		s := &r.Settings[i]
+		s.Stopped = open[lang.BreakerOf(p, s.Cell())].Reason
+		r.measure(s, records, spent)
 	}
 	r.compare()
 	return r
@@ -153,7 +157,7 @@ func (r *Round) measure(s *Setting, records []*state.Job, spent map[string]state
 	cost := amount.Of("0")
 	for _, cell := range s.cells {
 		if cell >= len(records) || records[cell] == nil {
-			r.Left++
+			r.wait(s)
 			continue
 		}
 		job := records[cell]
@@ -161,8 +165,10 @@ func (r *Round) measure(s *Setting, records []*state.Job, spent map[string]state
 		switch last := job.Last(); {
 		case job.Status == state.Completed:
 			s.Done++
-		case job.Status.Active() || last == nil || last.Ended.IsZero():
+		case job.Status == state.Running || job.Status == state.Verifying:
 			r.Left++
+		case job.Status.Active() || last == nil || last.Ended.IsZero():
+			r.wait(s)
 		default:
 			s.Failed++
 		}
@@ -184,6 +190,15 @@ func (r *Round) measure(s *Setting, records []*state.Job, spent map[string]state
 	}
 	s.Cost = cost.String()
 	s.Value = r.value(s)
+}
+
+// wait counts a job that has not started: the setting loses it if its breaker is open.
+func (r *Round) wait(s *Setting) {
+	if s.Stopped != "" {
+		s.Failed++
+	} else {
+		r.Left++
+	}
 }
 
 // value is what a setting is judged by.

@@ -48,7 +48,7 @@ type batch struct {
 type job struct {
 	token    string
 	address  string
-	phase    string
+	of       string // whose breaker may stop it, as providers.Job.StoppedAs has it
 	digest   string
 	after    []string
 	base     int // attempt of its first start

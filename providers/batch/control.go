@@ -49,8 +49,8 @@ func (s *Provider) Control(ctx context.Context, r providers.ControlRequest) erro
 	}
 	defer unlock()
 	c := b.campaign
-	for _, phase := range r.Resume {
-		if err := c.launches.resume(phase); err != nil {
+	for _, of := range r.Resume {
+		if err := c.launches.resume(of); err != nil {
 			return err
 		}
 	}

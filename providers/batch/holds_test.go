@@ -9,6 +9,7 @@ import (
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/command"
+	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -103,9 +104,16 @@ func TestHeldOneByOneWhileAllIsHeld(t *testing.T) {
 // resume does not hear of it, or it would open the breaker again.
 func TestBreakerNoteOfAClosedBreaker(t *testing.T) {
 	t.Parallel()
+	t.Run("phase", func(t *testing.T) { t.Parallel(); noteOfAClosedBreaker(t, "") })
+	t.Run("setting", func(t *testing.T) { t.Parallel(); noteOfAClosedBreaker(t, `phase.a["m=1,*"]`) })
+}
+
+func noteOfAClosedBreaker(t *testing.T, of string) {
 	k := newBench(t)
-	k.submit("batch0123456789", k.jobs("a", 2, nil)...)
-	stop := filepath.Join(k.spool(), "stop.a")
+	jobs := k.jobs("a", 2, nil)
+	jobs[0].Breaker.Of = of
+	k.submit("batch0123456789", jobs...)
+	stop := filepath.Join(k.spool(), node.StopFile(jobs[0].StoppedAs()))
 	heard := func() (why []string) {
 		k.told(func(b providers.Batch) {
 			for _, n := range b.Notes {
@@ -122,7 +130,7 @@ func TestBreakerNoteOfAClosedBreaker(t *testing.T) {
 	if why := heard(); !slices.Equal(why, []string{"stopped: too many errors"}) {
 		t.Fatalf("a watch before the resume hears of %q", why)
 	}
-	if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Resume: []string{"a"}}); err != nil {
+	if err := k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Resume: []string{jobs[0].StoppedAs()}}); err != nil {
 		t.Fatal(err)
 	}
 	if why := heard(); len(why) > 0 {

@@ -81,21 +81,22 @@ func (in *intake) supersede(list []*providers.Job) error {
 	return nil
 }
 
-// begin resets the failure counts of phases with no job left to run.
+// begin resets the failure counts of breakers with no job left to run.
 func (in *intake) begin(list []*providers.Job) error {
 	open := map[string]bool{}
 	for _, j := range in.jobs.byToken {
 		if !j.ended {
-			open[j.phase] = true
+			open[j.of] = true
 		}
 	}
 	for _, j := range list {
-		if open[j.Phase] {
+		of := j.StoppedAs()
+		if open[of] {
 			continue
 		}
-		open[j.Phase] = true
-		if err := in.jobs.spool().Forget(j.Phase); err != nil {
-			return fmt.Errorf("begin to count the failures of %s: %w", j.Phase, err)
+		open[of] = true
+		if err := in.jobs.spool().Forget(of); err != nil {
+			return fmt.Errorf("begin to count the failures of %s: %w", of, err)
 		}
 	}
 	return nil

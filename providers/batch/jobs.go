@@ -89,12 +89,24 @@ func (js *jobs) loadReplacements() {
 
 // add adds a job of a batch.
 func (js *jobs) add(b *batch, index int, j *providers.Job) *job {
-	k := &job{token: j.Token, address: j.Address, phase: j.Phase, digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
+	k := &job{token: j.Token, address: j.Address, of: j.StoppedAs(), digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
 		walltime: j.Shape.Walltime, scales: j.Retry.Max > 1 && len(j.Retry.Scale) > 0, batch: b, index: index}
 	k.last = offer.Observation{Token: j.Token, Presence: offer.Found, Status: offer.Queued, Attempt: k.base, Pool: j.Pool, Stage: b.stage()}
 	b.jobs[index] = k
 	js.byToken[j.Token] = k
 	return k
+}
+
+// stopped reports whether a breaker keeps every job of a batch from starting.
+func (js *jobs) stopped(k *batch) bool {
+	seen := map[string]bool{}
+	for _, j := range k.jobs {
+		if !seen[j.of] && js.spool().Stopped(j.of) == "" {
+			return false
+		}
+		seen[j.of] = true
+	}
+	return len(seen) > 0
 }
 
 // digestOf tells one spec from another. Dependencies may differ, as completed jobs

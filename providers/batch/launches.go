@@ -166,29 +166,29 @@ func (j *job) waitsForTurn(handle string) offer.Observation {
 	return o
 }
 
-// stops reports phases whose breaker a wrapper opened.
+// stops reports breakers that a wrapper opened.
 func (ls *launches) stops() error {
 	looked := map[string]bool{}
-	for _, b := range ls.jobs.batches {
-		if ls.stopped[b.Phase] || looked[b.Phase] {
+	for _, j := range ls.jobs.byToken {
+		if ls.stopped[j.of] || looked[j.of] {
 			continue
 		}
-		looked[b.Phase] = true
-		why := ls.whyStopped(b.Phase)
+		looked[j.of] = true
+		why := ls.whyStopped(j.of)
 		if why == "" {
 			continue
 		}
-		ls.stopped[b.Phase] = true
-		if err := ls.reports.note(providers.Note{Kind: "breaker", Phase: b.Phase, Text: offer.Stopped + why}); err != nil {
+		ls.stopped[j.of] = true
+		if err := ls.reports.note(providers.Note{Kind: "breaker", Phase: j.of, Text: offer.Stopped + why}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// whyStopped is why a wrapper opened a phase's breaker, "" where it is closed.
-func (ls *launches) whyStopped(phase string) string {
-	text, err := os.ReadFile(ls.jobs.path("stop." + phase))
+// whyStopped is why a wrapper opened a breaker, "" where it is closed.
+func (ls *launches) whyStopped(of string) string {
+	text, err := os.ReadFile(ls.jobs.path(node.StopFile(of)))
 	if err != nil {
 		return ""
 	}
@@ -340,12 +340,12 @@ func (ls *launches) last(j *job) node.Begin {
 	return node.Begin{}
 }
 
-// resume closes the breaker of a phase and forgets its failures.
-func (ls *launches) resume(phase string) error {
-	if err := errors.Join(os.RemoveAll(ls.jobs.path("stop."+phase)), ls.jobs.spool().Forget(phase)); err != nil {
-		return fmt.Errorf("close the breaker of %s: %w", phase, err)
+// resume closes a breaker and forgets its failures.
+func (ls *launches) resume(of string) error {
+	if err := errors.Join(os.RemoveAll(ls.jobs.path(node.StopFile(of))), ls.jobs.spool().Forget(of)); err != nil {
+		return fmt.Errorf("close the breaker of %s: %w", of, err)
 	}
-	delete(ls.stopped, phase)
+	delete(ls.stopped, of)
 	return nil
 }
 

@@ -219,10 +219,10 @@ func (rs *releases) retry(ctx context.Context) error {
 			continue
 		}
 		for _, k := range rs.jobs.batches {
-			if k.id != r.Array || k.Name != r.Name || rs.jobs.spool().Stopped(k.Phase) != "" {
+			if k.id != r.Array || k.Name != r.Name {
 				continue
 			}
-			if j := k.at(r.Index); j != nil && !j.ended && !rs.jobs.unwanted(j) && rs.retries.allow(j) {
+			if j := k.at(r.Index); j != nil && !j.ended && rs.jobs.spool().Stopped(j.of) == "" && !rs.jobs.unwanted(j) && rs.retries.allow(j) {
 				list = append(list, j)
 			}
 		}

@@ -118,7 +118,7 @@ func (s *submission) insert(i int, parts ...*batch) {
 // unready reports whether a batch must wait: its phase is stopped, or a dependency
 // is not submitted.
 func (s *submission) unready(k *batch) bool {
-	if s.jobs.spool().Stopped(k.Phase) != "" {
+	if s.jobs.stopped(k) {
 		return true // what its wrapper would refuse need not be sent
 	}
 	if k.tried.IsZero() && s.holds.any(k) {

@@ -53,7 +53,7 @@ func EventText(e state.Event) string {
 	case state.Reachable:
 		return "backend." + e.Backend + " answers again"
 	case state.BreakerOpened:
-		return fmt.Sprintf("phase.%s: %s", e.Phase, e.Reason)
+		return fmt.Sprintf("%s: %s", e.Address(), e.Reason)
 	}
 	return state.EventAddress(e)
 }

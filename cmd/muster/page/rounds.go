@@ -38,10 +38,11 @@ type settingReport struct {
 	Jobs        int         `json:"jobs"`
 	Done        int         `json:"done"`
 	Failed      int         `json:"failed"`
-	FailedShare float64     `json:"failed_share"` // of the launches that ended, 0 to 1
-	Sum         timesReport `json:"sum"`          // over its jobs
-	Value       *float64    `json:"value"`        // of judge; null = not known
-	Gain        *float64    `json:"gain"`         // share of the baseline's value; null = not known, or the baseline
+	FailedShare float64     `json:"failed_share"`      // of the launches that ended, 0 to 1
+	Sum         timesReport `json:"sum"`               // over its jobs
+	Value       *float64    `json:"value"`             // of judge; null = not known
+	Gain        *float64    `json:"gain"`              // share of the baseline's value; null = not known, or the baseline
+	Stopped     string      `json:"stopped,omitempty"` // why its breaker is open
 }
 
 func roundsOf(c *lang.Campaign, st *state.State) []roundReport {
@@ -62,7 +63,7 @@ func roundOf(r *rounds.Round) roundReport {
 	for i := range r.Settings {
 		s := &r.Settings[i]
 		v.Settings = append(v.Settings, settingReport{s.Text, i == r.Baseline, s.Jobs, s.Done, s.Failed, s.FailedShare(),
-			timesReport{s.Sum.Queue.Seconds(), s.Sum.Run.Seconds(), s.Sum.Retry.Seconds()}, known(s.Value), known(s.Gain)})
+			timesReport{s.Sum.Queue.Seconds(), s.Sum.Run.Seconds(), s.Sum.Retry.Seconds()}, known(s.Value), known(s.Gain), s.Stopped})
 		gain := "–"
 		switch {
 		case i == r.Baseline:
@@ -70,8 +71,11 @@ func roundOf(r *rounds.Round) roundReport {
 		case !math.IsNaN(s.Gain):
 			gain = rounds.Percent(s.Gain)
 		}
-		if i == r.Promoted {
+		switch {
+		case i == r.Promoted:
 			gain += ", promoted"
+		case s.Stopped != "":
+			gain += ", stopped: " + s.Stopped
 		}
 		v.rows = append(v.rows, []string{s.Text, strconv.Itoa(s.Jobs), strconv.Itoa(s.Done), rounds.Percent(s.FailedShare()), secs(s.Sum.Queue.Seconds()), secs(s.Sum.Run.Seconds()), secs(s.Sum.Retry.Seconds()), r.Text(s.Value), gain})
 	}

@@ -259,8 +259,16 @@ func (m *statusMaker) list(s JobStatus) {
 
 // note is what concerns a phase as a whole.
 func (m *statusMaker) note(p *lang.Phase) string {
-	if b, ok := m.st.Breakers[p.Name]; ok {
-		return "breaker open: " + b.Reason
+	var open []string
+	for _, of := range slices.Sorted(maps.Keys(m.st.Breakers)) {
+		if b := m.st.Breakers[of]; b.Phase == p.Name && b.Of == "" {
+			open = append(open, "breaker open: "+b.Reason)
+		} else if b.Phase == p.Name {
+			open = append(open, "breaker of "+b.Of+" open: "+b.Reason)
+		}
+	}
+	if len(open) > 0 {
+		return strings.Join(open, "; ")
 	}
 	if v := explain.SmokeFailed(p, m.st); v != nil {
 		return "smoke failed: " + v.Message

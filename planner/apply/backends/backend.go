@@ -84,12 +84,12 @@ func (b *Backend) Away() bool { return b.Provider == nil || b.tries >= reachBoun
 func (b *Backend) Starts() bool { return b.Can.HostQueue || b.Can.Dependencies }
 
 // Takes reports whether a backend takes one more job of a pool, with limits of
-// its own and under a throttle, now.
-func (cs *core) Takes(b *Backend, pool string, own offer.Limits, under connection.Throttle) bool {
+// its own and under a throttle, now. Asleep are its jobs that must not start.
+func (cs *core) Takes(b *Backend, pool string, own offer.Limits, under connection.Throttle, asleep int) bool {
 	if !b.Answers() || cs.Time.Now().Before(b.quiet) {
 		return false
 	}
-	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, b.load+b.share.More(under, 1))
+	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, asleep, b.load+b.share.More(under, 1))
 }
 
 // Sending reports whether a call is under way, or something waits to be sent;

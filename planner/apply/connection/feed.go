@@ -42,9 +42,9 @@ func (f *Feed) Give(pool string, own offer.Limits, n int) {
 // Takes reports whether the queue takes one more job of a pool now, held to what
 // limits it has of its own, with which so many of ours may run at once on all
 // queues of the place. A queue that goes on alone takes all; one that is driven
-// is fed a little ahead.
-func (f *Feed) Takes(c *Place, pool string, own offer.Limits, driven bool, with int) bool {
-	if driven && c.Can.FeedSlots > 0 && f.inflight >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
+// is fed a little ahead of the jobs that may start: asleep are its jobs that may not.
+func (f *Feed) Takes(c *Place, pool string, own offer.Limits, driven bool, asleep, with int) bool {
+	if driven && c.Can.FeedSlots > 0 && f.inflight-asleep >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
 		return false
 	}
 	p, has := own.On(c.Pools[pool]), f.has[quotaOf(pool, own)]

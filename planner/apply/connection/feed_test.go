@@ -15,24 +15,26 @@ func TestTakes(t *testing.T) {
 		all    int // on the place
 		own    offer.Limits
 		driven bool
+		asleep int
 		want   bool
 	}{
-		"slots are fed twice over":         {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 7, 7, offer.Limits{}, true, true},
-		"and no deeper":                    {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, true, false},
-		"a queue that goes on alone":       {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, false, true},
-		"a pool takes no more submissions": {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{}, false, false},
-		"but more of those of another qos": {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{MaxSubmit: 5}, false, true},
-		"or fewer":                         {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, false},
-		"or any number":                    {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 9, 9, offer.Limits{MaxSubmit: offer.NoLimit}, false, true},
-		"where the pool sets none":         {Place{Pools: map[string]offer.Pool{"p": {}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, false},
-		"a cap over all queues of a place": {Place{Conf: providers.Backend{MaxParallel: 4}}, 1, 4, offer.Limits{}, false, false},
-		"its queue keeps the cap":          {Place{Can: offer.Capabilities{HostQueue: true}, Conf: providers.Backend{MaxParallel: 4}}, 4, 4, offer.Limits{}, false, true},
+		"slots are fed twice over":         {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 7, 7, offer.Limits{}, true, 0, true},
+		"and no deeper":                    {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, true, 0, false},
+		"but for jobs that must not start": {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 9, 9, offer.Limits{}, true, 2, true},
+		"a queue that goes on alone":       {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, false, 0, true},
+		"a pool takes no more submissions": {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{}, false, 0, false},
+		"but more of those of another qos": {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{MaxSubmit: 5}, false, 0, true},
+		"or fewer":                         {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, 0, false},
+		"or any number":                    {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 9, 9, offer.Limits{MaxSubmit: offer.NoLimit}, false, 0, true},
+		"where the pool sets none":         {Place{Pools: map[string]offer.Pool{"p": {}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, 0, false},
+		"a cap over all queues of a place": {Place{Conf: providers.Backend{MaxParallel: 4}}, 1, 4, offer.Limits{}, false, 0, false},
+		"its queue keeps the cap":          {Place{Can: offer.Capabilities{HostQueue: true}, Conf: providers.Backend{MaxParallel: 4}}, 4, 4, offer.Limits{}, false, 0, true},
 	} {
 		f := Feed{Slots: 4}
 		for range c.given {
 			f.Give("p", c.own, 1)
 		}
-		if got := f.Takes(&c.place, "p", c.own, c.driven, c.all+1); got != c.want {
+		if got := f.Takes(&c.place, "p", c.own, c.driven, c.asleep, c.all+1); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -45,7 +47,7 @@ func TestTakesBesideOthers(t *testing.T) {
 	for range 5 {
 		f.Give("p", own, 1)
 	}
-	if f.Takes(&place, "p", own, false, 6) || !f.Takes(&place, "p", offer.Limits{}, false, 6) {
+	if f.Takes(&place, "p", own, false, 0, 6) || !f.Takes(&place, "p", offer.Limits{}, false, 0, 6) {
 		t.Error("five of five are there, and none of three")
 	}
 }

@@ -16,7 +16,8 @@ import (
 type Spec struct {
 	Env     []providers.EnvVar
 	Retry   providers.Retry
-	Breaker providers.Breaker
+	breaker providers.Breaker
+	trials  map[string]int // jobs by what a breaker stops, of a phase with a trial
 	Rules   []failure.Rule
 	Metrics []providers.Metric
 	Secrets []providers.EnvVar
@@ -26,7 +27,13 @@ type Spec struct {
 // NewSpec reads the secrets that the phase names.
 func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret func(lang.Secret) (string, error)) Spec {
 	s := Spec{Env: env, Rules: retry.Rules(c),
-		Breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
+		breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
+	if p.Trial != nil {
+		s.trials = map[string]int{}
+		for cell := range p.Len() {
+			s.trials[lang.BreakerOf(p, cell)]++
+		}
+	}
 	s.Retry = p.Retry.Policy
 	for _, m := range p.Metrics {
 		s.Metrics = append(s.Metrics, metric(m))
@@ -40,6 +47,16 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 		s.Secrets = append(s.Secrets, providers.EnvVar{Name: sec.Name, Value: v})
 	}
 	return s
+}
+
+// Breaker is the breaker that counts and stops a cell.
+func (s *Spec) Breaker(p *lang.Phase, cell int) providers.Breaker {
+	b := s.breaker
+	if s.trials != nil {
+		b.Of = lang.BreakerOf(p, cell)
+		b.Jobs = s.trials[b.Of]
+	}
+	return b
 }
 
 // InTime has a job end by its walltime, which bounds its cost: a host's queue asks it to end

@@ -33,8 +33,9 @@ func waitsForSomebody(o progress.Outcome, st *state.State) bool {
 // letGo does what a person does who comes by: `muster resume`, of everything.
 func letGo(st *state.State, now time.Time) {
 	st.Apply(state.HoldClear{By: person, At: now})
-	for _, phase := range slices.Sorted(maps.Keys(st.Breakers)) {
-		st.Apply(state.BreakerClosed{Phase: phase, By: person, At: now})
+	for _, of := range slices.Sorted(maps.Keys(st.Breakers)) {
+		b := st.Breakers[of]
+		st.Apply(state.BreakerClosed{Phase: b.Phase, Of: b.Of, By: person, At: now})
 	}
 	for _, address := range slices.Sorted(maps.Keys(st.Jobs)) {
 		if j := st.Jobs[address]; j.Status == state.Failed || j.Status == state.Held || j.Smoke && j.Status == state.Completed {
@@ -95,8 +96,12 @@ func (s *Stage) attended(needed bool) string {
 	for _, h := range s.in.State.Holds {
 		gates = append(gates, strings.TrimSpace("the hold of "+h.Who+" "+h.Address))
 	}
-	if b := slices.Sorted(maps.Keys(s.in.State.Breakers)); len(b) > 0 {
-		gates = append(gates, "the breaker of phase."+strings.Join(b, ", phase."))
+	var open []string
+	for _, of := range slices.Sorted(maps.Keys(s.in.State.Breakers)) {
+		open = append(open, s.in.State.Breakers[of].Address())
+	}
+	if len(open) > 0 {
+		gates = append(gates, "the breaker of "+strings.Join(open, ", "))
 	}
 	from := ""
 	if len(gates) > 0 {

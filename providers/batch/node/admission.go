@@ -19,7 +19,7 @@ func (s *start) refusal() string {
 	if s.cancelled() {
 		return "cancelled"
 	}
-	if why := s.spool.Stopped(s.job.Phase); why != "" {
+	if why := s.spool.Stopped(s.job.StoppedAs()); why != "" {
 		return offer.Stopped + why
 	}
 	if s.begin.Restart == 0 {

@@ -28,7 +28,7 @@ type Failure struct {
 // keeps failing alike. Jobs that run at the same time count in the order of their ends. Count
 // returns why the phase stops, "" if it does not.
 func (s Spool) Count(j *providers.Job, f Failure) (why string) {
-	policy, t, e, v := j.Breaker, s.tally(j.Phase), f.End, f.Verdict
+	policy, t, e, v := j.Breaker, s.tally(j.StoppedAs()), f.End, f.Verdict
 	switch {
 	case policy.SameError <= 0 && policy.Share <= 0 || j.Smoke:
 		return ""
@@ -54,10 +54,10 @@ func (s Spool) Count(j *providers.Job, f Failure) (why string) {
 	return s.stop(j, cmp.Or(why, t.share(v.Class, policy)))
 }
 
-// stop keeps the rest of a job's phase from starting, if there is a reason.
+// stop keeps the other jobs of a breaker from starting, if there is a reason.
 func (s Spool) stop(j *providers.Job, why string) string {
 	if why != "" {
-		atomicfile.Write(s.path("stop."+j.Phase), []byte(why+"\n"), 0o600)
+		atomicfile.Write(s.path(StopFile(j.StoppedAs())), []byte(why+"\n"), 0o600)
 	}
 	return why
 }

@@ -68,6 +68,35 @@ func TestBreakerCountsJobs(t *testing.T) {
 	}
 }
 
+// TestBreakerOfASetting: of the settings of a trial, the one whose jobs fail alike stops alone.
+func TestBreakerOfASetting(t *testing.T) {
+	t.Parallel()
+	s := newSpool(t)
+	bad, good := `phase.x["m=1/2,*"]`, `phase.x["m=2,*"]`
+	count := func(of, token string, v failure.Verdict) string {
+		e := End{Begin: Begin{Token: token, ID: token}, Final: true, Seen: offer.Observation{Status: offer.Failed}}
+		return s.Count(&providers.Job{Token: token, Address: "phase.x[" + token + "]", Phase: "x", Breaker: providers.Breaker{SameError: 3, Of: of}}, Failure{End: e, Verdict: v})
+	}
+	v := failure.Verdict{Class: "unknown", Signature: "a", Line: "no licence"}
+	for _, step := range []struct {
+		of, token string
+		stops     bool
+	}{{bad, "1", false}, {good, "2", false}, {bad, "3", false}, {good, "4", false}, {bad, "5", true}} {
+		if why := count(step.of, step.token, v); (why != "") != step.stops {
+			t.Errorf("after job %s of %s: stopped with %q", step.token, step.of, why)
+		}
+	}
+	if s.Stopped(bad) == "" || s.Stopped(good) != "" || s.Stopped("x") != "" {
+		t.Errorf("stopped: the setting %q, the other %q, the phase %q", s.Stopped(bad), s.Stopped(good), s.Stopped("x"))
+	}
+	if err := s.Forget(bad); err != nil {
+		t.Fatal(err)
+	}
+	if why := count(bad, "6", v) + count(good, "7", failure.Verdict{Class: "unknown", Signature: "b"}); why != "" {
+		t.Errorf("after it is forgotten, one failure stops it: %q", why)
+	}
+}
+
 // TestBreakerCountsCauses: of jobs that end once, "." does well, "P" is
 // preempted for good, and other letters are errors; each has a class of its
 // own but "a" and "A".

@@ -36,7 +36,7 @@ import (
 //	cancels/TOKEN    a person, or the engine, cancelled it
 //	missing/TOKEN    since it was written neither the queue nor accounting has known of it
 //	errors/          the same failure again and again; see breaker
-//	stop, stop.PHASE nothing (of a phase) starts while it is there; holds the reason
+//	stop, stop.OF    nothing (of a phase, or of what else a breaker stops) starts while it is there; holds the reason
 //	cluster          the cluster that has its jobs, by its name
 //	fence            the largest fencing number seen
 type Spool string
@@ -169,9 +169,10 @@ func (s Spool) Heir(token string) string {
 	return token
 }
 
-// Stopped says why jobs of a phase may not start, "" if they may.
-func (s Spool) Stopped(phase string) string {
-	for _, name := range []string{"stop", "stop." + phase} {
+// Stopped says why jobs of a phase, or of what else Job.StoppedAs has, may not start, "" if they
+// may.
+func (s Spool) Stopped(of string) string {
+	for _, name := range []string{"stop", StopFile(of)} {
 		if b, err := os.ReadFile(s.path(name)); err == nil {
 			return strings.TrimSpace(string(b))
 		}

@@ -25,14 +25,27 @@ import (
 //	again/JOB/ERROR/RECORD the same of the starts of one job, each of which another follows
 type tally string
 
-func (s Spool) tally(phase string) tally { return tally(s.path("errors", phase)) }
+func (s Spool) tally(of string) tally { return tally(s.path("errors", fileOf(of))) }
+
+// StopFile is the name of the file in a spool that stops the jobs of a breaker, as
+// Job.StoppedAs has them; it holds the reason.
+func StopFile(of string) string { return "stop." + fileOf(of) }
+
+// fileOf is what a breaker stops as a part of a file name: a phase by its name, a setting by
+// its digest.
+func fileOf(of string) string {
+	if strings.Contains(of, "[") { // which no name has
+		return digest(of)
+	}
+	return of
+}
 
 func (t tally) path(parts ...string) string {
 	return filepath.Join(append([]string{string(t)}, parts...)...)
 }
 
-// Forget empties the tally of a phase.
-func (s Spool) Forget(phase string) error { return os.RemoveAll(string(s.tally(phase))) }
+// Forget empties the tally of a phase, or of what else Job.StoppedAs has.
+func (s Spool) Forget(of string) error { return os.RemoveAll(string(s.tally(of))) }
 
 // well enters a job that completed: rows start from zero.
 func (t tally) well(e End) {

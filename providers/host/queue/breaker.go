@@ -9,12 +9,12 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// breakers stop a phase whose jobs fail alike. They count in the places.
+// breakers stop a phase whose jobs fail alike, or a setting of its trial. They count in the places.
 type breakers struct{ *core }
 
 // count enters a job that ended for good.
 func (bs *breakers) count(j *job, v failure.Verdict) {
-	b, policy := bs.breakerOf(j), breaker.Policy(j.spec.Breaker)
+	b, policy := bs.breakerOf(j), policyOf(j)
 	if b == nil || !failure.Counts(v.Class) {
 		return
 	}
@@ -34,9 +34,14 @@ func (bs *breakers) countAgain(j *job, v failure.Verdict) {
 		return
 	}
 	var trip *breaker.Trip
-	if j.Alike, trip = b.Again(breaker.Policy(j.spec.Breaker), j.Alike, failureOf(j, v)); trip != nil {
+	if j.Alike, trip = b.Again(policyOf(j), j.Alike, failureOf(j, v)); trip != nil {
 		bs.apply(j, b, trip)
 	}
+}
+
+func policyOf(j *job) breaker.Policy {
+	b := j.spec.Breaker
+	return breaker.Policy{SameError: b.SameError, Share: b.Share, Jobs: b.Jobs}
 }
 
 // failureOf is a verdict as the breaker counts it. A job may say nothing.
@@ -44,16 +49,16 @@ func failureOf(j *job, v failure.Verdict) breaker.Failure {
 	return breaker.Failure{Class: v.Class, Signature: v.Signature, Exit: j.Obs.Exit, Text: cmp.Or(v.Line, v.Signature)}
 }
 
-// breakerOf is the breaker of a job's phase, nil where it has none. A smoke is
+// breakerOf is the breaker of a job, nil where it has none. A smoke is
 // in no batch: it holds its phase by itself.
 func (bs *breakers) breakerOf(j *job) *breaker.Count {
 	if j.spec.Smoke || j.spec.Breaker.SameError <= 0 && j.spec.Breaker.Share <= 0 {
 		return nil
 	}
-	b := j.place.breakers[j.spec.Phase]
+	b := j.place.breakers[j.spec.StoppedAs()]
 	if b == nil {
 		b = &breaker.Count{}
-		j.place.breakers[j.spec.Phase] = b
+		j.place.breakers[j.spec.StoppedAs()] = b
 	}
 	return b
 }
@@ -62,17 +67,17 @@ func (bs *breakers) breakerOf(j *job) *breaker.Count {
 func (bs *breakers) apply(j *job, b *breaker.Count, trip *breaker.Trip) {
 	if trip != nil {
 		b.Open = true
-		bs.note(j.place, providers.Note{Kind: "breaker", Phase: j.spec.Phase, Text: offer.Stopped + trip.Reason})
+		bs.note(j.place, providers.Note{Kind: "breaker", Phase: j.spec.StoppedAs(), Text: offer.Stopped + trip.Reason})
 	}
-	bs.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.Phase, Breaker: *b}})
+	bs.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.StoppedAs(), Breaker: *b}})
 }
 
-// closeBreaker resets the count of a phase.
-func (bs *breakers) closeBreaker(p *place, phase string) {
+// closeBreaker resets the count of what a breaker stopped.
+func (bs *breakers) closeBreaker(p *place, of string) {
 	b := &breaker.Count{Batch: 1}
-	if old := p.breakers[phase]; old != nil {
+	if old := p.breakers[of]; old != nil {
 		b.Batch += old.Batch
 	}
-	p.breakers[phase] = b
-	bs.put(entry{Breaker: &breakerEntry{Place: p.n, Phase: phase, Breaker: *b}})
+	p.breakers[of] = b
+	bs.put(entry{Breaker: &breakerEntry{Place: p.n, Phase: of, Breaker: *b}})
 }

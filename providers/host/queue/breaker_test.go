@@ -114,6 +114,25 @@ func TestBreakerNoteOfAClosedBreaker(t *testing.T) {
 	}
 }
 
+// TestBreakerOfASetting: of the settings of a trial, the one whose jobs fail alike stops alone, and
+// stays so after a crash.
+func TestBreakerOfASetting(t *testing.T) {
+	t.Parallel()
+	bad, good := `phase.x["m=1,*"]`, `phase.x["m=2,*"]`
+	p := newPhase(t, providers.Breaker{SameError: 3, Of: bad})
+	for i := range 3 {
+		p.ends(fmt.Sprint("job", i), 'a', "nan", nil, false)
+	}
+	p.again()
+	for of, starts := range map[string]bool{bad: false, good: true, "": true} {
+		p.place.enqueue(&job{spec: providers.Job{Token: "next" + of, Phase: "x", Breaker: providers.Breaker{SameError: 3, Of: of}}, place: p.place})
+		l := p.place.queues[len(p.place.queues)-1]
+		if why := p.q.scheduler.mayStart(p.place, l); (why == "") != starts {
+			t.Errorf("a job of %q: %q", of, why)
+		}
+	}
+}
+
 // The rule is that of planner/apply/retry and of slurm/node, whose tests have
 // the same table; and it is the same for a queue that crashes between any two
 // jobs.

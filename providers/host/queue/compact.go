@@ -89,8 +89,8 @@ func (cn *compaction) snapshot(put func(*entry)) {
 		put(&entry{Place: &placeEntry{N: p.n, Place: p.Tenant}})
 		put(&entry{Rule: &ruleEntry{Place: p.n, Rules: p.rules}})
 		put(&entry{Ack: &ackEntry{Place: p.n, Seq: p.acked}})
-		for phase, b := range p.breakers {
-			put(&entry{Breaker: &breakerEntry{Place: p.n, Phase: phase, Breaker: *b}})
+		for of, b := range p.breakers {
+			put(&entry{Breaker: &breakerEntry{Place: p.n, Phase: of, Breaker: *b}})
 		}
 	}
 	for l, f := range cn.submissions.fences {

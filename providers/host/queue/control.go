@@ -120,8 +120,8 @@ func (an *requests) setRules(pl *place, r providers.ControlRequest) {
 		pl.rules.Phases = phases
 	}
 	an.put(entry{Rule: &ruleEntry{Place: pl.n, Rules: pl.rules}})
-	for _, phase := range r.Resume {
-		an.breakers.closeBreaker(pl, phase)
+	for _, of := range r.Resume {
+		an.breakers.closeBreaker(pl, of)
 	}
 }
 

@@ -68,6 +68,7 @@ func (c *core) at(p machine.Tenant) *place {
 // does not fit, none does.
 type readyQueue struct {
 	phase string
+	of    string // whose breaker may stop it
 	shape offer.Shape
 	cap   int
 	jobs  readyHeap
@@ -85,10 +86,12 @@ func sameShape(a, b offer.Shape) bool {
 // enqueue readies a job for starting.
 func (p *place) enqueue(j *job) {
 	s := j.shape()
-	i := slices.IndexFunc(p.queues, func(l *readyQueue) bool { return l.phase == j.spec.Phase && sameShape(l.shape, s) })
+	i := slices.IndexFunc(p.queues, func(l *readyQueue) bool {
+		return l.phase == j.spec.Phase && l.of == j.spec.StoppedAs() && sameShape(l.shape, s)
+	})
 	if i < 0 {
 		i = len(p.queues)
-		p.queues = append(p.queues, &readyQueue{phase: j.spec.Phase, shape: s})
+		p.queues = append(p.queues, &readyQueue{phase: j.spec.Phase, of: j.spec.StoppedAs(), shape: s})
 	}
 	l := p.queues[i]
 	l.cap = j.spec.Cap

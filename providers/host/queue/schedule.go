@@ -88,12 +88,15 @@ func (sd *scheduler) startOne(p *place) *start {
 
 // mayStart says which rule keeps a ready queue from starting, "" if none does.
 func (sd *scheduler) mayStart(p *place, l *readyQueue) string {
-	switch b := p.breakers[l.phase]; {
+	switch b := p.breakers[l.of]; {
 	case p.rules.Hold:
 		return "the campaign is held"
 	case p.checking > maxChecking:
 		return fmt.Sprintf("the outputs of %s of the campaign are to be verified first", units.Count(p.checking, "job"))
 	case b != nil && b.Open:
+		if l.of != l.phase {
+			return "the breaker of " + l.of + " is open"
+		}
 		return "the breaker of phase " + l.phase + " is open"
 	case p.rules.Cap != nil && p.running >= *p.rules.Cap:
 		return fmt.Sprintf("the campaign may run %s here", units.Count(*p.rules.Cap, "job"))

@@ -3343,7 +3343,8 @@ type Breaker struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SameError     int64                  `protobuf:"varint,1,opt,name=same_error,json=sameError,proto3" json:"same_error,omitempty"`
 	Share         float64                `protobuf:"fixed64,2,opt,name=share,proto3" json:"share,omitempty"`
-	Jobs          int64                  `protobuf:"varint,50,opt,name=jobs,proto3" json:"jobs,omitempty"` // of the phase, in all; 0 is not told
+	Jobs          int64                  `protobuf:"varint,50,opt,name=jobs,proto3" json:"jobs,omitempty"` // that it counts, in all; 0 is not told
+	Of            string                 `protobuf:"bytes,51,opt,name=of,proto3" json:"of,omitempty"`      // address of the jobs that it counts and stops; "" is the job's phase
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3397,6 +3398,13 @@ func (x *Breaker) GetJobs() int64 {
 		return x.Jobs
 	}
 	return 0
+}
+
+func (x *Breaker) GetOf() string {
+	if x != nil {
+		return x.Of
+	}
+	return ""
 }
 
 type Rule struct {
@@ -7252,12 +7260,13 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"ScaleEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
-	"\x05value\x18\x02 \x01(\v2\x19.muster.provider.v1.ScaleR\x05value:\x028\x01\"R\n" +
+	"\x05value\x18\x02 \x01(\v2\x19.muster.provider.v1.ScaleR\x05value:\x028\x01\"b\n" +
 	"\aBreaker\x12\x1d\n" +
 	"\n" +
 	"same_error\x18\x01 \x01(\x03R\tsameError\x12\x14\n" +
 	"\x05share\x18\x02 \x01(\x01R\x05share\x12\x12\n" +
-	"\x04jobs\x182 \x01(\x03R\x04jobs\"\x86\x01\n" +
+	"\x04jobs\x182 \x01(\x03R\x04jobs\x12\x0e\n" +
+	"\x02of\x183 \x01(\tR\x02of\"\x86\x01\n" +
 	"\x04Rule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05match\x18\x02 \x01(\tR\x05match\x12\x12\n" +
