@@ -51,6 +51,7 @@ func TestSystemSlurmShapes(t *testing.T) {
 		{"stopped with muster off", slurmStops},
 		{"own sbatch", slurmOwnSbatch},
 		{"one mail", slurmMail},
+		{"optimisation in rounds", slurmRounds},
 		{"forecast", slurmForecast},
 		{"several nodes", slurmNodes},
 		{"over ssh", slurmOverSSH},
