@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply"
@@ -160,9 +161,9 @@ func (ap *applying) with(ctx context.Context, c *lang.Campaign, session store.Se
 	return ap.drive(ctx, w, session)
 }
 
-// budgetStops is said of a plan whose p90 passes a budget or its deadline, saved
-// or not.
-const budgetStops = "Nothing was started: a budget does not cover this plan. Raise the budget, or apply fewer jobs at a time with -target=ADDR."
+// budgetStops is printed for a plan whose p90 passes a budget or its deadline, or is not known,
+// saved or not.
+const budgetStops = "Nothing was started: a budget does not cover this plan. Do what its warning says, raise the budget, or apply fewer jobs at a time with -target=ADDR."
 
 // restrain holds, in the queues of backends, what the budgets of a plan that they
 // do not let start do not cover any more.
@@ -214,7 +215,7 @@ func (ap *applying) freshPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	case err == nil && w.plan.BudgetBroken():
 		return w, command.Budget
 	case err == command.Budget:
-		ap.printf("%s\n", budgetStops)
+		ap.printf("%s\n", term.Fold(budgetStops, ap.out.Width))
 		return w, err
 	case err != nil:
 		return w, err

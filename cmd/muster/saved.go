@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/state"
@@ -106,7 +107,7 @@ func (ap *applying) savedPlan(ctx context.Context, c *lang.Campaign, st *state.S
 	ap.file.Progress(plan, st)
 	if w.plan = plan; plan.BudgetBroken() {
 		if !ap.f.json {
-			ap.printf("%s\n", budgetStops)
+			ap.printf("%s\n", term.Fold(budgetStops, ap.out.Width))
 		}
 		return w, command.Budget
 	}

@@ -111,7 +111,7 @@ func (t *terminal) ask(question string) (bool, error) {
 	if !t.global.input {
 		return false, command.Usagef("input is off (-input=false or CI=true), so muster cannot ask")
 	}
-	t.notef("%s", question)
+	t.notef("%s ", term.Fold(strings.TrimSuffix(question, " "), t.err.Width))
 	if t.answers == nil {
 		t.answers = bufio.NewReader(t.stdin) // one for all questions: it reads ahead
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/lang"
@@ -148,7 +149,7 @@ func (bs *breakers) trip(n backends.Tripped) {
 		name = phase
 	}
 	if p := bs.byName[name]; p != nil {
-		bs.openBreaker(p, n.Phase, n.By, n.Why, 0)
+		bs.openBreaker(p, n.Phase, n.By, strings.TrimPrefix(n.Why, offer.Stopped), 0)
 	}
 }
 

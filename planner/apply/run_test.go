@@ -330,7 +330,7 @@ func TestBreakerOfABackendIsToldAsAHold(t *testing.T) {
 	s.world.slots = 1
 	s.world.notes = []providers.Note{{Kind: "breaker", Phase: "a", Text: "stopped: the same error 3 times in a row: exit 75"}}
 	o := s.must(t.Context())
-	if o.Stopped != progress.Hold || !strings.Contains(o.Why, "phase.a is held by its breaker: stopped: the same error 3 times in a row") || o.Left+o.Queued == 0 {
+	if o.Stopped != progress.Hold || !strings.Contains(o.Why, "phase.a is held by its breaker: the same error 3 times in a row") || o.Left+o.Queued == 0 {
 		t.Errorf("outcome %+v", o)
 	}
 }
