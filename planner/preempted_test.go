@@ -26,6 +26,9 @@ func TestPreemptedOften(t *testing.T) {
 		pool := &in.Pools[0]
 		other := *pool
 		other.Name, other.Word = "capacity", "queue"
+		spare, tests := other, other
+		spare.Name, spare.Spot, tests.Name, tests.Testing = "spare", true, "debug", true
+		in.Pools = append(in.Pools, spare, tests)
 		if others {
 			in.Pools = append(in.Pools, other)
 		}

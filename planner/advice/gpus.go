@@ -89,8 +89,7 @@ func (a *adviser) without(g *group, here offer.Pool, s offer.Shape) (offer.Pool,
 func (a *adviser) cheapest(g *group, here offer.Pool, s offer.Shape, suits func(offer.Pool) bool) (offer.Pool, bool) {
 	var fit []offer.Pool
 	for _, p := range a.Pools {
-		if !p.Testing && may(a.Campaign, g.phase, p.Backend) && suits(p) &&
-			(p.CPUs == 0 || p.CPUs >= s.CPUs) && (p.Memory == 0 || p.Memory >= s.Memory) && (p.MaxTime == 0 || p.MaxTime >= s.Walltime) {
+		if !p.Testing && may(a.Campaign, g.phase, p.Backend) && suits(p) && place.Fits(p, s, g.phase.Checkpoint != nil) {
 			fit = append(fit, p)
 		}
 	}

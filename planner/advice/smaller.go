@@ -63,6 +63,7 @@ func (a *adviser) smallerPool(c *class, bytes float64) (here, there offer.Pool, 
 	if len(s.GPU.Models) > 0 || here.GPUMem == 0 || !priced(here) {
 		return here, there, false // the campaign names the device, or nobody knows its model or cost
 	}
+	s.GPU.Memory = int64(bytes)
 	there, ok = a.cheapest(c.group, here, s, func(p offer.Pool) bool {
 		return priced(p) && p.GPUs*max(s.Nodes, 1) >= s.GPUs && p.GPUMem < here.GPUMem && float64(p.GPUMem) >= bytes
 	})

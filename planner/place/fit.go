@@ -38,6 +38,12 @@ func either(a, b string) string {
 	return a + "; or " + b
 }
 
+// Fits reports whether a pool can take a shape; with a checkpoint it may be cut into segments.
+func Fits(p offer.Pool, s offer.Shape, checkpoint bool) bool {
+	_, bad := fit(p, s, checkpoint)
+	return bad == nil
+}
+
 // fit reports whether a pool can take a shape, in how many chained segments, and else all
 // reasons why not, so that a shape said to fit does.
 func fit(p offer.Pool, s offer.Shape, checkpoint bool) (segments int, bad *misfit) {

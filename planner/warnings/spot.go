@@ -21,7 +21,7 @@ func Spot(works []Work, pools []offer.Pool) (notes []string) {
 			}
 		}
 		if len(at) > 0 {
-			notes = append(notes, fmt.Sprintf("phase.%s has no checkpoint, and machines of %s may be taken away while a job runs: it begins again from the start. Write a checkpoint block in the phase, or rent machines that stay.",
+			notes = append(notes, fmt.Sprintf("phase.%s has no checkpoint, and machines of %s may be taken away while a job runs: it begins again from the start. Write a checkpoint block in the phase, or choose machines that stay.",
 				w.Name, strings.Join(at, ", ")))
 		}
 	}

@@ -19,7 +19,7 @@ func TestSpot(t *testing.T) {
 	work := func(ck *lang.Checkpoint, starting int, backend, pool string) Work {
 		return Work{Phase: &lang.Phase{Name: "p", Checkpoint: ck}, Placements: []place.Decision{{}, {Backend: backend, Pool: pool}}, Starting: map[int]int{1: starting}}
 	}
-	const also = " may be taken away while a job runs: it begins again from the start. Write a checkpoint block in the phase, or rent machines that stay."
+	const also = " may be taken away while a job runs: it begins again from the start. Write a checkpoint block in the phase, or choose machines that stay."
 	for name, c := range map[string]struct {
 		work Work
 		want []string

@@ -150,7 +150,7 @@ type Pool struct {
 	Notes    []string // for people; every command that asks prints those that begin with Repaired
 	// Clocks are dates or intervals at which the platform deletes or bills.
 	Clocks []Clock
-	// Spot says that a machine may be taken away while a job runs on it, for somebody who pays more.
+	// Spot says that others may get a machine while a job runs on it, which ends the job.
 	Spot bool
 	// Offers are machines of a rental pool as a market lists them, cheapest first, at most three.
 	Offers []Listing

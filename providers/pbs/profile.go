@@ -171,6 +171,7 @@ func pool(r *facts.Reader, base offer.Pool, q queue, names []string) offer.Pool 
 	p.StandsFor = r.Names(in("stands_for"), q.StandsFor, slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == q.Name }))
 	p.Notes = slices.Clone(q.Notes)
 	if q.Rerun {
+		p.Spot = true
 		p.Notes = append(p.Notes, "jobs are killed without warning when others need the nodes, and put back into the queue")
 	}
 	if q.Request {
