@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/hashicorp/hcl/v2"
@@ -35,6 +36,10 @@ func (c *converter) output(at hcl.Range, p text) (output, bool) {
 		return o, false
 	}
 	for _, x := range p {
+		if strings.ContainsFunc(x.lit, unicode.IsControl) {
+			c.r.warn(at, "A control character in an output", "%q holds one, so this output is not carried over.", clip(written))
+			return o, false
+		}
 		if strings.ContainsAny(x.lit, "*?[") {
 			o.kind = "glob"
 		}
