@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/change"
 	"github.com/muster-run/muster/planner/observed"
+	"github.com/muster-run/muster/planner/warnings"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -214,11 +215,43 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string, diags
 		}
 		rows = append(rows, row)
 	}
+	notes = append(notes, resultless(fs, rows)...)
 	if !fs.in.Options.Destroy {
 		rows = append(rows, replacements(fs)...)
 	}
 	lost, diags := orphans(fs)
 	return append(rows, lost...), notes, diags
+}
+
+// resultless names the jobs that ran on the backends of released machines and have no result:
+// what they left on a machine's disk ends with it.
+func resultless(fs *facts, rows []Row) (notes []string) {
+	released, names := map[string]bool{}, map[string][]string{} // by backend
+	for i := range rows {
+		if rows[i].Release {
+			released[rows[i].Backend] = true
+		}
+	}
+	if len(released) == 0 {
+		return nil
+	}
+	for _, address := range fs.st.Addresses() {
+		job := fs.st.Jobs[address]
+		at := job.Last()
+		if job.Smoke || job.Status == state.Completed || job.Status.Active() || at == nil || !released[at.Backend] || at.Started.IsZero() {
+			continue
+		}
+		names[at.Backend] = append(names[at.Backend], job.Address+" ("+strings.TrimSpace(string(job.Status)+" "+job.Class)+")")
+	}
+	for _, backend := range slices.Sorted(maps.Keys(names)) {
+		list := names[backend]
+		have := "have"
+		if len(list) == 1 {
+			have = "has"
+		}
+		notes = append(notes, fmt.Sprintf("%s that ran on %s %s no verified result: %s. What they left on the disk of a released machine is lost.", units.Count(len(list), "job"), backend, have, warnings.Some(list)))
+	}
+	return notes
 }
 
 // orphans lists machines that bear the campaign's label and that its state does not know. Those

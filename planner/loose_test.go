@@ -160,32 +160,33 @@ func TestRentals(t *testing.T) {
 		edit    func(x *scene)
 		release bool
 		kept    bool // with a note
+		told    bool // that a job there has no result
 	}{
-		"idle, nothing on it":   {state.Completed, func(x *scene) { x.job.Outputs[0].Backend = "local.local" }, true, false},
-		"outputs only there":    {state.Completed, nil, false, true},
-		"a copy elsewhere":      {state.Completed, func(x *scene) { x.job.Outputs[0].Copies = []state.Copy{{Backend: "local.local"}} }, true, false},
-		"outputs that are gone": {state.Completed, func(x *scene) { x.job.Outputs[0].Missing = true }, true, false},
-		"released":              {state.Failed, func(x *scene) { x.rental("released") }, false, false},
-		"a job runs there":      {state.Running, nil, false, false},
-		"a job may run there":   {state.Running, func(x *scene) { x.in.Observed.Unreachable = map[string]string{"vastai.cloud": "no route"} }, false, false},
-		"a job arrived there":   {state.Submitting, func(x *scene) { x.see(found(offer.Running)) }, false, false},
+		"idle, nothing on it":   {state.Completed, func(x *scene) { x.job.Outputs[0].Backend = "local.local" }, true, false, false},
+		"outputs only there":    {state.Completed, nil, false, true, false},
+		"a copy elsewhere":      {state.Completed, func(x *scene) { x.job.Outputs[0].Copies = []state.Copy{{Backend: "local.local"}} }, true, false, false},
+		"outputs that are gone": {state.Completed, func(x *scene) { x.job.Outputs[0].Missing = true }, true, false, false},
+		"released":              {state.Failed, func(x *scene) { x.rental("released") }, false, false, false},
+		"a job runs there":      {state.Running, nil, false, false, false},
+		"a job may run there":   {state.Running, func(x *scene) { x.in.Observed.Unreachable = map[string]string{"vastai.cloud": "no route"} }, false, false, false},
+		"a job arrived there":   {state.Submitting, func(x *scene) { x.see(found(offer.Running)) }, false, false, false},
 		"its backend is away": {state.Completed, func(x *scene) {
 			x.job.Outputs[0].Backend = "local.local"
 			x.in.Observed.Unreachable = map[string]string{"vastai.cloud": "another account's key"}
-		}, false, false},
+		}, false, false, false},
 		"nobody asked it": {state.Completed, func(x *scene) {
 			x.job.Outputs[0].Backend = "local.local"
 			x.in.Observed.Unreachable, x.in.Observed.Unasked = map[string]string{"vastai.cloud": "-refresh=false"}, map[string]bool{"vastai.cloud": true}
-		}, true, false},
-		"its job failed":            {state.Failed, nil, true, false},
-		"outputs of a smoke's only": {state.Failed, func(x *scene) { x.smokeThere(state.Completed) }, true, false},
+		}, true, false, false},
+		"its job failed":            {state.Failed, nil, true, false, true},
+		"outputs of a smoke's only": {state.Failed, func(x *scene) { x.smokeThere(state.Completed) }, true, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c0 := load(t, nil, phaseSpec{name: "a", lr: "1"})
 			x := sceneOf(t, c0, c.status, c0)
 			x.rental("running")
-			x.job.Attempts[0].Backend = "vastai.cloud"
+			x.job.Attempts[0].Backend, x.job.Attempts[0].Started = "vastai.cloud", now.Add(-time.Hour)
 			for i := range x.job.Outputs {
 				x.job.Outputs[i].Backend = "vastai.cloud"
 			}
@@ -199,6 +200,11 @@ func TestRentals(t *testing.T) {
 			}
 			if kept := slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "r1 on vastai.cloud is idle and kept") }); kept != c.kept {
 				t.Errorf("%q", p.Notes)
+			}
+			if told := slices.ContainsFunc(p.Notes, func(n string) bool {
+				return strings.Contains(n, "1 job that ran on vastai.cloud has no verified result: phase.a (failed")
+			}); told != c.told {
+				t.Errorf("of its result: %q", p.Notes)
 			}
 		})
 	}
