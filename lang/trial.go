@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -27,6 +28,8 @@ type Trial struct {
 	Range      hcl.Range
 	// BaselineRange is where the baseline is written.
 	BaselineRange hcl.Range
+
+	jobs func() map[string]int // cells of each setting, by BreakerOf; counted once
 }
 
 // judges are the measures that every round has. The value is true where more is better.
@@ -57,7 +60,13 @@ func (ps *phases) trials() {
 }
 
 func (ps *phases) trial(p *phaseBuild, b *syntax.Block) *Trial {
-	t := &Trial{Hypothesis: ps.Text(b, "hypothesis"), Judge: ps.Text(b, "judge"), MinGain: ps.Number(b, "min_gain", 0, 100, minGain), Range: b.Range}
+	t := &Trial{jobs: sync.OnceValue(func() map[string]int {
+		n := map[string]int{}
+		for cell := range p.Len() {
+			n[BreakerOf(p.Phase, cell)]++
+		}
+		return n
+	}), Hypothesis: ps.Text(b, "hypothesis"), Judge: ps.Text(b, "judge"), MinGain: ps.Number(b, "min_gain", 0, 100, minGain), Range: b.Range}
 	for _, name := range ps.Texts(b, "varies") {
 		a := p.Grid.AxisIndex(name)
 		switch {
@@ -184,6 +193,14 @@ func BreakerOf(p *Phase, cell int) string {
 		key += ",*"
 	}
 	return addr.Job{Phase: p.Name, Key: key}.String()
+}
+
+// BreakerJobs is how many jobs the breaker of a cell of a phase counts, in all.
+func BreakerJobs(p *Phase, cell int) int {
+	if p.Trial == nil {
+		return p.Len()
+	}
+	return p.Trial.jobs()[BreakerOf(p, cell)]
 }
 
 // Setting is the text of the trial's setting of a cell: "memory=16GB, size=2".

@@ -78,22 +78,7 @@ func (p *phase) open() (list []string) {
 
 // breakerPolicy is when the breaker of a cell opens.
 func (p *phase) breakerPolicy(cell int32) breaker.Policy {
-	jobs := len(p.At)
-	if p.Trial != nil {
-		jobs = p.inSetting()[p.stops(cell)]
-	}
-	return breaker.Policy{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: jobs}
-}
-
-// inSetting is how many cells each setting of the trial has.
-func (p *phase) inSetting() map[string]int {
-	if p.settings == nil {
-		p.settings = map[string]int{}
-		for cell := range p.At {
-			p.settings[p.stops(int32(cell))]++
-		}
-	}
-	return p.settings
+	return breaker.Policy{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: lang.BreakerJobs(p.Phase, int(cell))}
 }
 
 // countFailure tells a breaker of a job that failed for good.

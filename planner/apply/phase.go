@@ -50,7 +50,6 @@ type phase struct {
 	lost     map[int32]bool            // cells that did not get the result that was there for them
 	late     map[history.Mark]int      // running jobs, as last counted
 	breakers map[string]*retry.Breaker // by what they stop; see stops
-	settings map[string]int            // cells by setting of the trial; see inSetting
 	stalled  stall
 	source   string // digest of its source; "" without one
 	defined  string

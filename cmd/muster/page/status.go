@@ -257,6 +257,9 @@ func (m *statusMaker) list(s JobStatus) {
 	}
 }
 
+// mostBreakers is how many open breakers of a trial's settings are shown; the rest are counted.
+const mostBreakers = 3
+
 // note is what concerns a phase as a whole.
 func (m *statusMaker) note(p *lang.Phase) string {
 	var open []string
@@ -266,6 +269,9 @@ func (m *statusMaker) note(p *lang.Phase) string {
 		} else if b.Phase == p.Name {
 			open = append(open, "breaker of "+b.Of+" open: "+b.Reason)
 		}
+	}
+	if n := len(open); n > mostBreakers {
+		open = append(open[:mostBreakers], fmt.Sprintf("%d more", n-mostBreakers))
 	}
 	if len(open) > 0 {
 		return strings.Join(open, "; ")

@@ -40,7 +40,7 @@ func (s *Spec) Job(p *lang.Phase, l Launch) (*providers.Job, lang.Rendered, diag
 		Token: l.Token, Address: l.Address, Phase: p.Name, Name: r.Label, Attempt: l.Attempt, Pool: l.Site.Pool,
 		Shell: r.Shell, Argv: r.Argv, Workdir: l.Site.Workdir, Dir: r.Dir, Setup: site.Setup(l.Backend, r.Setup), Env: jobEnv(s.Env, r.Env),
 		Secrets: s.Secrets, Process: r.Process, Shape: l.Shape,
-		Metrics: s.Metrics, Breaker: s.Breaker(p, l.Cell), Cap: p.MaxParallel, Rules: s.Rules, Smoke: v.Smoke(), Umask: &umask,
+		Metrics: s.Metrics, Breaker: breakerOf(p, l.Cell), Cap: p.MaxParallel, Rules: s.Rules, Smoke: v.Smoke(), Umask: &umask,
 	}
 	if l.Backend != nil {
 		job.Options = p.Requests(v)[p.RequestOf(l.Cell, v)].Options[l.Backend.Type]

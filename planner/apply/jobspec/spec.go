@@ -16,8 +16,6 @@ import (
 type Spec struct {
 	Env     []providers.EnvVar
 	Retry   providers.Retry
-	breaker providers.Breaker
-	trials  map[string]int // jobs by what a breaker stops, of a phase with a trial
 	Rules   []failure.Rule
 	Metrics []providers.Metric
 	Secrets []providers.EnvVar
@@ -26,14 +24,7 @@ type Spec struct {
 
 // NewSpec reads the secrets that the phase names.
 func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret func(lang.Secret) (string, error)) Spec {
-	s := Spec{Env: env, Rules: retry.Rules(c),
-		breaker: providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: p.Len()}}
-	if p.Trial != nil {
-		s.trials = map[string]int{}
-		for cell := range p.Len() {
-			s.trials[lang.BreakerOf(p, cell)]++
-		}
-	}
+	s := Spec{Env: env, Rules: retry.Rules(c)}
 	s.Retry = p.Retry.Policy
 	for _, m := range p.Metrics {
 		s.Metrics = append(s.Metrics, metric(m))
@@ -49,12 +40,11 @@ func NewSpec(c *lang.Campaign, p *lang.Phase, env []providers.EnvVar, secret fun
 	return s
 }
 
-// Breaker is the breaker that counts and stops a cell.
-func (s *Spec) Breaker(p *lang.Phase, cell int) providers.Breaker {
-	b := s.breaker
-	if s.trials != nil {
+// breakerOf is the breaker that counts and stops a cell.
+func breakerOf(p *lang.Phase, cell int) providers.Breaker {
+	b := providers.Breaker{SameError: p.Breaker.SameError, Share: p.Breaker.Share, Jobs: lang.BreakerJobs(p, cell)}
+	if p.Trial != nil {
 		b.Of = lang.BreakerOf(p, cell)
-		b.Jobs = s.trials[b.Of]
 	}
 	return b
 }
