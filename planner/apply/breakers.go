@@ -112,7 +112,7 @@ func (bs *breakers) countSuccess(f *attempt) {
 // heed does what the breaker of something says.
 func (bs *breakers) heed(p *phase, of string, trip *retry.Trip, warning string) {
 	if title := (state.Breaker{Phase: p.Name, Of: setting(of)}).Address(); warning != "" {
-		bs.Note(title, title+": "+warning, true)
+		bs.Note("phase."+p.Name, title+": "+warning, true)
 	}
 	if trip != nil {
 		bs.openBreaker(p, of, trip.Cause, trip.Reason, trip.Count)
@@ -127,15 +127,27 @@ func setting(of string) string {
 	return of
 }
 
-// trip opens the breaker that a backend opened.
+// trip opens the breaker that a backend opened, unless the campaign has nothing that it stops.
 func (bs *breakers) trip(n backends.Tripped) {
 	name := n.Phase
 	if phase, _, ok := addr.Split(n.Phase); ok {
 		name = phase
 	}
-	if p := bs.byName[name]; p != nil {
-		bs.openBreaker(p, n.Phase, n.By, strings.TrimPrefix(n.Why, offer.Stopped), 0)
+	p := bs.byName[name]
+	if p == nil || n.Phase != name && !p.hasSetting(n.Phase) {
+		return
 	}
+	bs.openBreaker(p, n.Phase, n.By, strings.TrimPrefix(n.Why, offer.Stopped), 0)
+}
+
+// hasSetting reports whether an address is that of the jobs of a setting of the phase's trial.
+func (p *phase) hasSetting(of string) bool {
+	for cell := range p.At {
+		if p.Trial != nil && p.stops(int32(cell)) == of {
+			return true
+		}
+	}
+	return false
 }
 
 // openBreaker stops starts in a phase, or in a setting of its trial, here and in the queues,
@@ -152,7 +164,7 @@ func (bs *breakers) openBreaker(p *phase, of, cause, reason string, count int) {
 	if b.Of != "" {
 		text = fmt.Sprintf("%s starts nothing more: %s. The other settings go on. To start it again, run: %s", b.Address(), reason, resume)
 	}
-	bs.Note(b.Address(), text, true)
+	bs.Note("phase."+p.Name, text, true)
 	bs.holds.controlQueued(func(f *attempt) bool { return f.p == p && p.tripped(f.cell) }, true)
 }
 

@@ -335,6 +335,19 @@ func TestBreakerOfABackendIsToldAsAHold(t *testing.T) {
 	}
 }
 
+// TestBreakerOfNothing: what a backend says to have stopped, and the campaign does not have, stops
+// nothing and is not recorded.
+func TestBreakerOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	for _, of := range []string{`phase.a["size=1,*"]`, `phase.none["size=1,*"]`, "none", `phase.a["`} {
+		s.world.notes = append(s.world.notes, providers.Note{Kind: "breaker", Phase: of, Text: "stopped: x"})
+	}
+	if o := s.must(t.Context()); o.Held+o.Left+o.Queued > 0 || len(s.state().Breakers) > 0 {
+		t.Errorf("outcome %+v, breakers %s", o, text(s.state().Breakers))
+	}
+}
+
 func TestMissingProgramStopsAtOnce(t *testing.T) {
 	// Requirement: CB-10
 	t.Parallel()
