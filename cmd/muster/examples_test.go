@@ -13,7 +13,7 @@ import (
 )
 
 // examplesPlannedElsewhere need to know what places have that are not here.
-var examplesPlannedElsewhere = []string{"distill-paper", "polaris", "rented", "ssh-lab"}
+var examplesPlannedElsewhere = []string{"distill-paper", "md", "polaris", "rented", "ssh-lab"}
 
 // Every example is a campaign that is valid and plans.
 func TestExamplesPlan(t *testing.T) {
@@ -67,6 +67,24 @@ func TestExamplePolaris(t *testing.T) {
 }
 
 // The main job: a campaign of real programs from nothing to its report.
+// TestExampleMD plans the pipeline without a cluster; TestSystemSlurm runs it on one.
+func TestExampleMD(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs many commands; make test does")
+	}
+	t.Parallel()
+	e := exampleOf(t, filepath.Join(repository, "examples", "md"))
+	e.env = append(e.env, "MUSTER_NOW=2026-06-01T09:00:00Z", "MUSTER_TRUST=1")
+	e.muster(0, "validate")
+	e.muster(0, "fmt", "-check")
+	text := e.muster(1, "plan") // the cluster cannot be asked, which it says last
+	for _, want := range []string{"1×A100   on atesting_a100", "1 × ≤60h  1×A100, 3 segments", "20 × ≤12h  1×A100", "needs 90% of phase.replicas", "each after its replica (same i)", "Plan: 46 to run"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the plan does not say %q:\n%s", want, text)
+		}
+	}
+}
+
 func TestExampleDistill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs whole campaigns; make test does")

@@ -32,6 +32,7 @@ func TestSystemSlurm(t *testing.T) {
 		{"volume that fills", slurmFull},
 		{"one element of an array", slurmElement},
 		{"from a smoke to an array", slurmPipeline},
+		{"example of molecular dynamics", slurmMD},
 		{"back under a new id", slurmReturns},
 		{"ends told apart", slurmEnds},
 		{"child killed for memory", slurmChildKilled},
