@@ -476,6 +476,7 @@ func TestCopiesThatCannotBeMade(t *testing.T) {
 	j.Shell = strings.Replace(j.Shell, "[ $i -lt 40 ]", "[ ! -e "+gate+" ]", 1)
 	n.submit(j)
 	n.until("it to run", all(offer.Running, j))
+	waitFor(t, "its command, which follows the look for copies", func() bool { return number(filepath.Join(n.backend.Workdir, "ck")) > 0 })
 	backup.Away.Store(true)
 	n.until("it to say so", func(seen map[string]offer.Observation) bool {
 		return strings.Contains(seen[j.Token].Reason, "its checkpoint is not copied to "+backup.Address)
