@@ -60,7 +60,7 @@ type (
 	Lost struct{ *Backend }
 	// Answered says that one that was lost can be asked again.
 	Answered struct{ *Backend }
-	// Tripped is a phase, or a setting of its trial, of which a place starts no more jobs.
+	// Tripped says that a place starts no more jobs of a phase, or of a setting of its trial.
 	Tripped struct{ Phase, By, Why string }
 	// Rented is a machine of which something changed.
 	Rented struct {
