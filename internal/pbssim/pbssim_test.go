@@ -294,3 +294,14 @@ func TestTooLargeAndTooLate(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputPathOfLetters: OpenPBS takes no other letters in -o than ASCII's.
+func TestOutputPathOfLetters(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("out.sh", "true\n")
+	if _, errs, rc := s.sh("qsub -j oe -o /tmp/wörk/ out.sh"); rc != 2 || !strings.HasPrefix(errs, "qsub: illegal -o value") {
+		t.Errorf("exit %d: %s", rc, errs)
+	}
+	s.ok("qsub -h -j oe -o '/tmp/w;$&rk/' out.sh")
+}

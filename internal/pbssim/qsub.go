@@ -243,8 +243,14 @@ func (u *submission) option(o option) {
 		a["Rerunable"] = map[bool]string{true: "True", false: "False"}[v == "y"]
 	case 'S':
 		a["Shell_Path_List"], u.job.Shell = v, v
+	case 'o', 'e':
+		// Seen on OpenPBS 23.06: a path of other characters than printable ASCII is refused.
+		if strings.ContainsFunc(v, func(c rune) bool { return c < ' ' || c > '~' }) {
+			u.illegal(o.letter)
+		}
+		a[map[byte]string{'o': "Output_Path", 'e': "Error_Path"}[o.letter]] = v
 	default:
-		names := map[byte]string{'A': "Account_Name", 'c': "Checkpoint", 'j': "Join_Path", 'k': "Keep_Files", 'm': "Mail_Points", 'M': "Mail_Users", 'p': "Priority", 'P': "project", 'q': "queue", 'o': "Output_Path", 'e': "Error_Path"}
+		names := map[byte]string{'A': "Account_Name", 'c': "Checkpoint", 'j': "Join_Path", 'k': "Keep_Files", 'm': "Mail_Points", 'M': "Mail_Users", 'p': "Priority", 'P': "project", 'q': "queue"}
 		if name := names[o.letter]; name != "" {
 			a[name] = v
 		}

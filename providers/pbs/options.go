@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/muster-run/muster/internal/lazyregexp"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -112,6 +113,18 @@ func (o Options) wrong() error {
 			return fmt.Errorf(`options "pbs": resources has %q: write "name=value"`, r)
 		case slices.Contains([]string{"select", "place", "walltime", "nodes", "ncpus", "mem", "ngpus"}, name):
 			return fmt.Errorf(`options "pbs": resources has %q, which muster sets itself: use resources of the job, chunk or place`, r)
+		}
+	}
+	return nil
+}
+
+// writable refuses a workdir that qsub -o cannot take, since the logs of jobs are under
+// it. OpenPBS refuses other letters than ASCII's, ends the path at a space or a quote,
+// drops a backslash, and gives % and ^ a meaning of its own.
+func writable(workdir string) error {
+	for _, c := range workdir {
+		if c <= ' ' || c > '~' || strings.ContainsRune(`"'\%^`, c) {
+			return providers.Errorf(providers.Invalid, "PBS cannot write the logs of jobs under the workdir %q, which holds %q: set workdir to a path of ASCII letters and digits, without spaces, quotes, \\, %% and ^", workdir, c)
 		}
 	}
 	return nil

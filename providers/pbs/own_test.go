@@ -49,3 +49,18 @@ func TestOwnPrograms(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkdirs: a workdir that qsub -o cannot take is refused before anything is
+// submitted.
+func TestWorkdirs(t *testing.T) {
+	t.Parallel()
+	for workdir, fits := range map[string]bool{
+		"/eagle/proj_1/run-2.a": true, "/data/a,b=c;$d&(e)[f]{g}#h": true, "": true,
+		"/data/my runs": false, "/work/my files": false, "/data/wörk": false, "/data/日本": false, `/data/it's`: false, `/data/"a"`: false, `/data/a\b`: false, "/data/50%": false, "/data/^array_index^": false, "/data/a\nb": false,
+	} {
+		_, err := pbs.Type{}.Open(scheduler.Opening{Backend: providers.Backend{Name: "pbs.site", Workdir: workdir}})
+		if fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "set workdir") {
+			t.Errorf("%q: %v", workdir, err)
+		}
+	}
+}

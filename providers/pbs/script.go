@@ -27,10 +27,6 @@ func (b *Site) Script(r scheduler.Request) (string, error) {
 	if err != nil {
 		return "", providers.Errorf(providers.Invalid, "phase.%s: %v", r.Job.Phase, err)
 	}
-	out := filepath.Join(r.Spool, "out") + "/"
-	if strings.ContainsAny(out, " \t\"'%^") {
-		return "", providers.Errorf(providers.Invalid, "PBS cannot write its output to %q: use a workdir without spaces, quotes, %% and ^", out)
-	}
 	var s strings.Builder
 	s.WriteString(r.Shebang())
 	set := func(option, value string) {
@@ -56,7 +52,7 @@ func (b *Site) Script(r scheduler.Request) (string, error) {
 	}
 	set("-r", map[bool]string{true: "y", false: "n"}[b.returns(r)])
 	s.WriteString("#PBS -j oe\n#PBS -k doe\n")
-	set("-o", out)
+	set("-o", filepath.Join(r.Spool, "out")+"/")
 	if o.Mail != "" {
 		set("-M", o.Mail)
 		set("-m", "ae")

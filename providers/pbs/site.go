@@ -71,8 +71,11 @@ func (Type) Terms(_, options json.RawMessage) offer.Terms {
 // commands and cached facts.
 func (t Type) Open(o scheduler.Opening) (scheduler.Site, error) {
 	s := &Site{Backend: o.Backend, facts: &facts.Cache[cluster.Facts]{}}
-	err := scheduler.ReadBlock(o.Backend, &s.Config)
+	err := writable(o.Workdir)
 	if err != nil {
+		return nil, err
+	}
+	if err = scheduler.ReadBlock(o.Backend, &s.Config); err != nil {
 		return nil, err
 	}
 	if s.Profile, err = profiles.Named(o.Backend); err != nil {

@@ -167,10 +167,6 @@ func TestScript(t *testing.T) {
 			t.Errorf("%s is taken", options)
 		}
 	}
-	one.Job.Options, one.Spool = nil, "/work/my files/.muster"
-	if _, err := shared.Script(one); err == nil {
-		t.Error("a folder that PBS cannot write to is taken")
-	}
 }
 
 // TestNoNodeIsUp: a queue whose nodes are all down says so, since its jobs wait for nothing else.
