@@ -26,6 +26,7 @@ var pbsParts = []slurmPart{
 	{"runaway chain", func(t *testing.T) { runaway(t, onPBS) }},
 	{"from a smoke to an array", func(t *testing.T) { pipeline(t, onPBS) }},
 	{"killed at once", pbsKilled},
+	{"purged history", pbsPurged},
 	{"packed", pbsPacked},
 	{"values", pbsValues},
 }
@@ -153,6 +154,32 @@ func pbsKilled(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// pbsPurged: PBS has forgotten all jobs when muster looks again. Their own records say
+// how they ended, and nothing runs twice.
+func pbsPurged(t *testing.T) {
+	c := onPBS(t, strings.ReplaceAll(slurmPhases, "COUNT", "8"))
+	before := pbsJobs("-x")
+	c.must("apply", "-detach", "-auto-approve")
+	c.until("end of the queue", 2*time.Minute, func() bool { return c.dialect.queue(c) == "" })
+	for id := range pbsJobs("-x") {
+		if !before[id] {
+			c.tell("qdel", "-x", id)
+		}
+	}
+	if left := len(pbsJobs("-x")); left != len(before) {
+		t.Fatalf("%d jobs are in PBS's history, %d were before", left, len(before))
+	}
+	if out, code := c.run("apply", "-auto-approve"); code == 0 || !strings.Contains(out, "21 of 24 jobs done and verified, 1 failed, 2 blocked") || !strings.Contains(out, "failed: bad_output") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	c.wantRan("teacher", 8)
+	for line, n := range c.ran() {
+		if n != 1 {
+			t.Errorf("%s ran %d times", line, n)
+		}
 	}
 }
 
