@@ -141,7 +141,7 @@ func (e *engine) loadAttempts() {
 					f.max = max(a.N, f.most())
 				}
 				e.plannedEnd(f)
-				if !f.smoke && ceilingCovers(e.st, e.approval, p.plan.Does(f.cell)) {
+				if !f.smoke && (f.sentAgain() && approvalOf(e.st, e.approval) != nil || ceilingCovers(e.st, e.approval, p.plan.Does(f.cell))) {
 					f.plan = e.approval
 				}
 			}
@@ -209,6 +209,12 @@ func (e *engine) plannedEnd(f *attempt) {
 			f.by = "destroy"
 		}
 	}
+}
+
+// sentAgain reports whether the plan counts an attempt among the jobs to run, since it never
+// arrived: it is submitted under its old token, and under the ceiling of that plan.
+func (f *attempt) sentAgain() bool {
+	return f.p.plan.Does(f.cell) == planner.Run && !f.outdated
 }
 
 // became reports whether a cell is another job now than the one in flight.

@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 // A troubled backend accepts jobs, submits the first of them, and cannot tell of
@@ -155,5 +156,52 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 	}
 	if len(said) != 1 || !strings.Contains(said[0], "and 3 more are held: by an administrator") {
 		t.Errorf("it was said %q", said)
+	}
+}
+
+// A severed backend takes no job: the process dies between its intent and the answer.
+type severed struct {
+	*fake
+	die context.CancelFunc
+}
+
+func (b severed) Submit(ctx context.Context, _ providers.SubmitRequest) ([]providers.Submitted, error) {
+	b.die()
+	return nil, ctx.Err()
+}
+
+// TestSentAgainUnderTheLaterApproval: a job that never arrived is counted by the plan that
+// submits it, and by no other.
+func TestSentAgainUnderTheLaterApproval(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	ctx, die := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Session.(*memory).alive = ctx.Err
+		c.Provider = func(string) (providers.Provider, error) {
+			return severed{fake: &fake{world: s.world}, die: die}, nil
+		}
+	}
+	_, _ = s.apply(ctx, nil)
+	st := s.state()
+	unsent := 0
+	for _, j := range st.Jobs {
+		if j.Status == state.Submitting {
+			unsent++
+		}
+	}
+	if unsent != 6 || len(s.world.jobs) != 0 || len(st.Approvals) != 1 {
+		t.Fatalf("%d unsent jobs, %d at the backend, %d approvals", unsent, len(s.world.jobs), len(st.Approvals))
+	}
+	s.conf = nil
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	st = s.state()
+	if len(st.Approvals) != 2 || len(st.Ledger) != 6 {
+		t.Fatalf("%d approvals, %d entries", len(st.Approvals), len(st.Ledger))
+	}
+	for _, e := range st.Ledger {
+		if e.Plan != st.Approvals[1].Plan {
+			t.Errorf("%s is billed to %s, not to the later plan %s", e.Address, e.Plan, st.Approvals[1].Plan)
+		}
 	}
 }
