@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -86,6 +87,9 @@ func poolSummary(p offer.Pool) string {
 	}
 	if p.Others > 0 {
 		s += fmt.Sprintf(", %d held by others", p.Others)
+	}
+	if most := place.Together(p); most != "" {
+		s += ", " + most
 	}
 	if p.Wait > 0 {
 		s += ", about " + units.ShortDuration(p.Wait) + " wait"

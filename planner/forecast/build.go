@@ -90,6 +90,22 @@ func (b *builder) own(key string, d place.Decision) (slots, submit *int64) {
 	return slots, submit
 }
 
+// most is what the jobs of a decision and all with the same limit may hold of a pool
+// together, and what each holds.
+func (b *builder) most(key string, d place.Decision) (*capacity, capacity) {
+	p := d.Limits.On(b.offers[key])
+	k := fmt.Sprint(key, "\x00most", p.Most)
+	c := b.pools[k]
+	if c == nil {
+		m := most(p)
+		c = &m
+		b.pools[k] = c
+	}
+	h := c.counted(holding(p, d))
+	c.atLeast(h)
+	return c, h
+}
+
 func limit(n int) *int64 {
 	v := int64(unlimited)
 	if n > 0 {
@@ -165,6 +181,8 @@ func (b *builder) add(n *node, groups []Group) int {
 type lineKey struct {
 	pool string
 	need capacity
+	most *capacity
+	held capacity
 	wait time.Duration
 	// The limits of the jobs' own; nil for slots = none but the pool's.
 	slots, submit *int64
@@ -210,11 +228,12 @@ func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 		key.turns = d.Shape.Key()
 	}
 	pool.atLeast(key.need)
+	key.most, key.held = b.most(key.pool, d)
 	at, ok := lines[key]
 	if !ok {
 		at = len(n.lines)
 		lines[key] = at
-		l := line{pool: pool, need: key.need, slots: key.slots, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}}
+		l := line{pool: pool, need: key.need, most: key.most, held: key.held, slots: key.slots, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}}
 		if c := b.caps[d.Backend]; c != nil {
 			l.caps = append(l.caps, c)
 		}

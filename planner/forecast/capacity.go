@@ -20,6 +20,28 @@ func need(p offer.Pool, d place.Decision) capacity {
 	return capacity{1, int64(r.Devices), int64(r.Cores), r.Memory}
 }
 
+// most is what our own jobs may hold of a pool together, whatever is free.
+func most(p offer.Pool) capacity {
+	c := capacity{unlimited, unlimited, unlimited, unlimited}
+	for _, x := range []struct {
+		have *int64
+		most int64
+	}{{&c.gpus, int64(p.Most.Devices)}, {&c.cpus, int64(p.Most.Cores)}, {&c.memory, p.Most.Memory}} {
+		if x.most > 0 {
+			*x.have = x.most
+		}
+	}
+	return c
+}
+
+// holding is what one job of a decision holds of that: what its nodes give it, even where they
+// have a rest that no other can use.
+func holding(p offer.Pool, d place.Decision) capacity {
+	p.WholeNode = d.WholeNode
+	r := p.Gives(d.Price.Given(d.Shape))
+	return capacity{0, int64(r.Devices), int64(r.Cores), r.Memory}
+}
+
 // counted leaves out of a need what the pool does not limit, so that jobs that
 // differ in it stand in one line. A job on GPUs with the one core that every
 // job has is counted by its GPUs, as the queue of a machine counts it.
@@ -115,7 +137,8 @@ type Room struct {
 
 // RoomOf is the room of a pool of which our own jobs hold so much; see Held.
 func RoomOf(p offer.Pool, ours int64) Room {
-	c := poolCapacity(p, ours)
+	c, own := poolCapacity(p, ours), most(p)
+	c.gpus, c.cpus, c.memory = min(c.gpus, own.gpus), min(c.cpus, own.cpus), min(c.memory, own.memory)
 	limit := func(n int64) int64 {
 		if n >= unlimited {
 			return 0
@@ -137,10 +160,11 @@ func AtOnce(p offer.Pool, d place.Decision) int64 {
 // Bound is how many jobs of a decision a pool runs at once, at least 1, and
 // whether anything is known that bounds them.
 func Bound(p offer.Pool, d place.Decision) (jobs int64, bounded bool) {
-	c := poolCapacity(d.Limits.On(p), 0)
+	p = d.Limits.On(p)
+	c := poolCapacity(p, 0)
 	n := c.counted(need(p, d))
 	c.atLeast(n)
-	room := c.room(n)
+	room := min(c.room(n), most(p).room(holding(p, d)))
 	return max(room, 1), room < unlimited
 }
 

@@ -75,6 +75,15 @@ func TestNarrowPool(t *testing.T) {
 		{"memory keeps a node from a second", partition(0, 64, 128), []Group{{}, gpu(0, 1, 40)}, []uint16{1, 1, 1}, 20},
 		{"over two nodes each", partition(0, 64, 128), []Group{{}, over(2, gpu(0, 80, 1))}, []uint16{1, 1}, 20},
 		{"whole nodes", offer.Pool{Backend: "ssh.lab", Kind: offer.QueuePool, Word: "partition", GPUs: 4, GPUModel: "A100", Idle: 8, Total: 8}, []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1, 1}, 20},
+		{"the user may hold 4 of 6 GPUs", together(offer.Room{Devices: 4}, partition(3, 64, 6)), []Group{{}, gpu(2, 1, 1)}, []uint16{1, 1, 1}, 20},
+		{"two jobs of two hold four, wherever they are", together(offer.Room{Devices: 4}, partition(3, 64, 6)), []Group{{}, gpu(2, 1, 1)}, []uint16{1, 1}, 10},
+		{"jobs of both kinds hold them", together(offer.Room{Devices: 3}, partition(3, 64, 6)), []Group{{}, gpu(2, 1, 1), gpu(1, 1, 1)}, []uint16{1, 2, 2}, 20},
+		{"the user's cores", together(offer.Room{Cores: 64}, partition(0, 64, 128)), []Group{{}, gpu(0, 32, 1)}, []uint16{1, 1, 1}, 20},
+		{"the user's memory", together(offer.Room{Memory: 80}, partition(0, 64, 128)), []Group{{}, gpu(0, 1, 40)}, []uint16{1, 1, 1}, 20},
+		{"one that is more than the limit", together(offer.Room{Devices: 1}, partition(3, 64, 6)), []Group{{}, gpu(2, 1, 1)}, []uint16{1, 1}, 20},
+		{"a limit of their own", partition(3, 64, 6), []Group{{}, limited(offer.Room{Devices: 2}, gpu(1, 1, 1)), gpu(1, 1, 1)}, []uint16{1, 1, 1, 2, 2}, 20},
+		{"no limit of their own", together(offer.Room{Devices: 1}, partition(3, 64, 6)), []Group{{}, limited(offer.Room{Devices: offer.NoLimit}, gpu(1, 1, 1)), gpu(1, 1, 1)}, []uint16{1, 1, 1, 2}, 10},
+		{"whole nodes hold all of theirs", together(offer.Room{Devices: 4}, partition(4, 64, 8)), []Group{{}, wholeNode(gpu(1, 1, 1))}, []uint16{1, 1}, 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +103,18 @@ func partition(gpus, cores, free int) offer.Pool {
 		p.GPUModel = "A100"
 	}
 	return p
+}
+
+// together is a pool of which our jobs hold so much together.
+func together(most offer.Room, p offer.Pool) offer.Pool {
+	p.Most = most
+	return p
+}
+
+// limited is a group whose jobs hold so much together.
+func limited(most offer.Room, g Group) Group {
+	g.Decision.Limits.Most = most
+	return g
 }
 
 func over(nodes int, g Group) Group {

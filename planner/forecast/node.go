@@ -48,6 +48,8 @@ type run struct {
 type line struct {
 	pool   *capacity
 	need   capacity
+	most   *capacity // what our jobs may hold together, and what each of these holds of it
+	held   capacity
 	slots  *int64 // of jobs that have a limit of their own; nil = they have none
 	turns  *int64 // places in their allocations, in which others follow; nil = they have none
 	caps   []*int64
@@ -98,7 +100,7 @@ func (q *fifo) pop(n int64) batch {
 
 // free is how many cells can start.
 func (l *line) free() int64 {
-	n := l.pool.room(l.need)
+	n := min(l.pool.room(l.need), l.most.room(l.held))
 	if l.slots != nil {
 		n = max(min(n, *l.slots), 0)
 	}
@@ -123,6 +125,7 @@ func (l *line) addTurns(g Group, jobs int) {
 // take has n cells run; a negative n ends them.
 func (l *line) take(n int64) {
 	l.pool.take(l.need, n)
+	l.most.take(l.held, n)
 	if l.slots != nil {
 		*l.slots -= n
 	}

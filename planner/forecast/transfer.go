@@ -79,7 +79,7 @@ func (b *builder) addTransfer(h *Transfer, makers []uint16) int {
 		n.of[c] = 1
 	}
 	n.groups, n.fresh = []run{{}, {dur: b.deal.transfer(h) * time.Duration(lanes)}}, make([][]int32, 2)
-	n.lines = []line{{pool: b.pools[link], need: capacity{jobs: 1}, caps: []*int64{n.cap}}}
+	n.lines = []line{{pool: b.pools[link], need: capacity{jobs: 1}, most: &capacity{}, caps: []*int64{n.cap}}}
 	b.nodes = append(b.nodes, n)
 	return len(b.nodes) - 1
 }

@@ -24,7 +24,7 @@ var (
 	cheapest = criterion{byCost, dearer}
 	soonest  = criterion{byWait, func(o, _ option) string { return "starts later: about " + units.ShortDuration(o.wait) }}
 	atOnce   = criterion{func(a, b option) int { return cmp.Compare(a.waves, b.waves) }, func(o, _ option) string {
-		return fmt.Sprintf("runs %s at once: %d times one after another", units.Count(o.limits.On(o.pool).MaxJobs, "job"), o.waves)
+		return fmt.Sprintf("runs %s at once: %d times one after another", units.Count(o.limits.On(o.pool).MostJobs(o.shape), "job"), o.waves)
 	}}
 	patient = criterion{func(a, b option) int { return cmp.Compare(b2i(jammed(a)), b2i(jammed(b))) }, func(o, _ option) string {
 		return fmt.Sprintf("jobs wait about %s there, longer than its max_wait of %s", units.ShortDuration(o.wait), units.ShortDuration(o.pool.MaxWait))

@@ -79,7 +79,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	chained := g.Checkpoint && q.MaxTime > 0 // cut to its limit there, it fits
 	cut := q.MaxTime > 0 && (p.MaxTime == 0 || q.MaxTime < p.MaxTime)
 	lifted := q.Fits && q.MaxTime > p.MaxTime // longer than the pool is for others
-	o.limits.MaxJobs, o.limits.MaxSubmit, o.limits.SubmitBy = q.MaxJobs, q.MaxSubmit, q.SubmitBy
+	o.limits = offer.Limits{MaxJobs: q.MaxJobs, MaxSubmit: q.MaxSubmit, SubmitBy: q.SubmitBy, Most: q.Most, MostBy: q.MostBy}
 	if chained || cut || lifted {
 		p.MaxTime, o.limits.MaxTime = q.MaxTime, q.MaxTime
 	}
@@ -117,7 +117,7 @@ func (in Input) option(g Group, p offer.Pool, order int, q offer.Quote) option {
 	}
 	o.price = in.Risen[PoolAt{p.Backend, p.Name}].Of(Payable(p, o.price, o.wait))
 	o.pack(g, p)
-	if most := o.limits.On(p).MaxJobs; most > 0 {
+	if most := o.limits.On(p).MostJobs(o.shape); most > 0 {
 		o.waves = ceilDiv(g.Jobs, most)
 	}
 	o.waves = max(o.waves, 1)

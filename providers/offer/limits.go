@@ -13,6 +13,8 @@ type Limits struct {
 	MaxJobs   int           `json:",omitzero"`
 	MaxSubmit int           `json:",omitzero"`
 	SubmitBy  string        `json:",omitzero"` // as in Pool, of MaxSubmit
+	Most      Room          `json:",omitzero"` // as in Quote
+	MostBy    string        `json:",omitzero"`
 }
 
 // On is a pool as it is for the jobs that have these limits.
@@ -25,6 +27,9 @@ func (l Limits) On(p Pool) Pool {
 	}
 	if l.MaxSubmit != 0 {
 		p.MaxSubmit, p.SubmitBy = max(l.MaxSubmit, 0), l.SubmitBy
+	}
+	if l.Most != (Room{}) {
+		p.Most, p.MostBy = l.Most.over(p.Most), l.MostBy
 	}
 	return p
 }

@@ -121,6 +121,10 @@ type Pool struct {
 	// MaxSubmit is the most of our jobs queued or running at once; 0 = no limit stated.
 	MaxSubmit int
 	SubmitBy  string // whose limit MaxSubmit is: "qos testing", "account ucb123"; "" = not told
+	// Most is what all our jobs running there hold together at most, however much is
+	// idle; a zero field has no limit. MostBy is whose limit it is, as SubmitBy.
+	Most   Room
+	MostBy string
 	// Testing marks a pool meant for smokes; StandsFor names the pools whose
 	// environment class it shares.
 	Testing   bool
@@ -263,6 +267,9 @@ type Quote struct {
 	// which names another qos or asks for licenses; NoLimit where it has none.
 	MaxJobs, MaxSubmit int
 	SubmitBy           string // as in Pool, of MaxSubmit
+	// Most is set likewise, field by field, and MostBy with it.
+	Most   Room
+	MostBy string
 	// Rental terms, zero elsewhere: time to boot, and least time billed.
 	Boot time.Duration
 }

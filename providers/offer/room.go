@@ -13,10 +13,33 @@ type Room struct {
 	Memory         int64 // bytes
 }
 
-// Takes is what a job of a shape takes of a pool. On nodes it is as much as
-// makes them full when no other like it fits: of nodes with three devices a job
-// of two takes three. Where a site gives whole nodes, it takes those.
-func (p Pool) Takes(s Shape) Room {
+// over is a limit of like jobs, NoLimit where they have none, over that of their pool.
+func (r Room) over(pool Room) Room {
+	pick := func(own, pool int64) int64 {
+		if own == 0 {
+			return pool
+		}
+		return max(own, 0)
+	}
+	return Room{int(pick(int64(r.Devices), int64(pool.Devices))), int(pick(int64(r.Cores), int64(pool.Cores))), pick(r.Memory, pool.Memory)}
+}
+
+// MostJobs is how many jobs of a shape our limits there let run at once, at least 1; 0 =
+// any number.
+func (p Pool) MostJobs(s Shape) int {
+	most, takes := p.MaxJobs, p.Gives(p.Price.Given(s))
+	for _, x := range [][2]int64{{int64(p.Most.Devices), int64(takes.Devices)}, {int64(p.Most.Cores), int64(takes.Cores)}, {p.Most.Memory, takes.Memory}} {
+		if x[0] > 0 && x[1] > 0 {
+			if n := int(max(x[0]/x[1], 1)); most == 0 || n < most {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+// Gives is what a pool gives a job of a shape. Where a site gives whole nodes, it is those.
+func (p Pool) Gives(s Shape) Room {
 	r := Room{s.GPUs, max(s.CPUs, 1), s.Memory}
 	nodes := max(s.Nodes, 1)
 	switch {
@@ -25,7 +48,15 @@ func (p Pool) Takes(s Shape) Room {
 	case p.WholeNode:
 		r.Devices, r.Cores = max(r.Devices, nodes*p.GPUs), max(r.Cores, nodes*p.CPUs)
 	}
-	if p.OneMachine() {
+	return r
+}
+
+// Takes is what a job of a shape takes of a pool. On nodes it is as much as
+// makes them full when no other like it fits: of nodes with three devices a job
+// of two takes three.
+func (p Pool) Takes(s Shape) Room {
+	r, nodes := p.Gives(s), max(s.Nodes, 1)
+	if p.OneMachine() || s.Beside() > 1 {
 		return r
 	}
 	return Room{filling(r.Devices, p.GPUs, nodes), filling(r.Cores, p.CPUs, nodes), filling(r.Memory, p.Memory, nodes)}

@@ -129,6 +129,7 @@ func (b *Site) merged(f *cluster.Facts, q cluster.Queue) offer.Pool {
 		p.MaxSubmit, p.SubmitBy = q.MaxQueue, q.QueueBy
 	}
 	b.nodes(f, q, &p)
+	p.Most, p.MostBy = together(q.Most, p), q.MostBy
 	if !q.Enabled {
 		p.Notes, p.Idle = append(p.Notes, "the queue takes no jobs now"), 0
 	} else if !q.Started {
@@ -137,6 +138,19 @@ func (b *Site) merged(f *cluster.Facts, q cluster.Queue) offer.Pool {
 		p.Notes, p.Idle = append(p.Notes, cluster.SchedulingOff), 0
 	}
 	return p
+}
+
+// together is what limits on cores, GPUs and nodes let our jobs hold of a queue.
+func together(most cluster.Amounts, p offer.Pool) offer.Room {
+	r := offer.Room{Devices: most.GPUs, Cores: most.CPUs}
+	least := func(have *int, n int) {
+		if n > 0 && (*have == 0 || n < *have) {
+			*have = n
+		}
+	}
+	least(&r.Devices, most.Nodes*p.GPUs)
+	least(&r.Cores, most.Nodes*p.CPUs)
+	return r
 }
 
 // nodes puts what the nodes of a queue have, and what of it is free, into a pool.

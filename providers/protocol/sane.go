@@ -67,13 +67,15 @@ func sanePrice(p *offer.Price, _ *pb.Price) {
 }
 
 func sanePool(p *offer.Pool, _ *pb.Pool) {
-	said(&p.Name, &p.Word, &p.GPUModel, &p.GPUClass, &p.SubmitBy, &p.Verified, &p.Source)
+	said(&p.Name, &p.Word, &p.GPUModel, &p.GPUClass, &p.SubmitBy, &p.MostBy, &p.Verified, &p.Source)
 	saidEach(p.Notes)
 	saidEach(p.StandsFor)
 	atLeast(0, &p.Memory, &p.GPUMem)
 	atLeast(0, &p.CPUs, &p.GPUs, &p.MaxNodes, &p.MinNodes, &p.Total)
 	atLeast(-1, &p.Idle, &p.Others)
 	atLeast(0, &p.MaxTime)
+	atLeast(0, &p.Most.Devices, &p.Most.Cores)
+	atLeast(0, &p.Most.Memory)
 	atLeast(-1, &p.Wait)
 	for i := range p.Clocks {
 		said(&p.Clocks[i].What)
@@ -92,7 +94,7 @@ func saidEach(list []string) {
 }
 
 func saneQuote(q *offer.Quote, _ *pb.Quote) {
-	said(&q.Pool, &q.Why, &q.Would, &q.SubmitBy)
+	said(&q.Pool, &q.Why, &q.Would, &q.SubmitBy, &q.MostBy)
 	atLeast(-1, &q.Wait)
 	atLeast(0, &q.Boot, &q.MaxTime)
 }

@@ -61,6 +61,7 @@ func (f *fitter) quote(p offer.Pool) offer.Quote {
 		q.MaxTime = most
 	}
 	q.MaxJobs, q.MaxSubmit, q.SubmitBy = f.jobs(p)
+	q.Most, q.MostBy = f.together(p)
 	q.Why, q.Would, q.Passing, q.Fits, q.Shut = m.why, m.would, m.passing, m.why == "", m.shut
 	return q
 }

@@ -10,9 +10,7 @@ import (
 // is known.
 func (b *Site) jobs(s *cluster.Facts, l *cluster.Partition, own string) (running, submitted int, by string) {
 	qos := b.QoSName(s, l, own)
-	for _, q := range s.Qualities(qos, l) {
-		running = cluster.Least(running, q.MaxJobs)
-	}
+	running = s.Running(b.Config.Account, qos, l)
 	for _, most := range s.SubmitLimits(b.Config.Account, qos, l) {
 		submitted, by = least(submitted, by, most.Most, most.Who)
 	}
@@ -42,6 +40,20 @@ func (f *fitter) jobs(p offer.Pool) (running, submitted int, by string) {
 	return running, submitted, by
 }
 
+// together is what jobs of the qos of the shape hold together at most on a partition, where
+// that differs from its pool's, as in a Quote.
+func (f *fitter) together(p offer.Pool) (offer.Room, string) {
+	if f.live == nil || f.o.QoS == "" {
+		return offer.Room{}, ""
+	}
+	l := f.live.Partition(p.Name)
+	if l == nil {
+		return offer.Room{}, ""
+	}
+	own, by := f.live.Most(f.Config.Account, f.QoSName(f.live, l, f.o.QoS), l)
+	return offer.Room{Devices: other(own.Devices, p.Most.Devices), Cores: other(own.Cores, p.Most.Cores), Memory: other(own.Memory, p.Most.Memory)}, by
+}
+
 // least is the smaller of two known limits, and whose it is.
 func least(a int, whose string, b int, other string) (most int, by string) {
 	if most = cluster.Least(a, b); most != a {
@@ -51,7 +63,7 @@ func least(a int, whose string, b int, other string) (most int, by string) {
 }
 
 // other is a limit where it differs from the pool's.
-func other(own, pool int) int {
+func other[T int | int64](own, pool T) T {
 	switch own {
 	case pool:
 		return 0

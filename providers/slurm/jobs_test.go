@@ -64,6 +64,54 @@ func TestQuoteOwnLimits(t *testing.T) {
 	}
 }
 
+// TestTogether: limits on what jobs hold together, of a user, an account or a qos, bound what
+// runs at once on a partition; a job of another qos is held to those of that one.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		qos, account string // from MaxTRESPU on; see qosFields
+		ask          string
+		most, own    offer.Room
+		running      int
+		by           string
+	}{
+		"none":                         {qos: "normal|0||||||||||||", account: "c|u|me||normal,small|normal"},
+		"of a user":                    {qos: "normal|0||cpu=8,gres/gpu=2||||||||||", account: "c|u|me||normal,small|normal", most: offer.Room{Cores: 8, Devices: 2}, by: "qos normal"},
+		"of all":                       {qos: "normal|0||cpu=80|||cpu=64,mem=10G||||||", account: "c|u|me||normal,small|normal", most: offer.Room{Cores: 64, Memory: 10 << 30}, by: "qos normal"},
+		"of the account":               {qos: "normal|0||cpu=80||||||||||", account: "c|u|me||normal,small|normal||||cpu=32", most: offer.Room{Cores: 32}, by: "account u"},
+		"the qos's before the account": {qos: "normal|0|||||cpu=64||||||", account: "c|u|me||normal,small|normal||||cpu=32", most: offer.Room{Cores: 64}, by: "qos normal"},
+		"one job's is not":             {qos: "normal|0|||||||||cpu=4||", account: "c|u|me||normal,small|normal"},
+		"jobs of the account":          {qos: "normal|0||||||||||||", account: "c|u|me||normal,small|normal|7", running: 7},
+		"another qos": {qos: "normal|0||cpu=8||||||||||\nsmall|0||cpu=2||||||||||", account: "c|u|me||normal,small|normal", ask: `{"qos": "small"}`,
+			most: offer.Room{Cores: 8}, own: offer.Room{Cores: 2}, by: "qos normal"},
+		"another qos without": {qos: "normal|0||cpu=8||||||||||\nsmall|0||||||||||||", account: "c|u|me||normal,small|normal", ask: `{"qos": "small"}`,
+			most: offer.Room{Cores: 8}, own: offer.Room{Cores: offer.NoLimit}, by: "qos normal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.f.answer = func(argv []string) *command.Result {
+				switch line := strings.Join(argv, " "); {
+				case strings.Contains(line, "show qos"):
+					return &command.Result{Out: []byte(c.qos + "\n")}
+				case strings.Contains(line, "show assoc"):
+					return &command.Result{Out: []byte(c.account + strings.Repeat("|", 13-strings.Count(c.account, "|")) + "\n")}
+				}
+				return nil
+			}
+			k.restart()
+			pools, err := k.s.Pools(t.Context())
+			if err != nil || len(pools) != 1 || pools[0].Most != c.most || pools[0].MostBy != c.by || pools[0].MaxJobs != c.running {
+				t.Fatalf("%+v by %q, %d jobs, %v", pools[0].Most, pools[0].MostBy, pools[0].MaxJobs, err)
+			}
+			q := k.quotes(offer.Shape{CPUs: 1, Nodes: 1, Walltime: 5 * time.Minute, Options: c.ask})["amilan"]
+			if !q.Fits || q.Most != c.own {
+				t.Errorf("%+v for its own qos, not %+v: %s", q.Most, c.own, q.Why)
+			}
+		})
+	}
+}
+
 // TestQuoteOfLicensedJobs: jobs run beside one another as the licenses that nobody
 // else holds let them, whatever the qos does.
 func TestQuoteOfLicensedJobs(t *testing.T) {

@@ -174,6 +174,7 @@ func (b *Site) merged(s *cluster.Facts, l *cluster.Partition) offer.Pool {
 		}
 	}
 	p.MaxJobs, p.MaxSubmit, p.SubmitBy = b.jobs(s, l, "")
+	p.Most, p.MostBy = s.Most(b.Config.Account, b.QoSName(s, l, ""), l)
 	programs.Note(&p, l.Archs)
 	if s.Old() {
 		p.Notes = append(slices.Clone(p.Notes), "Slurm "+s.Version+" is older than any version that muster is tested with (20.11): facts that it does not report are unknown")

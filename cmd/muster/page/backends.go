@@ -10,6 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -182,6 +183,9 @@ func poolLimit(p offer.Pool) string {
 	}
 	if p.MaxJobs > 0 {
 		parts = append(parts, units.Count(p.MaxJobs, "job")+" at once")
+	}
+	if most := place.Together(p); most != "" {
+		parts = append(parts, most)
 	}
 	if p.Testing {
 		parts = append(parts, "for tests")

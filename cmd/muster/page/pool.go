@@ -30,7 +30,10 @@ type poolDocument struct {
 	// Allocation is how long a job of the scheduler lasts in which like jobs run in turns.
 	Allocation float64 `json:"allocation_seconds,omitempty"`
 	SubmitBy   string  `json:"max_submit_by,omitempty"`
-	Arrays     bool    `json:"arrays,omitempty"`
+	// Most is what all jobs of the user that run there hold together at most, by the limits of MostBy.
+	Most   *roomDocument `json:"most,omitempty"`
+	MostBy string        `json:"most_by,omitempty"`
+	Arrays bool          `json:"arrays,omitempty"`
 
 	Testing   bool     `json:"testing,omitempty"`
 	StandsFor []string `json:"stands_for,omitempty"`
@@ -107,6 +110,13 @@ type clockDocument struct {
 }
 
 // MarshalJSON writes the backend as the commands' reference has it.
+// A roomDocument is a part of a pool.
+type roomDocument struct {
+	GPUs   int   `json:"gpus,omitempty"`
+	Cores  int   `json:"cores,omitempty"`
+	Memory int64 `json:"memory,omitempty"` // bytes
+}
+
 func (b Backend) MarshalJSON() ([]byte, error) {
 	pools := make([]poolDocument, len(b.Pools))
 	for i, p := range b.Pools {
@@ -128,6 +138,9 @@ func documentOf(p offer.Pool) poolDocument {
 	}
 	if p.Wait < 0 {
 		d.Wait = -1
+	}
+	if p.Most != (offer.Room{}) {
+		d.Most, d.MostBy = &roomDocument{p.Most.Devices, p.Most.Cores, p.Most.Memory}, p.MostBy
 	}
 	for _, c := range p.Clocks {
 		d.Clocks = append(d.Clocks, clockDocument{c.What, c.After.Seconds(), c.At})

@@ -36,11 +36,16 @@ type Queue struct {
 	MaxNodes int
 	MinTime  time.Duration
 	MaxTime  time.Duration
-	MaxRun   int    // jobs of this user that run at once
-	MaxQueue int    // jobs of this user that are queued or running
-	QueueBy  string // whose limit that is
-	Only     string // name under which nodes are its own; "" = any node
+	MaxRun   int     // jobs of this user that run at once
+	MaxQueue int     // jobs of this user that are queued or running
+	QueueBy  string  // whose limit that is
+	Most     Amounts // what jobs of this user that run hold together
+	MostBy   string  // whose limits those are
+	Only     string  // name under which nodes are its own; "" = any node
 }
+
+// Amounts are of resources that jobs hold; 0 = no limit.
+type Amounts struct{ CPUs, GPUs, Nodes int }
 
 // A Vnode is a node.
 type Vnode struct {
@@ -124,18 +129,36 @@ func (c *Commands) queue(name string, q, server map[string]any) Queue {
 			return user == c.User || user == "*"
 		})
 	}
-	out.MaxRun = c.limit(text(q["max_run"]))
-	for _, l := range []struct {
-		text, by string
-	}{{text(q["max_queued"]), "queue " + name}, {text(server["max_queued"]), "the server"}} {
-		if n := c.limit(l.text); n > 0 && (out.MaxQueue == 0 || n < out.MaxQueue) {
-			out.MaxQueue, out.QueueBy = n, l.by
-		}
-	}
+	c.limits(&out, q, "queue "+name)
+	c.limits(&out, server, "the server")
 	if chunk := object(q["default_chunk"]); text(chunk["Qlist"]) != "" {
 		out.Only = text(chunk["Qlist"])
 	}
 	return out
+}
+
+// limits adds those that a queue or the server sets for jobs of this user, of which the
+// least holds. pbs_queue_attributes(7B), pbs_server_attributes(7B): max_run, max_queued and
+// max_run_res.
+func (c *Commands) limits(out *Queue, set map[string]any, by string) {
+	least := func(have *int, text string) bool {
+		n := c.limit(text)
+		if n == 0 || *have > 0 && *have <= n {
+			return false
+		}
+		*have = n
+		return true
+	}
+	least(&out.MaxRun, text(set["max_run"]))
+	if least(&out.MaxQueue, text(set["max_queued"])) {
+		out.QueueBy = by
+	}
+	held := object(set["max_run_res"])
+	for name, have := range map[string]*int{"ncpus": &out.Most.CPUs, "ngpus": &out.Most.GPUs, "nodect": &out.Most.Nodes} {
+		if least(have, text(held[name])) {
+			out.MostBy = by
+		}
+	}
 }
 
 // term is one limit of an attribute: [u:PBS_GENERIC=8], [o:PBS_ALL=100].

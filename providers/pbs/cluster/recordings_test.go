@@ -337,6 +337,16 @@ func TestFacts(t *testing.T) {
 	if debug.MaxTime != time.Hour || debug.MaxNodes != 2 || debug.MaxQueue != 8 || debug.MaxRun != 2 || debug.QueueBy != "queue debug" {
 		t.Errorf("debug: %+v", debug)
 	}
+	var server, queue map[string]any
+	if err := json.Unmarshal([]byte(`{"max_run": "[u:PBS_GENERIC=9]", "max_run_res": {"ncpus": "[u:PBS_GENERIC=64]", "ngpus": "[o:PBS_ALL=4]"}}`), &server); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(`{"max_run_res": {"ngpus": "[u:PBS_GENERIC=8]", "nodect": "[u:PBS_GENERIC=9],[u:alice=2]"}}`), &queue); err != nil {
+		t.Fatal(err)
+	}
+	if q := New(nil, "alice").queue("q", queue, server); q.MaxRun != 9 || q.Most != (Amounts{CPUs: 64, GPUs: 4, Nodes: 2}) || q.MostBy != "the server" {
+		t.Errorf("limits on what is held: %+v", q)
+	}
 	if prod := f.Widest(*f.Queue("prod")); prod.MaxTime != 24*time.Hour || prod.MaxNodes != 0 {
 		t.Errorf("prod routes: %+v", prod)
 	}

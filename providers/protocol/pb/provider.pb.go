@@ -1363,6 +1363,8 @@ type Pool struct {
 	Scratch       string                 `protobuf:"bytes,381,opt,name=scratch,proto3" json:"scratch,omitempty"`                  // folder on the nodes' own disks
 	Queue         string                 `protobuf:"bytes,380,opt,name=queue,proto3" json:"queue,omitempty"`                      // identity of what keeps its jobs; "": none yet
 	SubmitBy      string                 `protobuf:"bytes,31,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"` // whose limit max_submit is; "": not told
+	Most          *Room                  `protobuf:"bytes,38,opt,name=most,proto3" json:"most,omitempty"`                         // what our jobs hold together at most; 0: no limit
+	MostBy        string                 `protobuf:"bytes,39,opt,name=most_by,json=mostBy,proto3" json:"most_by,omitempty"`       // whose limit
 	Kind          string                 `protobuf:"bytes,32,opt,name=kind,proto3" json:"kind,omitempty"`                         // "queue", "machine", "host", "rental"
 	Pack          bool                   `protobuf:"varint,33,opt,name=pack,proto3" json:"pack,omitempty"`                        // jobs that need a part of a node share one
 	Allocation    int64                  `protobuf:"varint,37,opt,name=allocation,proto3" json:"allocation,omitempty"`            // longest job of the scheduler in which like jobs take turns; 0: none do
@@ -1654,6 +1656,20 @@ func (x *Pool) GetSubmitBy() string {
 	return ""
 }
 
+func (x *Pool) GetMost() *Room {
+	if x != nil {
+		return x.Most
+	}
+	return nil
+}
+
+func (x *Pool) GetMostBy() string {
+	if x != nil {
+		return x.MostBy
+	}
+	return ""
+}
+
 func (x *Pool) GetKind() string {
 	if x != nil {
 		return x.Kind
@@ -1689,6 +1705,66 @@ func (x *Pool) GetMaxWait() int64 {
 	return 0
 }
 
+type Room struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Devices       int64                  `protobuf:"varint,1,opt,name=devices,proto3" json:"devices,omitempty"`
+	Cores         int64                  `protobuf:"varint,2,opt,name=cores,proto3" json:"cores,omitempty"`
+	Memory        int64                  `protobuf:"varint,3,opt,name=memory,proto3" json:"memory,omitempty"` // bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Room) Reset() {
+	*x = Room{}
+	mi := &file_provider_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Room) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Room) ProtoMessage() {}
+
+func (x *Room) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Room.ProtoReflect.Descriptor instead.
+func (*Room) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Room) GetDevices() int64 {
+	if x != nil {
+		return x.Devices
+	}
+	return 0
+}
+
+func (x *Room) GetCores() int64 {
+	if x != nil {
+		return x.Cores
+	}
+	return 0
+}
+
+func (x *Room) GetMemory() int64 {
+	if x != nil {
+		return x.Memory
+	}
+	return 0
+}
+
 type PoolsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -1698,7 +1774,7 @@ type PoolsRequest struct {
 
 func (x *PoolsRequest) Reset() {
 	*x = PoolsRequest{}
-	mi := &file_provider_proto_msgTypes[16]
+	mi := &file_provider_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1786,7 @@ func (x *PoolsRequest) String() string {
 func (*PoolsRequest) ProtoMessage() {}
 
 func (x *PoolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[16]
+	mi := &file_provider_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1799,7 @@ func (x *PoolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolsRequest.ProtoReflect.Descriptor instead.
 func (*PoolsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{16}
+	return file_provider_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PoolsRequest) GetBackend() string {
@@ -1742,7 +1818,7 @@ type PoolsReply struct {
 
 func (x *PoolsReply) Reset() {
 	*x = PoolsReply{}
-	mi := &file_provider_proto_msgTypes[17]
+	mi := &file_provider_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1830,7 @@ func (x *PoolsReply) String() string {
 func (*PoolsReply) ProtoMessage() {}
 
 func (x *PoolsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[17]
+	mi := &file_provider_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +1843,7 @@ func (x *PoolsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolsReply.ProtoReflect.Descriptor instead.
 func (*PoolsReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{17}
+	return file_provider_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PoolsReply) GetPools() []*Pool {
@@ -1799,7 +1875,7 @@ type Shape struct {
 
 func (x *Shape) Reset() {
 	*x = Shape{}
-	mi := &file_provider_proto_msgTypes[18]
+	mi := &file_provider_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1887,7 @@ func (x *Shape) String() string {
 func (*Shape) ProtoMessage() {}
 
 func (x *Shape) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[18]
+	mi := &file_provider_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1900,7 @@ func (x *Shape) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shape.ProtoReflect.Descriptor instead.
 func (*Shape) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{18}
+	return file_provider_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Shape) GetCpus() int64 {
@@ -1943,13 +2019,15 @@ type Quote struct {
 	MaxSubmit     int64                  `protobuf:"varint,14,opt,name=max_submit,json=maxSubmit,proto3" json:"max_submit,omitempty"` // likewise
 	Shut          bool                   `protobuf:"varint,15,opt,name=shut,proto3" json:"shut,omitempty"`                            // it takes nothing of this user's, whatever its shape
 	SubmitBy      string                 `protobuf:"bytes,16,opt,name=submit_by,json=submitBy,proto3" json:"submit_by,omitempty"`     // of max_submit
+	Most          *Room                  `protobuf:"bytes,17,opt,name=most,proto3" json:"most,omitempty"`                             // likewise, field by field
+	MostBy        string                 `protobuf:"bytes,18,opt,name=most_by,json=mostBy,proto3" json:"most_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Quote) Reset() {
 	*x = Quote{}
-	mi := &file_provider_proto_msgTypes[19]
+	mi := &file_provider_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1961,7 +2039,7 @@ func (x *Quote) String() string {
 func (*Quote) ProtoMessage() {}
 
 func (x *Quote) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[19]
+	mi := &file_provider_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1974,7 +2052,7 @@ func (x *Quote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quote.ProtoReflect.Descriptor instead.
 func (*Quote) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{19}
+	return file_provider_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Quote) GetBackend() string {
@@ -2089,6 +2167,20 @@ func (x *Quote) GetSubmitBy() string {
 	return ""
 }
 
+func (x *Quote) GetMost() *Room {
+	if x != nil {
+		return x.Most
+	}
+	return nil
+}
+
+func (x *Quote) GetMostBy() string {
+	if x != nil {
+		return x.MostBy
+	}
+	return ""
+}
+
 type QuoteRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Backend       string                 `protobuf:"bytes,1,opt,name=backend,proto3" json:"backend,omitempty"`
@@ -2099,7 +2191,7 @@ type QuoteRequest struct {
 
 func (x *QuoteRequest) Reset() {
 	*x = QuoteRequest{}
-	mi := &file_provider_proto_msgTypes[20]
+	mi := &file_provider_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2203,7 @@ func (x *QuoteRequest) String() string {
 func (*QuoteRequest) ProtoMessage() {}
 
 func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[20]
+	mi := &file_provider_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2216,7 @@ func (x *QuoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteRequest.ProtoReflect.Descriptor instead.
 func (*QuoteRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{20}
+	return file_provider_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *QuoteRequest) GetBackend() string {
@@ -2150,7 +2242,7 @@ type QuoteReply struct {
 
 func (x *QuoteReply) Reset() {
 	*x = QuoteReply{}
-	mi := &file_provider_proto_msgTypes[21]
+	mi := &file_provider_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2254,7 @@ func (x *QuoteReply) String() string {
 func (*QuoteReply) ProtoMessage() {}
 
 func (x *QuoteReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[21]
+	mi := &file_provider_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2267,7 @@ func (x *QuoteReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuoteReply.ProtoReflect.Descriptor instead.
 func (*QuoteReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{21}
+	return file_provider_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *QuoteReply) GetQuotes() []*Quote {
@@ -2206,7 +2298,7 @@ type Check struct {
 
 func (x *Check) Reset() {
 	*x = Check{}
-	mi := &file_provider_proto_msgTypes[22]
+	mi := &file_provider_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2310,7 @@ func (x *Check) String() string {
 func (*Check) ProtoMessage() {}
 
 func (x *Check) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[22]
+	mi := &file_provider_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2323,7 @@ func (x *Check) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Check.ProtoReflect.Descriptor instead.
 func (*Check) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{22}
+	return file_provider_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Check) GetAddresses() []string {
@@ -2338,7 +2430,7 @@ type Finding struct {
 
 func (x *Finding) Reset() {
 	*x = Finding{}
-	mi := &file_provider_proto_msgTypes[23]
+	mi := &file_provider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2350,7 +2442,7 @@ func (x *Finding) String() string {
 func (*Finding) ProtoMessage() {}
 
 func (x *Finding) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[23]
+	mi := &file_provider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2363,7 +2455,7 @@ func (x *Finding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finding.ProtoReflect.Descriptor instead.
 func (*Finding) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{23}
+	return file_provider_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Finding) GetCheck() int64 {
@@ -2411,7 +2503,7 @@ type PreflightRequest struct {
 
 func (x *PreflightRequest) Reset() {
 	*x = PreflightRequest{}
-	mi := &file_provider_proto_msgTypes[24]
+	mi := &file_provider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2515,7 @@ func (x *PreflightRequest) String() string {
 func (*PreflightRequest) ProtoMessage() {}
 
 func (x *PreflightRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[24]
+	mi := &file_provider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2528,7 @@ func (x *PreflightRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreflightRequest.ProtoReflect.Descriptor instead.
 func (*PreflightRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{24}
+	return file_provider_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PreflightRequest) GetBackend() string {
@@ -2462,7 +2554,7 @@ type PreflightReply struct {
 
 func (x *PreflightReply) Reset() {
 	*x = PreflightReply{}
-	mi := &file_provider_proto_msgTypes[25]
+	mi := &file_provider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2566,7 @@ func (x *PreflightReply) String() string {
 func (*PreflightReply) ProtoMessage() {}
 
 func (x *PreflightReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[25]
+	mi := &file_provider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2579,7 @@ func (x *PreflightReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreflightReply.ProtoReflect.Descriptor instead.
 func (*PreflightReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{25}
+	return file_provider_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PreflightReply) GetFindings() []*Finding {
@@ -2507,7 +2599,7 @@ type EnvVar struct {
 
 func (x *EnvVar) Reset() {
 	*x = EnvVar{}
-	mi := &file_provider_proto_msgTypes[26]
+	mi := &file_provider_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +2611,7 @@ func (x *EnvVar) String() string {
 func (*EnvVar) ProtoMessage() {}
 
 func (x *EnvVar) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[26]
+	mi := &file_provider_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +2624,7 @@ func (x *EnvVar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnvVar.ProtoReflect.Descriptor instead.
 func (*EnvVar) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{26}
+	return file_provider_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EnvVar) GetName() string {
@@ -2563,7 +2655,7 @@ type Input struct {
 
 func (x *Input) Reset() {
 	*x = Input{}
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +2667,7 @@ func (x *Input) String() string {
 func (*Input) ProtoMessage() {}
 
 func (x *Input) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +2680,7 @@ func (x *Input) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Input.ProtoReflect.Descriptor instead.
 func (*Input) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{27}
+	return file_provider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Input) GetName() string {
@@ -2651,7 +2743,7 @@ type Recorded struct {
 
 func (x *Recorded) Reset() {
 	*x = Recorded{}
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2663,7 +2755,7 @@ func (x *Recorded) String() string {
 func (*Recorded) ProtoMessage() {}
 
 func (x *Recorded) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2676,7 +2768,7 @@ func (x *Recorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recorded.ProtoReflect.Descriptor instead.
 func (*Recorded) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{28}
+	return file_provider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Recorded) GetKind() string {
@@ -2746,7 +2838,7 @@ type VerifyCheck struct {
 
 func (x *VerifyCheck) Reset() {
 	*x = VerifyCheck{}
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2758,7 +2850,7 @@ func (x *VerifyCheck) String() string {
 func (*VerifyCheck) ProtoMessage() {}
 
 func (x *VerifyCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2771,7 +2863,7 @@ func (x *VerifyCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyCheck.ProtoReflect.Descriptor instead.
 func (*VerifyCheck) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{29}
+	return file_provider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *VerifyCheck) GetKind() string {
@@ -2813,7 +2905,7 @@ type Output struct {
 
 func (x *Output) Reset() {
 	*x = Output{}
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2825,7 +2917,7 @@ func (x *Output) String() string {
 func (*Output) ProtoMessage() {}
 
 func (x *Output) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2838,7 +2930,7 @@ func (x *Output) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Output.ProtoReflect.Descriptor instead.
 func (*Output) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{30}
+	return file_provider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Output) GetName() string {
@@ -2925,7 +3017,7 @@ type Metric struct {
 
 func (x *Metric) Reset() {
 	*x = Metric{}
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2937,7 +3029,7 @@ func (x *Metric) String() string {
 func (*Metric) ProtoMessage() {}
 
 func (x *Metric) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2950,7 +3042,7 @@ func (x *Metric) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metric.ProtoReflect.Descriptor instead.
 func (*Metric) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{31}
+	return file_provider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Metric) GetName() string {
@@ -3006,7 +3098,7 @@ type Require struct {
 
 func (x *Require) Reset() {
 	*x = Require{}
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3018,7 +3110,7 @@ func (x *Require) String() string {
 func (*Require) ProtoMessage() {}
 
 func (x *Require) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3031,7 +3123,7 @@ func (x *Require) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Require.ProtoReflect.Descriptor instead.
 func (*Require) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{32}
+	return file_provider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Require) GetPath() []byte {
@@ -3076,7 +3168,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3180,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3193,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{33}
+	return file_provider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Checkpoint) GetPath() []byte {
@@ -3208,7 +3300,7 @@ type Scale struct {
 
 func (x *Scale) Reset() {
 	*x = Scale{}
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3312,7 @@ func (x *Scale) String() string {
 func (*Scale) ProtoMessage() {}
 
 func (x *Scale) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3325,7 @@ func (x *Scale) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scale.ProtoReflect.Descriptor instead.
 func (*Scale) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{34}
+	return file_provider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Scale) GetMemory() float64 {
@@ -3283,7 +3375,7 @@ type Retry struct {
 
 func (x *Retry) Reset() {
 	*x = Retry{}
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3387,7 @@ func (x *Retry) String() string {
 func (*Retry) ProtoMessage() {}
 
 func (x *Retry) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3308,7 +3400,7 @@ func (x *Retry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Retry.ProtoReflect.Descriptor instead.
 func (*Retry) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{35}
+	return file_provider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Retry) GetOn() []string {
@@ -3351,7 +3443,7 @@ type Breaker struct {
 
 func (x *Breaker) Reset() {
 	*x = Breaker{}
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3363,7 +3455,7 @@ func (x *Breaker) String() string {
 func (*Breaker) ProtoMessage() {}
 
 func (x *Breaker) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3376,7 +3468,7 @@ func (x *Breaker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breaker.ProtoReflect.Descriptor instead.
 func (*Breaker) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{36}
+	return file_provider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Breaker) GetSameError() int64 {
@@ -3421,7 +3513,7 @@ type Rule struct {
 
 func (x *Rule) Reset() {
 	*x = Rule{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3433,7 +3525,7 @@ func (x *Rule) String() string {
 func (*Rule) ProtoMessage() {}
 
 func (x *Rule) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3446,7 +3538,7 @@ func (x *Rule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rule.ProtoReflect.Descriptor instead.
 func (*Rule) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{37}
+	return file_provider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Rule) GetName() string {
@@ -3505,7 +3597,7 @@ type Watch struct {
 
 func (x *Watch) Reset() {
 	*x = Watch{}
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3517,7 +3609,7 @@ func (x *Watch) String() string {
 func (*Watch) ProtoMessage() {}
 
 func (x *Watch) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3530,7 +3622,7 @@ func (x *Watch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watch.ProtoReflect.Descriptor instead.
 func (*Watch) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{38}
+	return file_provider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Watch) GetForbid() []string {
@@ -3614,7 +3706,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3626,7 +3718,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3639,7 +3731,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{39}
+	return file_provider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Job) GetToken() string {
@@ -3919,7 +4011,7 @@ type Scratch struct {
 
 func (x *Scratch) Reset() {
 	*x = Scratch{}
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3931,7 +4023,7 @@ func (x *Scratch) String() string {
 func (*Scratch) ProtoMessage() {}
 
 func (x *Scratch) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[40]
+	mi := &file_provider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3944,7 +4036,7 @@ func (x *Scratch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scratch.ProtoReflect.Descriptor instead.
 func (*Scratch) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{40}
+	return file_provider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Scratch) GetIn() []string {
@@ -3977,7 +4069,7 @@ type Guard struct {
 
 func (x *Guard) Reset() {
 	*x = Guard{}
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3989,7 +4081,7 @@ func (x *Guard) String() string {
 func (*Guard) ProtoMessage() {}
 
 func (x *Guard) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[41]
+	mi := &file_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4002,7 +4094,7 @@ func (x *Guard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Guard.ProtoReflect.Descriptor instead.
 func (*Guard) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{41}
+	return file_provider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Guard) GetOwn() []*OutputFound {
@@ -4060,7 +4152,7 @@ type Submission struct {
 
 func (x *Submission) Reset() {
 	*x = Submission{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4072,7 +4164,7 @@ func (x *Submission) String() string {
 func (*Submission) ProtoMessage() {}
 
 func (x *Submission) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4085,7 +4177,7 @@ func (x *Submission) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submission.ProtoReflect.Descriptor instead.
 func (*Submission) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Submission) GetJob() *Job {
@@ -4115,7 +4207,7 @@ type SubmitRequest struct {
 
 func (x *SubmitRequest) Reset() {
 	*x = SubmitRequest{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4127,7 +4219,7 @@ func (x *SubmitRequest) String() string {
 func (*SubmitRequest) ProtoMessage() {}
 
 func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4140,7 +4232,7 @@ func (x *SubmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitRequest.ProtoReflect.Descriptor instead.
 func (*SubmitRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{43}
+	return file_provider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SubmitRequest) GetBackend() string {
@@ -4192,7 +4284,7 @@ type Submitted struct {
 
 func (x *Submitted) Reset() {
 	*x = Submitted{}
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4204,7 +4296,7 @@ func (x *Submitted) String() string {
 func (*Submitted) ProtoMessage() {}
 
 func (x *Submitted) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[44]
+	mi := &file_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4217,7 +4309,7 @@ func (x *Submitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Submitted.ProtoReflect.Descriptor instead.
 func (*Submitted) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{44}
+	return file_provider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Submitted) GetToken() string {
@@ -4271,7 +4363,7 @@ type SubmitReply struct {
 
 func (x *SubmitReply) Reset() {
 	*x = SubmitReply{}
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4283,7 +4375,7 @@ func (x *SubmitReply) String() string {
 func (*SubmitReply) ProtoMessage() {}
 
 func (x *SubmitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[45]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4296,7 +4388,7 @@ func (x *SubmitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitReply.ProtoReflect.Descriptor instead.
 func (*SubmitReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{45}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SubmitReply) GetResults() []*Submitted {
@@ -4316,7 +4408,7 @@ type FindRequest struct {
 
 func (x *FindRequest) Reset() {
 	*x = FindRequest{}
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4328,7 +4420,7 @@ func (x *FindRequest) String() string {
 func (*FindRequest) ProtoMessage() {}
 
 func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[46]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4341,7 +4433,7 @@ func (x *FindRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
 func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{46}
+	return file_provider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FindRequest) GetBackend() string {
@@ -4367,7 +4459,7 @@ type FindReply struct {
 
 func (x *FindReply) Reset() {
 	*x = FindReply{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4379,7 +4471,7 @@ func (x *FindReply) String() string {
 func (*FindReply) ProtoMessage() {}
 
 func (x *FindReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4392,7 +4484,7 @@ func (x *FindReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReply.ProtoReflect.Descriptor instead.
 func (*FindReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{47}
+	return file_provider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *FindReply) GetObservations() []*Observation {
@@ -4423,7 +4515,7 @@ type OutputFound struct {
 
 func (x *OutputFound) Reset() {
 	*x = OutputFound{}
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4435,7 +4527,7 @@ func (x *OutputFound) String() string {
 func (*OutputFound) ProtoMessage() {}
 
 func (x *OutputFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[48]
+	mi := &file_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4448,7 +4540,7 @@ func (x *OutputFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputFound.ProtoReflect.Descriptor instead.
 func (*OutputFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{48}
+	return file_provider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *OutputFound) GetName() string {
@@ -4552,7 +4644,7 @@ type MetricFound struct {
 
 func (x *MetricFound) Reset() {
 	*x = MetricFound{}
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4564,7 +4656,7 @@ func (x *MetricFound) String() string {
 func (*MetricFound) ProtoMessage() {}
 
 func (x *MetricFound) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[49]
+	mi := &file_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4577,7 +4669,7 @@ func (x *MetricFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetricFound.ProtoReflect.Descriptor instead.
 func (*MetricFound) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{49}
+	return file_provider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MetricFound) GetText() string {
@@ -4609,7 +4701,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4621,7 +4713,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[50]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4634,7 +4726,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{50}
+	return file_provider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Usage) GetElapsed() int64 {
@@ -4725,7 +4817,7 @@ type Observation struct {
 
 func (x *Observation) Reset() {
 	*x = Observation{}
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4737,7 +4829,7 @@ func (x *Observation) String() string {
 func (*Observation) ProtoMessage() {}
 
 func (x *Observation) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[51]
+	mi := &file_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4750,7 +4842,7 @@ func (x *Observation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Observation.ProtoReflect.Descriptor instead.
 func (*Observation) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{51}
+	return file_provider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Observation) GetToken() string {
@@ -4989,7 +5081,7 @@ type Rental struct {
 
 func (x *Rental) Reset() {
 	*x = Rental{}
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5001,7 +5093,7 @@ func (x *Rental) String() string {
 func (*Rental) ProtoMessage() {}
 
 func (x *Rental) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[52]
+	mi := &file_provider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5014,7 +5106,7 @@ func (x *Rental) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rental.ProtoReflect.Descriptor instead.
 func (*Rental) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{52}
+	return file_provider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Rental) GetId() string {
@@ -5105,7 +5197,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5117,7 +5209,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5130,7 +5222,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Account) GetId() string {
@@ -5159,7 +5251,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5171,7 +5263,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5184,7 +5276,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -5226,7 +5318,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5238,7 +5330,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5251,7 +5343,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Note) GetKind() string {
@@ -5290,7 +5382,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5302,7 +5394,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5315,7 +5407,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -5367,7 +5459,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5379,7 +5471,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5392,7 +5484,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -5448,7 +5540,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5460,7 +5552,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5473,7 +5565,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Outcome) GetId() string {
@@ -5506,7 +5598,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5610,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5623,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -5557,7 +5649,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5569,7 +5661,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5582,7 +5674,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -5649,7 +5741,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5661,7 +5753,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5674,7 +5766,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 type LogsRequest struct {
@@ -5693,7 +5785,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5705,7 +5797,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5718,7 +5810,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -5789,7 +5881,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5801,7 +5893,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5814,7 +5906,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -5843,7 +5935,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5855,7 +5947,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5868,7 +5960,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -5908,7 +6000,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5920,7 +6012,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5933,7 +6025,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -5962,7 +6054,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5974,7 +6066,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5987,7 +6079,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -6065,7 +6157,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6077,7 +6169,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6090,7 +6182,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -6118,7 +6210,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6130,7 +6222,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6143,7 +6235,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -6177,7 +6269,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6189,7 +6281,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6202,7 +6294,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -6232,7 +6324,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6244,7 +6336,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6257,7 +6349,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -6304,7 +6396,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6316,7 +6408,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6329,7 +6421,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -6353,7 +6445,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6365,7 +6457,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6378,7 +6470,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -6434,7 +6526,7 @@ type Rename struct {
 
 func (x *Rename) Reset() {
 	*x = Rename{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +6538,7 @@ func (x *Rename) String() string {
 func (*Rename) ProtoMessage() {}
 
 func (x *Rename) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +6551,7 @@ func (x *Rename) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename.ProtoReflect.Descriptor instead.
 func (*Rename) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Rename) GetFrom() []byte {
@@ -6484,7 +6576,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6496,7 +6588,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6509,7 +6601,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 type ReleaseRequest struct {
@@ -6522,7 +6614,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6534,7 +6626,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6547,7 +6639,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -6573,7 +6665,7 @@ type RentalsRequest struct {
 
 func (x *RentalsRequest) Reset() {
 	*x = RentalsRequest{}
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6585,7 +6677,7 @@ func (x *RentalsRequest) String() string {
 func (*RentalsRequest) ProtoMessage() {}
 
 func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6598,7 +6690,7 @@ func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsRequest.ProtoReflect.Descriptor instead.
 func (*RentalsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{76}
+	return file_provider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *RentalsRequest) GetBackend() string {
@@ -6617,7 +6709,7 @@ type RentalsReply struct {
 
 func (x *RentalsReply) Reset() {
 	*x = RentalsReply{}
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6629,7 +6721,7 @@ func (x *RentalsReply) String() string {
 func (*RentalsReply) ProtoMessage() {}
 
 func (x *RentalsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6642,7 +6734,7 @@ func (x *RentalsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsReply.ProtoReflect.Descriptor instead.
 func (*RentalsReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{77}
+	return file_provider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *RentalsReply) GetRentals() []*Rental {
@@ -6661,7 +6753,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6673,7 +6765,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6686,7 +6778,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{78}
+	return file_provider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -6709,7 +6801,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6721,7 +6813,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6734,7 +6826,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{79}
+	return file_provider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -6772,7 +6864,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[80]
+	mi := &file_provider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6784,7 +6876,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[80]
+	mi := &file_provider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6797,7 +6889,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{80}
+	return file_provider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -6845,7 +6937,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[81]
+	mi := &file_provider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6857,7 +6949,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[81]
+	mi := &file_provider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6870,7 +6962,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{81}
+	return file_provider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -6896,7 +6988,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[82]
+	mi := &file_provider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6908,7 +7000,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[82]
+	mi := &file_provider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6921,7 +7013,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{82}
+	return file_provider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -7057,7 +7149,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
 	"\x06source\x18\x03 \x01(\tR\x06source\x12\x14\n" +
 	"\x05since\x18\x04 \x01(\tR\x05since\x12\x18\n" +
-	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xf4\b\n" +
+	"\adiffers\x18\x05 \x01(\tR\adiffers\"\xbb\t\n" +
 	"\x04Pool\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -7100,14 +7192,20 @@ const file_provider_proto_rawDesc = "" +
 	"\aaccount\x18\xff\x02 \x01(\tR\aaccount\x12\x19\n" +
 	"\ascratch\x18\xfd\x02 \x01(\tR\ascratch\x12\x15\n" +
 	"\x05queue\x18\xfc\x02 \x01(\tR\x05queue\x12\x1b\n" +
-	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12\x12\n" +
+	"\tsubmit_by\x18\x1f \x01(\tR\bsubmitBy\x12,\n" +
+	"\x04most\x18& \x01(\v2\x18.muster.provider.v1.RoomR\x04most\x12\x17\n" +
+	"\amost_by\x18' \x01(\tR\x06mostBy\x12\x12\n" +
 	"\x04kind\x18  \x01(\tR\x04kind\x12\x12\n" +
 	"\x04pack\x18! \x01(\bR\x04pack\x12\x1e\n" +
 	"\n" +
 	"allocation\x18% \x01(\x03R\n" +
 	"allocation\x12\x12\n" +
 	"\x04spot\x18$ \x01(\bR\x04spot\x12\x19\n" +
-	"\bmax_wait\x18\" \x01(\x03R\amaxWait\"(\n" +
+	"\bmax_wait\x18\" \x01(\x03R\amaxWait\"N\n" +
+	"\x04Room\x12\x18\n" +
+	"\adevices\x18\x01 \x01(\x03R\adevices\x12\x14\n" +
+	"\x05cores\x18\x02 \x01(\x03R\x05cores\x12\x16\n" +
+	"\x06memory\x18\x03 \x01(\x03R\x06memory\"(\n" +
 	"\fPoolsRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\"<\n" +
 	"\n" +
@@ -7132,7 +7230,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05slots\x18\r \x01(\x03R\x05slots\x12\x1e\n" +
 	"\n" +
 	"allocation\x18\x0e \x01(\x03R\n" +
-	"allocation\"\x9a\x03\n" +
+	"allocation\"\xe1\x03\n" +
 	"\x05Quote\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
@@ -7151,7 +7249,9 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"max_submit\x18\x0e \x01(\x03R\tmaxSubmit\x12\x12\n" +
 	"\x04shut\x18\x0f \x01(\bR\x04shut\x12\x1b\n" +
-	"\tsubmit_by\x18\x10 \x01(\tR\bsubmitBy\"[\n" +
+	"\tsubmit_by\x18\x10 \x01(\tR\bsubmitBy\x12,\n" +
+	"\x04most\x18\x11 \x01(\v2\x18.muster.provider.v1.RoomR\x04most\x12\x17\n" +
+	"\amost_by\x18\x12 \x01(\tR\x06mostBy\"[\n" +
 	"\fQuoteRequest\x12\x18\n" +
 	"\abackend\x18\x01 \x01(\tR\abackend\x121\n" +
 	"\x06shapes\x18\x02 \x03(\v2\x19.muster.provider.v1.ShapeR\x06shapes\"?\n" +
@@ -7611,7 +7711,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 90)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -7629,79 +7729,80 @@ var file_provider_proto_goTypes = []any{
 	(*Listing)(nil),          // 13: muster.provider.v1.Listing
 	(*Fact)(nil),             // 14: muster.provider.v1.Fact
 	(*Pool)(nil),             // 15: muster.provider.v1.Pool
-	(*PoolsRequest)(nil),     // 16: muster.provider.v1.PoolsRequest
-	(*PoolsReply)(nil),       // 17: muster.provider.v1.PoolsReply
-	(*Shape)(nil),            // 18: muster.provider.v1.Shape
-	(*Quote)(nil),            // 19: muster.provider.v1.Quote
-	(*QuoteRequest)(nil),     // 20: muster.provider.v1.QuoteRequest
-	(*QuoteReply)(nil),       // 21: muster.provider.v1.QuoteReply
-	(*Check)(nil),            // 22: muster.provider.v1.Check
-	(*Finding)(nil),          // 23: muster.provider.v1.Finding
-	(*PreflightRequest)(nil), // 24: muster.provider.v1.PreflightRequest
-	(*PreflightReply)(nil),   // 25: muster.provider.v1.PreflightReply
-	(*EnvVar)(nil),           // 26: muster.provider.v1.EnvVar
-	(*Input)(nil),            // 27: muster.provider.v1.Input
-	(*Recorded)(nil),         // 28: muster.provider.v1.Recorded
-	(*VerifyCheck)(nil),      // 29: muster.provider.v1.VerifyCheck
-	(*Output)(nil),           // 30: muster.provider.v1.Output
-	(*Metric)(nil),           // 31: muster.provider.v1.Metric
-	(*Require)(nil),          // 32: muster.provider.v1.Require
-	(*Checkpoint)(nil),       // 33: muster.provider.v1.Checkpoint
-	(*Scale)(nil),            // 34: muster.provider.v1.Scale
-	(*Retry)(nil),            // 35: muster.provider.v1.Retry
-	(*Breaker)(nil),          // 36: muster.provider.v1.Breaker
-	(*Rule)(nil),             // 37: muster.provider.v1.Rule
-	(*Watch)(nil),            // 38: muster.provider.v1.Watch
-	(*Job)(nil),              // 39: muster.provider.v1.Job
-	(*Scratch)(nil),          // 40: muster.provider.v1.Scratch
-	(*Guard)(nil),            // 41: muster.provider.v1.Guard
-	(*Submission)(nil),       // 42: muster.provider.v1.Submission
-	(*SubmitRequest)(nil),    // 43: muster.provider.v1.SubmitRequest
-	(*Submitted)(nil),        // 44: muster.provider.v1.Submitted
-	(*SubmitReply)(nil),      // 45: muster.provider.v1.SubmitReply
-	(*FindRequest)(nil),      // 46: muster.provider.v1.FindRequest
-	(*FindReply)(nil),        // 47: muster.provider.v1.FindReply
-	(*OutputFound)(nil),      // 48: muster.provider.v1.OutputFound
-	(*MetricFound)(nil),      // 49: muster.provider.v1.MetricFound
-	(*Usage)(nil),            // 50: muster.provider.v1.Usage
-	(*Observation)(nil),      // 51: muster.provider.v1.Observation
-	(*Rental)(nil),           // 52: muster.provider.v1.Rental
-	(*Account)(nil),          // 53: muster.provider.v1.Account
-	(*WatchRequest)(nil),     // 54: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 55: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 56: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 57: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 58: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 59: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 60: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 61: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 62: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 63: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 64: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 65: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 66: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 67: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 68: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 69: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 70: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 71: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 72: muster.provider.v1.RemoveRequest
-	(*Rename)(nil),           // 73: muster.provider.v1.Rename
-	(*RemoveReply)(nil),      // 74: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 75: muster.provider.v1.ReleaseRequest
-	(*RentalsRequest)(nil),   // 76: muster.provider.v1.RentalsRequest
-	(*RentalsReply)(nil),     // 77: muster.provider.v1.RentalsReply
-	(*CleanRequest)(nil),     // 78: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 79: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 80: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 81: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 82: muster.provider.v1.CleanReply
-	nil,                      // 83: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 84: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 85: muster.provider.v1.OutputFound.MetricsEntry
-	nil,                      // 86: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 87: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 88: muster.provider.v1.ControlRequest.PhasesEntry
+	(*Room)(nil),             // 16: muster.provider.v1.Room
+	(*PoolsRequest)(nil),     // 17: muster.provider.v1.PoolsRequest
+	(*PoolsReply)(nil),       // 18: muster.provider.v1.PoolsReply
+	(*Shape)(nil),            // 19: muster.provider.v1.Shape
+	(*Quote)(nil),            // 20: muster.provider.v1.Quote
+	(*QuoteRequest)(nil),     // 21: muster.provider.v1.QuoteRequest
+	(*QuoteReply)(nil),       // 22: muster.provider.v1.QuoteReply
+	(*Check)(nil),            // 23: muster.provider.v1.Check
+	(*Finding)(nil),          // 24: muster.provider.v1.Finding
+	(*PreflightRequest)(nil), // 25: muster.provider.v1.PreflightRequest
+	(*PreflightReply)(nil),   // 26: muster.provider.v1.PreflightReply
+	(*EnvVar)(nil),           // 27: muster.provider.v1.EnvVar
+	(*Input)(nil),            // 28: muster.provider.v1.Input
+	(*Recorded)(nil),         // 29: muster.provider.v1.Recorded
+	(*VerifyCheck)(nil),      // 30: muster.provider.v1.VerifyCheck
+	(*Output)(nil),           // 31: muster.provider.v1.Output
+	(*Metric)(nil),           // 32: muster.provider.v1.Metric
+	(*Require)(nil),          // 33: muster.provider.v1.Require
+	(*Checkpoint)(nil),       // 34: muster.provider.v1.Checkpoint
+	(*Scale)(nil),            // 35: muster.provider.v1.Scale
+	(*Retry)(nil),            // 36: muster.provider.v1.Retry
+	(*Breaker)(nil),          // 37: muster.provider.v1.Breaker
+	(*Rule)(nil),             // 38: muster.provider.v1.Rule
+	(*Watch)(nil),            // 39: muster.provider.v1.Watch
+	(*Job)(nil),              // 40: muster.provider.v1.Job
+	(*Scratch)(nil),          // 41: muster.provider.v1.Scratch
+	(*Guard)(nil),            // 42: muster.provider.v1.Guard
+	(*Submission)(nil),       // 43: muster.provider.v1.Submission
+	(*SubmitRequest)(nil),    // 44: muster.provider.v1.SubmitRequest
+	(*Submitted)(nil),        // 45: muster.provider.v1.Submitted
+	(*SubmitReply)(nil),      // 46: muster.provider.v1.SubmitReply
+	(*FindRequest)(nil),      // 47: muster.provider.v1.FindRequest
+	(*FindReply)(nil),        // 48: muster.provider.v1.FindReply
+	(*OutputFound)(nil),      // 49: muster.provider.v1.OutputFound
+	(*MetricFound)(nil),      // 50: muster.provider.v1.MetricFound
+	(*Usage)(nil),            // 51: muster.provider.v1.Usage
+	(*Observation)(nil),      // 52: muster.provider.v1.Observation
+	(*Rental)(nil),           // 53: muster.provider.v1.Rental
+	(*Account)(nil),          // 54: muster.provider.v1.Account
+	(*WatchRequest)(nil),     // 55: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 56: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 57: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 58: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 59: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 60: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 61: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 62: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 63: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 64: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 65: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 66: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 67: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 68: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 69: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 70: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 71: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 72: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 73: muster.provider.v1.RemoveRequest
+	(*Rename)(nil),           // 74: muster.provider.v1.Rename
+	(*RemoveReply)(nil),      // 75: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 76: muster.provider.v1.ReleaseRequest
+	(*RentalsRequest)(nil),   // 77: muster.provider.v1.RentalsRequest
+	(*RentalsReply)(nil),     // 78: muster.provider.v1.RentalsReply
+	(*CleanRequest)(nil),     // 79: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 80: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 81: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 82: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 83: muster.provider.v1.CleanReply
+	nil,                      // 84: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 85: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 86: muster.provider.v1.OutputFound.MetricsEntry
+	nil,                      // 87: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 88: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 89: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
 	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
@@ -7711,121 +7812,123 @@ var file_provider_proto_depIdxs = []int32{
 	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
 	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
 	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	83, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	84, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
 	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
-	26, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
-	52, // 10: muster.provider.v1.Backend.rented:type_name -> muster.provider.v1.Rental
+	27, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
+	53, // 10: muster.provider.v1.Backend.rented:type_name -> muster.provider.v1.Rental
 	8,  // 11: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
 	11, // 12: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
 	12, // 13: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
 	13, // 14: muster.provider.v1.Pool.offers:type_name -> muster.provider.v1.Listing
 	14, // 15: muster.provider.v1.Pool.facts:type_name -> muster.provider.v1.Fact
-	15, // 16: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
-	11, // 17: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
-	18, // 18: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
-	19, // 19: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
-	26, // 20: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
-	18, // 21: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
-	32, // 22: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
-	22, // 23: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
-	23, // 24: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
-	28, // 25: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
-	29, // 26: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	31, // 27: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
-	29, // 28: muster.provider.v1.Checkpoint.verify:type_name -> muster.provider.v1.VerifyCheck
-	84, // 29: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
-	26, // 30: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
-	18, // 31: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
-	27, // 32: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
-	30, // 33: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
-	31, // 34: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
-	32, // 35: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
-	33, // 36: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
-	35, // 37: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
-	36, // 38: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
-	37, // 39: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	28, // 40: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
-	38, // 41: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	40, // 42: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
-	41, // 43: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
-	48, // 44: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
-	48, // 45: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
-	48, // 46: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
-	39, // 47: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	26, // 48: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	42, // 49: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 50: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	44, // 51: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	51, // 52: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	85, // 53: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
-	48, // 54: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	86, // 55: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	50, // 56: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	51, // 57: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	87, // 58: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	18, // 59: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
-	52, // 60: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
-	53, // 61: muster.provider.v1.Rental.account:type_name -> muster.provider.v1.Account
-	51, // 62: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	55, // 63: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	52, // 64: muster.provider.v1.WatchReply.rentals:type_name -> muster.provider.v1.Rental
-	0,  // 65: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	58, // 66: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	88, // 67: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	30, // 68: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	48, // 69: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	70, // 70: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	73, // 71: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
-	52, // 72: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
-	81, // 73: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	34, // 74: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	49, // 75: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	49, // 76: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 77: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 78: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	16, // 79: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	20, // 80: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	24, // 81: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	43, // 82: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	46, // 83: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	54, // 84: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	57, // 85: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	60, // 86: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	62, // 87: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	64, // 88: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	66, // 89: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	68, // 90: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	69, // 91: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	72, // 92: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	75, // 93: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	76, // 94: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
-	78, // 95: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	79, // 96: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 97: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 98: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	17, // 99: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	21, // 100: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	25, // 101: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	45, // 102: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	47, // 103: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	56, // 104: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	59, // 105: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	61, // 106: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	63, // 107: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	65, // 108: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	67, // 109: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	63, // 110: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	71, // 111: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	74, // 112: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	59, // 113: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	77, // 114: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
-	82, // 115: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	80, // 116: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	97, // [97:117] is the sub-list for method output_type
-	77, // [77:97] is the sub-list for method input_type
-	77, // [77:77] is the sub-list for extension type_name
-	77, // [77:77] is the sub-list for extension extendee
-	0,  // [0:77] is the sub-list for field type_name
+	16, // 16: muster.provider.v1.Pool.most:type_name -> muster.provider.v1.Room
+	15, // 17: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
+	11, // 18: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
+	16, // 19: muster.provider.v1.Quote.most:type_name -> muster.provider.v1.Room
+	19, // 20: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
+	20, // 21: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
+	27, // 22: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
+	19, // 23: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
+	33, // 24: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
+	23, // 25: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
+	24, // 26: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
+	29, // 27: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
+	30, // 28: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
+	32, // 29: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
+	30, // 30: muster.provider.v1.Checkpoint.verify:type_name -> muster.provider.v1.VerifyCheck
+	85, // 31: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	27, // 32: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
+	19, // 33: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
+	28, // 34: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
+	31, // 35: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
+	32, // 36: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
+	33, // 37: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
+	34, // 38: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
+	36, // 39: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
+	37, // 40: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
+	38, // 41: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
+	29, // 42: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
+	39, // 43: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
+	41, // 44: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
+	42, // 45: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
+	49, // 46: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
+	49, // 47: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
+	49, // 48: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
+	40, // 49: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	27, // 50: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	43, // 51: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,  // 52: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	45, // 53: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	52, // 54: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	86, // 55: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
+	49, // 56: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	87, // 57: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	51, // 58: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	52, // 59: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	88, // 60: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	19, // 61: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
+	53, // 62: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
+	54, // 63: muster.provider.v1.Rental.account:type_name -> muster.provider.v1.Account
+	52, // 64: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	56, // 65: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	53, // 66: muster.provider.v1.WatchReply.rentals:type_name -> muster.provider.v1.Rental
+	0,  // 67: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	59, // 68: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	89, // 69: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	31, // 70: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	49, // 71: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	71, // 72: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	74, // 73: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
+	53, // 74: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
+	82, // 75: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	35, // 76: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	50, // 77: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	50, // 78: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,  // 79: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,  // 80: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	17, // 81: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	21, // 82: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	25, // 83: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	44, // 84: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	47, // 85: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	55, // 86: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	58, // 87: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	61, // 88: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	63, // 89: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	65, // 90: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	67, // 91: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	69, // 92: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	70, // 93: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	73, // 94: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	76, // 95: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	77, // 96: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
+	79, // 97: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	80, // 98: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,  // 99: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10, // 100: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	18, // 101: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	22, // 102: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	26, // 103: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	46, // 104: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	48, // 105: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	57, // 106: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	60, // 107: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	62, // 108: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	64, // 109: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	66, // 110: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	68, // 111: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	64, // 112: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	72, // 113: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	75, // 114: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	60, // 115: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	78, // 116: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
+	83, // 117: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	81, // 118: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	99, // [99:119] is the sub-list for method output_type
+	79, // [79:99] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -7833,17 +7936,17 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
-	file_provider_proto_msgTypes[39].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[50].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[40].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[51].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[60].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[52].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   89,
+			NumMessages:   90,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

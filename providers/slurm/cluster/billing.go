@@ -144,10 +144,14 @@ func megabytes(text string) int64 { return int64(number(text)) << 20 }
 // GPUs, and the memory that it requests. sbatch(1), --exclusive; seen on 22.05.
 func (l *Partition) Whole(shape offer.Shape) offer.Shape {
 	nodes := max(shape.Nodes, 1)
-	gpus := 0
-	for _, n := range l.GPUs {
-		gpus = max(gpus, n)
-	}
-	shape.Nodes, shape.CPUs, shape.GPUs = nodes, max(shape.CPUs, l.CPUs*nodes), max(shape.GPUs, gpus*nodes)
+	shape.Nodes, shape.CPUs, shape.GPUs = nodes, max(shape.CPUs, l.CPUs*nodes), max(shape.GPUs, l.nodeGPUs()*nodes)
 	return shape
+}
+
+// nodeGPUs is how many GPUs of one model a node has at most.
+func (l *Partition) nodeGPUs() (n int) {
+	for _, has := range l.GPUs {
+		n = max(n, has)
+	}
+	return n
 }

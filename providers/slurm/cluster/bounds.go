@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ type bounds struct {
 	who     string        // "qos long", "account ucb123"
 	maxWall time.Duration // 0 = no limit
 
+	jobsOfUser, jobsOfAll int // running at once; 0 = no limit
+
 	perJob, perNode, perUser, perAccount, group, least amounts
 	typed                                              [5]map[string]int // GPUs of a type, in the order of spans
 }
@@ -73,16 +76,17 @@ func (s *Facts) bounds(account, qos string, l *Partition) (list []bounds) {
 
 // A span is whose sum a limit is, as a clause.
 type span struct {
-	of  string // "a job"
-	get func(*bounds) amounts
+	of     string // "a job"
+	get    func(*bounds) amounts
+	shared bool // by jobs that run at once
 }
 
 var spans = []span{
-	{"a job", func(b *bounds) amounts { return b.perJob }},
-	{"a user", func(b *bounds) amounts { return b.perUser }},
-	{"an account", func(b *bounds) amounts { return b.perAccount }},
-	{"all its jobs together", func(b *bounds) amounts { return b.group }},
-	{"a job on each node", func(b *bounds) amounts { return b.perNode }},
+	{"a job", func(b *bounds) amounts { return b.perJob }, false},
+	{"a user", func(b *bounds) amounts { return b.perUser }, true},
+	{"an account", func(b *bounds) amounts { return b.perAccount }, true},
+	{"all its jobs together", func(b *bounds) amounts { return b.group }, true},
+	{"a job on each node", func(b *bounds) amounts { return b.perNode }, false},
 }
 
 // onNodes is the span of what each node of a job gives it.
@@ -156,6 +160,60 @@ func beyond(list []bounds, shape offer.Shape) (why, would string) {
 		}
 	}
 	return "", ""
+}
+
+// Running is how many jobs of a user may run at once under an account and a qos on a
+// partition; 0 = no limit is known.
+func (s *Facts) Running(account, qos string, l *Partition) int {
+	list := s.bounds(account, qos, l)
+	most := 0
+	for _, get := range []func(*bounds) int{func(b *bounds) int { return b.jobsOfUser }, func(b *bounds) int { return b.jobsOfAll }} {
+		if i := slices.IndexFunc(list, func(b bounds) bool { return get(&b) > 0 }); i >= 0 {
+			most = Least(most, get(&list[i]))
+		}
+	}
+	return most
+}
+
+// Most is what the jobs of an account and a qos on a partition hold together at most, and
+// by whose limits: those of a user, an account, or all jobs of a qos or association, of
+// which others may hold a part. A limit on nodes limits their cores and GPUs.
+func (s *Facts) Most(account, qos string, l *Partition) (most offer.Room, by string) {
+	list := s.bounds(account, qos, l)
+	type limit struct {
+		n  int64
+		by *bounds
+	}
+	var cores, memory, gpus limit
+	least := func(have *limit, n int64, by *bounds) {
+		if by != nil && n > 0 && (have.by == nil || n < have.n) {
+			*have = limit{n, by}
+		}
+	}
+	for _, x := range spans {
+		for _, m := range measures {
+			by, n := stated(list, func(b *bounds) int64 { return m.get(x.get(b)) })
+			switch {
+			case !x.shared:
+			case m.name == "cpus":
+				least(&cores, n, by)
+			case m.name == "memory":
+				least(&memory, n, by)
+			case m.name == "gpus":
+				least(&gpus, n, by)
+			case m.name == "nodes":
+				least(&cores, n*int64(l.CPUs), by)
+				least(&gpus, n*int64(l.nodeGPUs()), by)
+			}
+		}
+	}
+	var who []string
+	for _, x := range []limit{cores, memory, gpus} {
+		if x.by != nil && !slices.Contains(who, x.by.who) {
+			who = append(who, x.by.who)
+		}
+	}
+	return offer.Room{Devices: int(gpus.n), Cores: int(cores.n), Memory: memory.n}, strings.Join(who, " and ")
 }
 
 // limitTypes reads limits on GPUs of a type, "gres/gpu:a100=2", of the texts of

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/providers/offer"
 )
 
 func TestFacts(t *testing.T) {
@@ -15,7 +17,7 @@ func TestFacts(t *testing.T) {
 		t.Errorf("partitions are %+v", list)
 	}
 	qos := parseQoS(string(recorded(t, "sacctmgr-qos.out")))
-	if len(qos) != 4 || qos[2].name != "testing" || qos[2].maxWall != time.Hour || qos[2].maxSubmit != 5 || qos[2].MaxJobs != 2 ||
+	if len(qos) != 4 || qos[2].name != "testing" || qos[2].maxWall != time.Hour || qos[2].maxSubmit != 5 || qos[2].jobsOfUser != 2 ||
 		qos[2].perUser != (amounts{-1, -1, 3, -1}) || qos[2].perJob != unlimited || qos[2].none {
 		t.Errorf("qos are %+v", qos)
 	}
@@ -54,5 +56,19 @@ func TestGres(t *testing.T) {
 				t.Errorf("%s is %v, want %v", in, got, want)
 			}
 		}
+	}
+}
+
+// TestMostNodes: a limit on nodes bounds the cores and GPUs that are held on them, the least
+// of all limits holds, and it says whose it is.
+func TestMostNodes(t *testing.T) {
+	t.Parallel()
+	s := &Facts{qos: parseQoS("normal|0||node=2,gres/gpu=5|||cpu=100||||||||\n"), Associations: parseAssoc("c|u|me||normal|normal||||mem=1G||||\n")}
+	most, by := s.Most("u", "normal", &Partition{Name: "aa100", CPUs: 64, GPUs: map[string]int{"a100": 3, "v100": 2}})
+	if want := (offer.Room{Devices: 5, Cores: 100, Memory: 1 << 30}); most != want || by != "qos normal and account u" {
+		t.Errorf("%+v by %q", most, by)
+	}
+	if most, _ = s.Most("u", "normal", &Partition{Name: "amilan", CPUs: 32}); most.Cores != 64 || most.Devices != 5 {
+		t.Errorf("%+v", most)
 	}
 }

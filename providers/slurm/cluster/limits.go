@@ -13,7 +13,6 @@ type QoS struct {
 	maxSubmit   int  // jobs of one user, queued or running
 	maxSubmitPA int  // of one account
 	grpSubmit   int  // of all
-	MaxJobs     int  // of one user, running
 	none        bool // nobody may submit or run anything
 	over        bool // its limits come before those of a partition's qos
 	longer      bool // it lifts a partition's longest walltime
@@ -63,10 +62,11 @@ func parseQoS(out string) (list []QoS) {
 			continue
 		}
 		q := QoS{bounds: free("qos " + r["Name"]), name: r["Name"], maxSubmit: number(r["MaxSubmitPU"]), maxSubmitPA: number(r["MaxSubmitPA"]), grpSubmit: number(r["GrpSubmit"]),
-			MaxJobs: number(r["MaxJobsPU"]), none: noneOf(r, "MaxSubmitPU", "MaxSubmitPA", "GrpSubmit", "MaxJobsPU", "GrpJobs"),
+			none: noneOf(r, "MaxSubmitPU", "MaxSubmitPA", "GrpSubmit", "MaxJobsPU", "GrpJobs"),
 			over: strings.Contains(r["Flags"], "OverPartQOS"), longer: strings.Contains(r["Flags"], "PartitionTimeLimit")}
 		q.maxWall, q.perJob, q.perNode, q.perUser = parseLimit(r["MaxWall"]), parseAmounts(r["MaxTRES"]), parseAmounts(r["MaxTRESPerNode"]), parseAmounts(r["MaxTRESPU"])
 		q.perAccount, q.group, q.least = parseAmounts(r["MaxTRESPA"]), parseAmounts(r["GrpTRES"]), parseAmounts(r["MinTRES"])
+		q.jobsOfUser, q.jobsOfAll = number(r["MaxJobsPU"]), number(r["GrpJobs"])
 		q.limitTypes(r["MaxTRES"], r["MaxTRESPU"], r["MaxTRESPA"], r["GrpTRES"], r["MaxTRESPerNode"])
 		list = append(list, q)
 	}
@@ -81,6 +81,7 @@ func parseAssoc(out string) (list []Association) {
 		a := Association{Account: r["Account"], partition: r["Partition"], qos: nameList(r["QOS"]), defaultQoS: r["DefaultQOS"], bounds: free("account " + r["Account"]),
 			maxSubmit: Least(number(r["MaxSubmit"]), number(r["GrpSubmit"])), none: noneOf(r, "MaxSubmit", "GrpSubmit", "MaxJobs", "GrpJobs")}
 		a.maxWall, a.group, a.perJob, a.perNode = parseLimit(r["MaxWall"]), parseAmounts(r["GrpTRES"]), parseAmounts(r["MaxTRES"]), parseAmounts(r["MaxTRESPerNode"])
+		a.jobsOfUser, a.jobsOfAll = number(r["MaxJobs"]), number(r["GrpJobs"])
 		a.limitTypes(r["MaxTRES"], "", "", r["GrpTRES"], r["MaxTRESPerNode"])
 		list = append(list, a)
 	}
