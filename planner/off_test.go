@@ -22,7 +22,7 @@ func TestMusterOff(t *testing.T) {
 		"nothing fits":         {[]phaseSpec{{name: "a", lr: "1", gpus: 3}}, ""},
 		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "If you close muster now, phase.b finishes; everything else waits for your next `muster apply` (jobs that have no place yet)."},
 		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "If you close muster now, local.local finishes everything."},
-		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "If you close muster now, local.local finishes everything."},
+		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, local.local finishes everything."},
 		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "If you close muster now, the smoke and phase.b finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the two smokes finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
@@ -71,6 +71,39 @@ func TestMusterOffOfAFullQueue(t *testing.T) {
 	}
 }
 
+// TestMusterOffOfAFeed: a running apply keeps jobs back until others are done or a slot is free,
+// and the plan promises no more than what it submits by then.
+func TestMusterOffOfAFeed(t *testing.T) {
+	t.Parallel()
+	const all, later = "If you close muster now, local.local finishes everything.", "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, local.local finishes everything."
+	after := func(p *lang.Phase) { p.DependsOn = []string{"a"} }
+	for name, c := range map[string]struct {
+		phases []phaseSpec
+		feed   int
+		want   string
+	}{
+		"as many as are fed":   {[]phaseSpec{{name: "a", lr: "1", seeds: []int{1, 2}}}, 1, all},
+		"more than are fed":    {[]phaseSpec{{name: "a", lr: "1", seeds: []int{1, 2, 3}}}, 1, later},
+		"none is kept back":    {[]phaseSpec{{name: "a", lr: "1", seeds: []int{1, 2, 3}}}, 0, all},
+		"one reads another's":  {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1", input: "a"}}, 0, later},
+		"one is after another": {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1", mod: after}}, 0, later},
+		"a pilot":              {[]phaseSpec{{name: "a", lr: "1", seeds: []int{1, 2}, mod: func(p *lang.Phase) { p.Pilot = []int{0} }}}, 0, later},
+		"pilots alone":         {[]phaseSpec{{name: "a", lr: "1", mod: func(p *lang.Phase) { p.Pilot = []int{0} }}}, 0, all},
+		"the smoke reads": {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1", input: "a", smoke: true, mod: expects}}, 0,
+			"If you close muster now, jobs submitted by then finish; after `muster apply -detach`, the smoke and phase.a finish, and everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := input(load(t, nil, c.phases...), nil)
+			in.Can = map[string]offer.Capabilities{"local": {Dependencies: true, FeedSlots: c.feed}}
+			in.Pools[0].MaxJobs = 2
+			if p, _ := Make(in); offOf(p.Notes) != c.want {
+				t.Errorf("got  %s\nwant %s", offOf(p.Notes), c.want)
+			}
+		})
+	}
+}
+
 // TestMusterOffOfAQoS: the jobs' own limit counts in place of their pool's.
 func TestMusterOffOfAQoS(t *testing.T) {
 	t.Parallel()
@@ -94,7 +127,7 @@ func TestMusterOffOfAQoS(t *testing.T) {
 // that the plan starts.
 func TestMusterOffOfWhatIsThere(t *testing.T) {
 	t.Parallel()
-	const all = "If you close muster now, local.local finishes everything."
+	const all = "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, local.local finishes everything."
 	for name, c := range map[string]struct {
 		mod       func(*lang.Phase)
 		can       offer.Capabilities

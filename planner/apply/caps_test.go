@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,34 @@ func (s *stage) wantOff(all bool) {
 	off := slices.IndexFunc(plan.Notes, func(n string) bool { return strings.HasPrefix(n, "If you close muster now") })
 	if off < 0 || strings.HasSuffix(plan.Notes[off], "finishes everything.") != all {
 		s.t.Errorf("the plan says %q, and all is handed over: %t", plan.Notes, all)
+	}
+}
+
+// TestDrivenSubmitsWhatIsReady: a running apply keeps a phase back until its producers are done,
+// and the plan promises no more of it with muster closed.
+func TestDrivenSubmitsWhatIsReady(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(globbed, "glob", "path", 1))
+	s.world.stall = true
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Progress = func(p progress.Snapshot) {
+			if len(p.Phases) > 0 && p.Phases[0].Queued+p.Phases[0].Running == p.Phases[0].Total {
+				stop()
+			}
+		}
+	}
+	_, _ = s.apply(ctx, nil)
+	for _, j := range s.world.jobs {
+		if !strings.HasPrefix(j.Address, "phase.a[") {
+			t.Errorf("%s is submitted", j.Address)
+		}
+	}
+	plan := s.plan(s.load(), &state.State{Version: state.SchemaVersion}, &fake{world: s.world})
+	if off := slices.IndexFunc(plan.Notes, func(n string) bool {
+		return strings.HasPrefix(n, "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, ")
+	}); off < 0 || len(s.world.jobs) == 0 {
+		t.Errorf("%d jobs are submitted, and the plan says %q", len(s.world.jobs), plan.Notes)
 	}
 }
 

@@ -62,7 +62,7 @@ func (o Off) Sentence() (text string, waits []string) {
 		return "If you close muster now, simulated time stops; it continues with your next `muster apply`.", nil
 	}
 	goes, rest, waits := o.continues()
-	if text = sentence(goes, rest); text == "" {
+	if text = sentence(goes, rest, o.later(waits)); text == "" {
 		return "", waits
 	}
 	return text + o.retries(waits), waits
@@ -159,20 +159,70 @@ func (o Off) elsewhere() (text string) {
 	return text
 }
 
-func sentence(goes, rest []string) string {
+// later reports whether a running apply keeps back, until others are done or a slot is free,
+// some of the jobs that -detach submits at once. The phases that wait for muster are by name.
+func (o Off) later(waits []string) bool {
+	fed := map[At]int{}
+	for _, w := range o.Works {
+		if !w.starting() {
+			continue
+		}
+		if w.Smokes == 0 && slices.Contains(waits, w.Name) {
+			continue // none of it is submitted
+		}
+		for _, in := range w.Inputs {
+			if o.work(in.From.Name) != nil {
+				return true
+			}
+		}
+		if slices.ContainsFunc(w.DependsOn, func(name string) bool { return o.work(name) != nil }) {
+			return true
+		}
+		fed[atOf(w.SmokesAt)] += w.Smokes
+		if slices.Contains(waits, w.Name) {
+			continue
+		}
+		starting := 0
+		for at, n := range w.unfinished() {
+			fed[at] += n
+			starting += n
+		}
+		pilots := len(slices.DeleteFunc(slices.Clone(w.Pilot), func(c int) bool { return !w.Starts(c) }))
+		if starting > 0 && w.Smokes+len(w.Smoking) > 0 || pilots > 0 && pilots < starting {
+			return true
+		}
+	}
+	return slices.ContainsFunc(o.Pools, func(p offer.Pool) bool {
+		slots := cmp.Or(p.MaxJobs, p.Total)
+		return o.can(p.Backend).FeedSlots > 0 && fed[At{p.Backend, p.Name}] > o.can(p.Backend).FeedSlots*slots
+	})
+}
+
+// sentence says what goes on, of which a running apply may submit some later, and why the rest
+// waits.
+func sentence(goes, rest []string, later bool) string {
+	later = later && len(goes) > 0 && !strings.HasPrefix(goes[len(goes)-1], "jobs ")
 	switch {
 	case len(goes) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
 		return ""
+	case later && len(rest) == 0:
+		return fmt.Sprintf("If you close muster now, jobs submitted by then finish; after `muster apply -detach`, %s %s everything.", and(goes), verb(len(goes), "finish"))
+	case later:
+		return fmt.Sprintf("If you close muster now, jobs submitted by then finish; after `muster apply -detach`, %s %s, and everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
 	case len(rest) == 0:
 		return fmt.Sprintf("If you close muster now, %s %s everything.", and(goes), verb(len(goes), "finish"))
 	case len(goes) == 0:
 		return fmt.Sprintf("If you close muster now, nothing starts; everything waits for your next `muster apply` (%s).", strings.Join(rest, ", then "))
 	}
-	n := len(goes)
-	if n == 1 && (strings.HasSuffix(goes[0], " smokes") || strings.HasPrefix(goes[0], "jobs ")) {
-		n = 2
+	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
+}
+
+// subjects counts what a sentence names, as its verb agrees with it.
+func subjects(goes []string) int {
+	if len(goes) == 1 && (strings.HasSuffix(goes[0], " smokes") || strings.HasPrefix(goes[0], "jobs ")) {
+		return 2
 	}
-	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(n, "finish"), strings.Join(rest, ", then "))
+	return len(goes)
 }
 
 // and joins names as a sentence does.
