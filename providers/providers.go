@@ -48,7 +48,9 @@ type Runner interface {
 	// Submit is idempotent by token; the same token with another spec is a
 	// conflict. The results are in the order of the jobs.
 	Submit(ctx context.Context, r SubmitRequest) ([]Submitted, error)
-	// Find says for each token whether the backend knows it.
+	// Find says for each token whether the backend knows it. Without tokens it returns all jobs
+	// of the campaign that the backend keeps a record of, with their Record, in any order
+	// (offer.Capabilities, Recalls); NotFound is the class of the error where it never had any.
 	Find(ctx context.Context, backend string, tokens []string) ([]offer.Observation, error)
 	// Watch calls fn with what happens to the jobs of a campaign on a
 	// backend from the cursor on, until ctx ends or fn returns an error.

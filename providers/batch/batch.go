@@ -48,6 +48,8 @@ type batch struct {
 type job struct {
 	token    string
 	address  string
+	smoke    bool   // it is the smoke of that address
+	result   string // result hash
 	of       string // whose breaker may stop it, as providers.Job.StoppedAs has it
 	digest   string
 	after    []string

@@ -2,9 +2,14 @@ package batch
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
 	"slices"
 	"time"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/host/spool"
 	"github.com/muster-run/muster/providers/offer"
@@ -18,6 +23,13 @@ func (s *Provider) Find(ctx context.Context, name string, tokens []string) ([]of
 	}
 	defer unlock()
 	c := b.campaign
+	all := len(tokens) == 0
+	if all {
+		if _, err := os.Stat(c.spools.dir); errors.Is(err, fs.ErrNotExist) {
+			return nil, providers.Errorf(providers.NotFound, "There is no record of this campaign in %s", c.spools.dir)
+		}
+		tokens = slices.Sorted(maps.Keys(c.jobs.byToken))
+	}
 	mine := make([]*job, len(tokens))
 	for i, t := range tokens {
 		mine[i] = c.jobs.byToken[t]
@@ -37,6 +49,9 @@ func (s *Provider) Find(ctx context.Context, name string, tokens []string) ([]of
 			out[i] = f.absent(tokens[i])
 		} else if out[i], err = f.found(ctx, j); err != nil {
 			return nil, err
+		}
+		if all {
+			out[i].Record = &offer.JobRecord{Address: j.address, Smoke: j.smoke, Result: j.result, First: j.base, Fence: c.spools.spool().Fence().N}
 		}
 	}
 	return out, nil

@@ -89,7 +89,7 @@ func (js *jobs) loadReplacements() {
 
 // add adds a job of a batch.
 func (js *jobs) add(b *batch, index int, j *providers.Job) *job {
-	k := &job{token: j.Token, address: j.Address, of: j.StoppedAs(), digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
+	k := &job{token: j.Token, address: j.Address, smoke: j.Smoke, result: j.ResultHash, of: j.StoppedAs(), digest: digestOf(j), after: j.After, base: max(j.Attempt, 1),
 		walltime: j.Shape.Walltime, scales: j.Retry.Max > 1 && len(j.Retry.Scale) > 0, batch: b, index: index}
 	k.last = offer.Observation{Token: j.Token, Presence: offer.Found, Status: offer.Queued, Attempt: k.base, Pool: j.Pool, Stage: b.stage()}
 	b.jobs[index] = k

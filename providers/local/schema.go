@@ -12,6 +12,6 @@ func Schema() offer.Schema {
 		Version: "1",
 		Config: offer.Block{Attrs: append(machine.SettingAttrs(),
 			offer.Attr{Name: "spool", Type: offer.String, Doc: "Directory of the queue, on a local disk. Default: one for this user and machine."})},
-		Can: offer.Capabilities{Dependencies: true, Retries: true, GPUs: true, Events: true, Transfer: true, HostQueue: true, Holds: true, Guard: true, FeedSlots: 2},
+		Can: offer.Capabilities{Dependencies: true, Retries: true, GPUs: true, Events: true, Transfer: true, HostQueue: true, Holds: true, Guard: true, Recalls: true, FeedSlots: 2},
 	}
 }

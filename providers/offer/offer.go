@@ -331,6 +331,17 @@ type Observation struct {
 	Got *Shape `json:",omitempty"`
 	// Rental is the machine that its backend rents for it; nil where nothing is rented.
 	Rental *Rental `json:",omitempty"`
+	// Record is set by a Find of all jobs.
+	Record *JobRecord `json:",omitempty"`
+}
+
+// A JobRecord is what a backend keeps of a submitted job, from which a lost state is rebuilt.
+type JobRecord struct {
+	Address string // phase.train["lr=1"]
+	Smoke   bool   // it is the smoke of that job
+	Result  string // its result hash
+	First   int    // the number of its first launch
+	Fence   uint64 // the highest that the backend was given for the campaign
 }
 
 // A Rental is a rented machine, as its provider says.

@@ -88,6 +88,7 @@ type Capabilities struct {
 	HostQueue    bool          // the queue of providers/host runs the jobs there
 	Holds        bool          // keeps single queued jobs from starting when told to (Control with tokens)
 	Guard        bool          // applies a job's Guard before it starts: nothing of others is written over
+	Recalls      bool          // Find without tokens returns all jobs of the campaign that it keeps a record of
 	// FeedSlots bounds how many jobs a slot is fed ahead by a running engine;
 	// 0 = everything that is ready.
 	FeedSlots int

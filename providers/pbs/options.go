@@ -22,7 +22,7 @@ func schema() offer.Schema {
 		Config:  backendBlock(),
 		Options: options(),
 		Can: offer.Capabilities{
-			Arrays: true, Dependencies: true, Requeues: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
+			Arrays: true, Dependencies: true, Requeues: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Recalls: true,
 		},
 		Profiles: profiles.Sources(),
 	}

@@ -200,7 +200,7 @@ func (c *Client) Find(ctx context.Context, backend string, tokens []string) (out
 			return send(&pb.FindRequest{Backend: backend, Tokens: part})
 		})
 	}, func(m *pb.FindReply) { out = append(out, each(m.Observations, value[offer.Observation])...) })
-	if err == nil && len(out) != len(tokens) {
+	if err == nil && len(out) != len(tokens) && len(tokens) > 0 {
 		err = miscounted("Find", len(out), len(tokens))
 	}
 	return out, err

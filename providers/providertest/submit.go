@@ -8,7 +8,31 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
+var recalls = needs("recalls", func(c offer.Capabilities) bool { return c.Recalls })
+
 var submitTests = []test{
+	{name: "the jobs of a campaign are found without their tokens", needs: recalls, run: func(s *site) {
+		a, b := s.shell("until test -e go; do sleep 0.05; done"), s.shell("until test -e go; do sleep 0.05; done")
+		b.Attempt, b.ResultHash = 3, "1b4f0e9851971998e732078544c96b36c3d01cedf7caa332359d6f1d83567014"
+		s.submit(a, b)
+		all, err := s.p.Find(s.ctx, s.b.Name, nil)
+		s.must(err)
+		found := map[string]*offer.JobRecord{}
+		for _, o := range all {
+			if o.Record == nil || o.Presence != offer.Found {
+				s.Fatalf("a job of the campaign is %+v", o)
+			}
+			found[o.Token] = o.Record
+		}
+		for _, j := range []providers.Job{a, b} {
+			r := found[j.Token]
+			if r == nil || r.Address != j.Address || r.Result != j.ResultHash || r.First != max(j.Attempt, 1) || r.Smoke || r.Fence != s.fence {
+				s.Errorf("the record of %s is %+v under fence %d", j.Address, r, s.fence)
+			}
+		}
+		s.write("go", "")
+		s.end(a, b)
+	}},
 	{name: "a job runs to its end", run: func(s *site) {
 		j := s.shell("echo result > out.txt")
 		j.Outputs = []providers.Output{path("out.txt")}

@@ -162,7 +162,7 @@ func Schema(p Platform) offer.Schema {
 	}
 	return offer.Schema{
 		Type: p.Facts().Type, Version: "1", Config: offer.Block{Attrs: slices.Concat(attrs, p.Facts().Attrs, p.Facts().Keys.attrs(p.Facts().Name))},
-		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Facts().Terms.Boot, p.Facts().Granularity)},
+		Can: offer.Capabilities{GPUs: true, Rents: true, KeepsFiles: true, Events: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Recalls: true, Stops: p.Facts().Stops, DeadMan: deadMan || p.Facts().Timer, Timer: p.Facts().Timer && !deadMan, Boot: tried(p.Facts().Terms.Boot, p.Facts().Granularity)},
 	}
 }
 

@@ -100,6 +100,23 @@ func (b *backend) records() (*jobs, error) {
 	return readJobs(filepath.Join(b.dir, "jobs"))
 }
 
+// recalled are all jobs with a record. The lock is held.
+func recalled(b *backend, js *jobs) (out []offer.Observation) {
+	fence := b.fence.N
+	if b.lock == nil { // another process may have been given a higher one
+		var f providers.Fence
+		if readJSON(b.at().fence(), &f) == nil {
+			fence = max(fence, f.N)
+		}
+	}
+	for _, j := range js.all {
+		o := b.shown(j)
+		o.Record = &offer.JobRecord{Address: j.Spec.Address, Smoke: j.Spec.Smoke, Result: j.Spec.ResultHash, First: max(j.Spec.Attempt, 1), Fence: fence}
+		out = append(out, o)
+	}
+	return out
+}
+
 // Find returns the records of tokens.
 func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offer.Observation, error) {
 	b, err := p.backend(name)
@@ -118,6 +135,12 @@ func (p *Provider) Find(_ context.Context, name string, tokens []string) ([]offe
 	js, err := b.records()
 	if err != nil {
 		return nil, providers.Errorf(providers.Internal, "The records of backend.%s cannot be read: %v", b.Name, err)
+	}
+	if len(tokens) == 0 {
+		if len(js.all) == 0 {
+			return nil, providers.Errorf(providers.NotFound, "There is no record of this campaign in %s", b.dir)
+		}
+		return recalled(b, js), nil
 	}
 	out := make([]offer.Observation, len(tokens))
 	for i, token := range tokens {

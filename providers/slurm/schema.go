@@ -14,7 +14,7 @@ func schema() offer.Schema {
 		Config:  backendBlock(),
 		Options: options(),
 		Can: offer.Capabilities{
-			Arrays: true, Dependencies: true, Retries: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true,
+			Arrays: true, Dependencies: true, Retries: true, GPUs: true, Transfer: true, Accounting: true, Remote: true, Holds: true, Guard: true, Recalls: true,
 		},
 		Profiles: Profiles.Sources(),
 	}

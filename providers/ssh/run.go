@@ -87,6 +87,9 @@ func (s *SSH) Find(ctx context.Context, name string, tokens []string) ([]offer.O
 	if err != nil {
 		return nil, err
 	}
+	if len(tokens) == 0 {
+		return b.recalled(got, away)
+	}
 	out := make([]offer.Observation, len(tokens))
 	for i, token := range tokens {
 		out[i] = offer.Observation{Token: token, Presence: offer.Absent}
@@ -114,6 +117,22 @@ func (s *SSH) Find(ctx context.Context, name string, tokens []string) ([]offer.O
 				continue
 			}
 			out[i] = o
+		}
+	}
+	return out, nil
+}
+
+// recalled are all jobs that the hosts keep records of. Each host must answer: the jobs of one
+// that does not are not known to be few.
+func (b *backend) recalled(got, away []reply[[]offer.Observation]) (out []offer.Observation, err error) {
+	if len(away) > 0 {
+		return nil, away[0].err
+	}
+	for _, r := range got {
+		for _, o := range r.got {
+			b.see(r.host, &o)
+			b.remember(r.host, o.Token)
+			out = append(out, o)
 		}
 	}
 	return out, nil

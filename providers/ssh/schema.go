@@ -20,7 +20,7 @@ func Schema() offer.Schema {
 		}},
 		Can: offer.Capabilities{
 			Dependencies: true, Retries: true, GPUs: true, Events: true, Transfer: true, Accounting: true,
-			Remote: true, HostQueue: true, Holds: true, Guard: true,
+			Remote: true, HostQueue: true, Holds: true, Guard: true, Recalls: true,
 		},
 	}
 }

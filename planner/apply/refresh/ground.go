@@ -3,7 +3,6 @@ package refresh
 import (
 	"context"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -52,7 +51,7 @@ func (gs *grounds) look(ctx context.Context, a *ask) error {
 			}
 			if len(g.There) > 0 {
 				g.Names = gs.names(ctx, a, spot, &g)
-				g.Campaigns = site.Others(ctx, a.p, spot, gs.State.Lineage, tenant(gs.Campaign))
+				g.Campaigns = site.Others(ctx, a.p, spot, gs.State.Lineage, site.TenantOf(gs.Campaign))
 			}
 			seen[spot.Files()] = g
 		}
@@ -198,10 +197,4 @@ func existing(kind lang.OutputKind, rel string) string {
 	}
 	head, _ := doublestar.SplitPattern(rel)
 	return head
-}
-
-// tenant is a campaign as it would sign a workdir.
-func tenant(c *lang.Campaign) site.Tenant {
-	host, _ := os.Hostname()
-	return site.Tenant{Campaign: c.Name, Dir: c.Dir, Host: host}
 }

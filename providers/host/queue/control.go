@@ -25,8 +25,12 @@ type requests struct {
 }
 
 // find reports the state of each token. An unknown token was never accepted here: the log
-// keeps every token.
+// keeps every token. Without tokens it reports all jobs of the tenant whose ends have not been
+// acknowledged: of others the log keeps no more than how they ended.
 func (an *requests) find(ctx context.Context, p machine.Tenant, tokens []string) ([]offer.Observation, error) {
+	if len(tokens) == 0 {
+		return an.recall(ctx, p)
+	}
 	return ask(ctx, an.core, func() []offer.Observation {
 		out := make([]offer.Observation, len(tokens))
 		for i, t := range tokens {
@@ -34,6 +38,24 @@ func (an *requests) find(ctx context.Context, p machine.Tenant, tokens []string)
 		}
 		return out
 	})
+}
+
+func (an *requests) recall(ctx context.Context, p machine.Tenant) (out []offer.Observation, err error) {
+	known, err := ask(ctx, an.core, func() bool {
+		fence := an.submissions.fences[p.Lineage].N
+		for token, j := range an.jobs {
+			if key(j.place.Tenant) == key(p) {
+				o := an.lookUp(token)
+				o.Record = &offer.JobRecord{Address: j.spec.Address, Smoke: j.spec.Smoke, Result: j.spec.ResultHash, First: max(j.spec.Attempt, 1), Fence: fence}
+				out = append(out, o)
+			}
+		}
+		return an.places[key(p)] != nil
+	})
+	if err == nil && !known {
+		err = providers.Errorf(providers.NotFound, "The queue of %s has no record of this campaign", an.host)
+	}
+	return out, err
 }
 
 func (an *requests) lookUp(token string) offer.Observation {

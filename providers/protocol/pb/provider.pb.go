@@ -527,6 +527,7 @@ type Capabilities struct {
 	DeadMan       bool                   `protobuf:"varint,304,opt,name=dead_man,json=deadMan,proto3" json:"dead_man,omitempty"`          // of rents: machines end, or at least stop, when muster has been off for long
 	Timer         bool                   `protobuf:"varint,305,opt,name=timer,proto3" json:"timer,omitempty"`                             // of dead_man: only by a timer of the platform, which runs from a machine's start
 	Boot          int64                  `protobuf:"varint,319,opt,name=boot,proto3" json:"boot,omitempty"`                               // of rents, nanoseconds: from an order to the first login, typically
+	Recalls       bool                   `protobuf:"varint,321,opt,name=recalls,proto3" json:"recalls,omitempty"`                         // Find without tokens returns all jobs of the campaign
 	Guard         bool                   `protobuf:"varint,301,opt,name=guard,proto3" json:"guard,omitempty"`                             // Job.guard and Job.move_aside are applied before a job starts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -686,6 +687,13 @@ func (x *Capabilities) GetBoot() int64 {
 		return x.Boot
 	}
 	return 0
+}
+
+func (x *Capabilities) GetRecalls() bool {
+	if x != nil {
+		return x.Recalls
+	}
+	return false
 }
 
 func (x *Capabilities) GetGuard() bool {
@@ -4810,6 +4818,7 @@ type Observation struct {
 	Rental        *Rental                 `protobuf:"bytes,51,opt,name=rental,proto3" json:"rental,omitempty"`                                                                           // the machine that is rented for it; absent: none
 	Notes         []string                `protobuf:"bytes,53,rep,name=notes,proto3" json:"notes,omitempty"`                                                                             // what its place did with its files before its command, for a person
 	Driver        string                  `protobuf:"bytes,54,opt,name=driver,proto3" json:"driver,omitempty"`                                                                           // version of the GPUs' driver on node, of a launch that is over; "" = not known
+	Record        *JobRecord              `protobuf:"bytes,55,opt,name=record,proto3" json:"record,omitempty"`                                                                           // of a Find of all jobs
 	NotRun        bool                    `protobuf:"varint,52,opt,name=not_run,json=notRun,proto3" json:"not_run,omitempty"`                                                            // of one that is over: its command never began, so that it wrote nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5055,11 +5064,95 @@ func (x *Observation) GetDriver() string {
 	return ""
 }
 
+func (x *Observation) GetRecord() *JobRecord {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
 func (x *Observation) GetNotRun() bool {
 	if x != nil {
 		return x.NotRun
 	}
 	return false
+}
+
+// JobRecord is what a backend keeps of a submitted job.
+type JobRecord struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Address       string                 `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	Smoke         bool                   `protobuf:"varint,2,opt,name=smoke,proto3" json:"smoke,omitempty"`  // of that address
+	Result        string                 `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"` // result hash
+	First         int64                  `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`  // number of its first launch
+	Fence         uint64                 `protobuf:"varint,5,opt,name=fence,proto3" json:"fence,omitempty"`  // the highest that the backend was given for the campaign
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JobRecord) Reset() {
+	*x = JobRecord{}
+	mi := &file_provider_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobRecord) ProtoMessage() {}
+
+func (x *JobRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
+func (*JobRecord) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *JobRecord) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *JobRecord) GetSmoke() bool {
+	if x != nil {
+		return x.Smoke
+	}
+	return false
+}
+
+func (x *JobRecord) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *JobRecord) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *JobRecord) GetFence() uint64 {
+	if x != nil {
+		return x.Fence
+	}
+	return 0
 }
 
 type Rental struct {
@@ -5081,7 +5174,7 @@ type Rental struct {
 
 func (x *Rental) Reset() {
 	*x = Rental{}
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5186,7 @@ func (x *Rental) String() string {
 func (*Rental) ProtoMessage() {}
 
 func (x *Rental) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[53]
+	mi := &file_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5199,7 @@ func (x *Rental) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rental.ProtoReflect.Descriptor instead.
 func (*Rental) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{53}
+	return file_provider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Rental) GetId() string {
@@ -5197,7 +5290,7 @@ type Account struct {
 
 func (x *Account) Reset() {
 	*x = Account{}
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5209,7 +5302,7 @@ func (x *Account) String() string {
 func (*Account) ProtoMessage() {}
 
 func (x *Account) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[54]
+	mi := &file_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5222,7 +5315,7 @@ func (x *Account) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Account.ProtoReflect.Descriptor instead.
 func (*Account) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{54}
+	return file_provider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Account) GetId() string {
@@ -5251,7 +5344,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5263,7 +5356,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[55]
+	mi := &file_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5276,7 +5369,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{55}
+	return file_provider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchRequest) GetBackend() string {
@@ -5318,7 +5411,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5330,7 +5423,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[56]
+	mi := &file_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5343,7 +5436,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{56}
+	return file_provider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Note) GetKind() string {
@@ -5382,7 +5475,7 @@ type WatchReply struct {
 
 func (x *WatchReply) Reset() {
 	*x = WatchReply{}
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5394,7 +5487,7 @@ func (x *WatchReply) String() string {
 func (*WatchReply) ProtoMessage() {}
 
 func (x *WatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[57]
+	mi := &file_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5407,7 +5500,7 @@ func (x *WatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchReply.ProtoReflect.Descriptor instead.
 func (*WatchReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{57}
+	return file_provider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *WatchReply) GetCursor() string {
@@ -5459,7 +5552,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5471,7 +5564,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[58]
+	mi := &file_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5484,7 +5577,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{58}
+	return file_provider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CancelRequest) GetBackend() string {
@@ -5540,7 +5633,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +5645,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[59]
+	mi := &file_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +5658,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{59}
+	return file_provider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Outcome) GetId() string {
@@ -5598,7 +5691,7 @@ type OutcomeReply struct {
 
 func (x *OutcomeReply) Reset() {
 	*x = OutcomeReply{}
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5610,7 +5703,7 @@ func (x *OutcomeReply) String() string {
 func (*OutcomeReply) ProtoMessage() {}
 
 func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[60]
+	mi := &file_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5623,7 +5716,7 @@ func (x *OutcomeReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutcomeReply.ProtoReflect.Descriptor instead.
 func (*OutcomeReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{60}
+	return file_provider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *OutcomeReply) GetOutcomes() []*Outcome {
@@ -5649,7 +5742,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5661,7 +5754,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[61]
+	mi := &file_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5674,7 +5767,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{61}
+	return file_provider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ControlRequest) GetBackend() string {
@@ -5741,7 +5834,7 @@ type ControlReply struct {
 
 func (x *ControlReply) Reset() {
 	*x = ControlReply{}
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5753,7 +5846,7 @@ func (x *ControlReply) String() string {
 func (*ControlReply) ProtoMessage() {}
 
 func (x *ControlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[62]
+	mi := &file_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5766,7 +5859,7 @@ func (x *ControlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlReply.ProtoReflect.Descriptor instead.
 func (*ControlReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{62}
+	return file_provider_proto_rawDescGZIP(), []int{63}
 }
 
 type LogsRequest struct {
@@ -5785,7 +5878,7 @@ type LogsRequest struct {
 
 func (x *LogsRequest) Reset() {
 	*x = LogsRequest{}
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5797,7 +5890,7 @@ func (x *LogsRequest) String() string {
 func (*LogsRequest) ProtoMessage() {}
 
 func (x *LogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[63]
+	mi := &file_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5810,7 +5903,7 @@ func (x *LogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogsRequest.ProtoReflect.Descriptor instead.
 func (*LogsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{63}
+	return file_provider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LogsRequest) GetBackend() string {
@@ -5881,7 +5974,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5893,7 +5986,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[64]
+	mi := &file_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5906,7 +5999,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{64}
+	return file_provider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Chunk) GetOffset() int64 {
@@ -5935,7 +6028,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5947,7 +6040,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[65]
+	mi := &file_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5960,7 +6053,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{65}
+	return file_provider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *VerifyRequest) GetBackend() string {
@@ -6000,7 +6093,7 @@ type VerifyReply struct {
 
 func (x *VerifyReply) Reset() {
 	*x = VerifyReply{}
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6012,7 +6105,7 @@ func (x *VerifyReply) String() string {
 func (*VerifyReply) ProtoMessage() {}
 
 func (x *VerifyReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[66]
+	mi := &file_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6025,7 +6118,7 @@ func (x *VerifyReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReply.ProtoReflect.Descriptor instead.
 func (*VerifyReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{66}
+	return file_provider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *VerifyReply) GetOutputs() []*OutputFound {
@@ -6054,7 +6147,7 @@ type PushRequest struct {
 
 func (x *PushRequest) Reset() {
 	*x = PushRequest{}
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6066,7 +6159,7 @@ func (x *PushRequest) String() string {
 func (*PushRequest) ProtoMessage() {}
 
 func (x *PushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[67]
+	mi := &file_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6079,7 +6172,7 @@ func (x *PushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushRequest.ProtoReflect.Descriptor instead.
 func (*PushRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{67}
+	return file_provider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *PushRequest) GetBackend() string {
@@ -6157,7 +6250,7 @@ type PushReply struct {
 
 func (x *PushReply) Reset() {
 	*x = PushReply{}
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6169,7 +6262,7 @@ func (x *PushReply) String() string {
 func (*PushReply) ProtoMessage() {}
 
 func (x *PushReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[68]
+	mi := &file_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6182,7 +6275,7 @@ func (x *PushReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PushReply.ProtoReflect.Descriptor instead.
 func (*PushReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{68}
+	return file_provider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *PushReply) GetTurn() int64 {
@@ -6210,7 +6303,7 @@ type PullRequest struct {
 
 func (x *PullRequest) Reset() {
 	*x = PullRequest{}
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6222,7 +6315,7 @@ func (x *PullRequest) String() string {
 func (*PullRequest) ProtoMessage() {}
 
 func (x *PullRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[69]
+	mi := &file_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6235,7 +6328,7 @@ func (x *PullRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PullRequest.ProtoReflect.Descriptor instead.
 func (*PullRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{69}
+	return file_provider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *PullRequest) GetBackend() string {
@@ -6269,7 +6362,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6281,7 +6374,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[70]
+	mi := &file_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6294,7 +6387,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{70}
+	return file_provider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListRequest) GetBackend() string {
@@ -6324,7 +6417,7 @@ type FileInfo struct {
 
 func (x *FileInfo) Reset() {
 	*x = FileInfo{}
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6336,7 +6429,7 @@ func (x *FileInfo) String() string {
 func (*FileInfo) ProtoMessage() {}
 
 func (x *FileInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[71]
+	mi := &file_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6349,7 +6442,7 @@ func (x *FileInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileInfo.ProtoReflect.Descriptor instead.
 func (*FileInfo) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{71}
+	return file_provider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *FileInfo) GetPath() []byte {
@@ -6396,7 +6489,7 @@ type ListReply struct {
 
 func (x *ListReply) Reset() {
 	*x = ListReply{}
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6408,7 +6501,7 @@ func (x *ListReply) String() string {
 func (*ListReply) ProtoMessage() {}
 
 func (x *ListReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[72]
+	mi := &file_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6421,7 +6514,7 @@ func (x *ListReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReply.ProtoReflect.Descriptor instead.
 func (*ListReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{72}
+	return file_provider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListReply) GetFiles() []*FileInfo {
@@ -6445,7 +6538,7 @@ type RemoveRequest struct {
 
 func (x *RemoveRequest) Reset() {
 	*x = RemoveRequest{}
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6457,7 +6550,7 @@ func (x *RemoveRequest) String() string {
 func (*RemoveRequest) ProtoMessage() {}
 
 func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[73]
+	mi := &file_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6470,7 +6563,7 @@ func (x *RemoveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{73}
+	return file_provider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RemoveRequest) GetBackend() string {
@@ -6526,7 +6619,7 @@ type Rename struct {
 
 func (x *Rename) Reset() {
 	*x = Rename{}
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6538,7 +6631,7 @@ func (x *Rename) String() string {
 func (*Rename) ProtoMessage() {}
 
 func (x *Rename) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[74]
+	mi := &file_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6551,7 +6644,7 @@ func (x *Rename) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rename.ProtoReflect.Descriptor instead.
 func (*Rename) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{74}
+	return file_provider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Rename) GetFrom() []byte {
@@ -6576,7 +6669,7 @@ type RemoveReply struct {
 
 func (x *RemoveReply) Reset() {
 	*x = RemoveReply{}
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6588,7 +6681,7 @@ func (x *RemoveReply) String() string {
 func (*RemoveReply) ProtoMessage() {}
 
 func (x *RemoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[75]
+	mi := &file_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6601,7 +6694,7 @@ func (x *RemoveReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveReply.ProtoReflect.Descriptor instead.
 func (*RemoveReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{75}
+	return file_provider_proto_rawDescGZIP(), []int{76}
 }
 
 type ReleaseRequest struct {
@@ -6614,7 +6707,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6626,7 +6719,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[76]
+	mi := &file_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6639,7 +6732,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{76}
+	return file_provider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ReleaseRequest) GetBackend() string {
@@ -6665,7 +6758,7 @@ type RentalsRequest struct {
 
 func (x *RentalsRequest) Reset() {
 	*x = RentalsRequest{}
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6677,7 +6770,7 @@ func (x *RentalsRequest) String() string {
 func (*RentalsRequest) ProtoMessage() {}
 
 func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[77]
+	mi := &file_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6690,7 +6783,7 @@ func (x *RentalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsRequest.ProtoReflect.Descriptor instead.
 func (*RentalsRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{77}
+	return file_provider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *RentalsRequest) GetBackend() string {
@@ -6709,7 +6802,7 @@ type RentalsReply struct {
 
 func (x *RentalsReply) Reset() {
 	*x = RentalsReply{}
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6721,7 +6814,7 @@ func (x *RentalsReply) String() string {
 func (*RentalsReply) ProtoMessage() {}
 
 func (x *RentalsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[78]
+	mi := &file_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6734,7 +6827,7 @@ func (x *RentalsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RentalsReply.ProtoReflect.Descriptor instead.
 func (*RentalsReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{78}
+	return file_provider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *RentalsReply) GetRentals() []*Rental {
@@ -6753,7 +6846,7 @@ type CleanRequest struct {
 
 func (x *CleanRequest) Reset() {
 	*x = CleanRequest{}
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6765,7 +6858,7 @@ func (x *CleanRequest) String() string {
 func (*CleanRequest) ProtoMessage() {}
 
 func (x *CleanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[79]
+	mi := &file_provider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6778,7 +6871,7 @@ func (x *CleanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanRequest.ProtoReflect.Descriptor instead.
 func (*CleanRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{79}
+	return file_provider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CleanRequest) GetBackend() string {
@@ -6801,7 +6894,7 @@ type LoginRequest struct {
 
 func (x *LoginRequest) Reset() {
 	*x = LoginRequest{}
-	mi := &file_provider_proto_msgTypes[80]
+	mi := &file_provider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6813,7 +6906,7 @@ func (x *LoginRequest) String() string {
 func (*LoginRequest) ProtoMessage() {}
 
 func (x *LoginRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[80]
+	mi := &file_provider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6826,7 +6919,7 @@ func (x *LoginRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginRequest.ProtoReflect.Descriptor instead.
 func (*LoginRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{80}
+	return file_provider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LoginRequest) GetBackend() string {
@@ -6864,7 +6957,7 @@ type LoginReply struct {
 
 func (x *LoginReply) Reset() {
 	*x = LoginReply{}
-	mi := &file_provider_proto_msgTypes[81]
+	mi := &file_provider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6876,7 +6969,7 @@ func (x *LoginReply) String() string {
 func (*LoginReply) ProtoMessage() {}
 
 func (x *LoginReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[81]
+	mi := &file_provider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6889,7 +6982,7 @@ func (x *LoginReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginReply.ProtoReflect.Descriptor instead.
 func (*LoginReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{81}
+	return file_provider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LoginReply) GetWho() string {
@@ -6937,7 +7030,7 @@ type LoginQuestion struct {
 
 func (x *LoginQuestion) Reset() {
 	*x = LoginQuestion{}
-	mi := &file_provider_proto_msgTypes[82]
+	mi := &file_provider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6949,7 +7042,7 @@ func (x *LoginQuestion) String() string {
 func (*LoginQuestion) ProtoMessage() {}
 
 func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[82]
+	mi := &file_provider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6962,7 +7055,7 @@ func (x *LoginQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoginQuestion.ProtoReflect.Descriptor instead.
 func (*LoginQuestion) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{82}
+	return file_provider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *LoginQuestion) GetText() string {
@@ -6988,7 +7081,7 @@ type CleanReply struct {
 
 func (x *CleanReply) Reset() {
 	*x = CleanReply{}
-	mi := &file_provider_proto_msgTypes[83]
+	mi := &file_provider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7000,7 +7093,7 @@ func (x *CleanReply) String() string {
 func (*CleanReply) ProtoMessage() {}
 
 func (x *CleanReply) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[83]
+	mi := &file_provider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7013,7 +7106,7 @@ func (x *CleanReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CleanReply.ProtoReflect.Descriptor instead.
 func (*CleanReply) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{83}
+	return file_provider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *CleanReply) GetRemoved() []string {
@@ -7061,7 +7154,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x04many\x18\x02 \x01(\bR\x04many\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12/\n" +
-	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\x82\x04\n" +
+	"\x05block\x18\x05 \x01(\v2\x19.muster.provider.v1.BlockR\x05block\"\x9d\x04\n" +
 	"\fCapabilities\x12\x16\n" +
 	"\x06arrays\x18\x01 \x01(\bR\x06arrays\x12\"\n" +
 	"\fdependencies\x18\x02 \x01(\bR\fdependencies\x12\x18\n" +
@@ -7086,7 +7179,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x05stops\x18\xaf\x02 \x01(\bR\x05stops\x12\x1a\n" +
 	"\bdead_man\x18\xb0\x02 \x01(\bR\adeadMan\x12\x15\n" +
 	"\x05timer\x18\xb1\x02 \x01(\bR\x05timer\x12\x13\n" +
-	"\x04boot\x18\xbf\x02 \x01(\x03R\x04boot\x12\x15\n" +
+	"\x04boot\x18\xbf\x02 \x01(\x03R\x04boot\x12\x19\n" +
+	"\arecalls\x18\xc1\x02 \x01(\bR\arecalls\x12\x15\n" +
 	"\x05guard\x18\xad\x02 \x01(\bR\x05guard\"\xdd\x04\n" +
 	"\aBackend\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -7492,7 +7586,7 @@ const file_provider_proto_rawDesc = "" +
 	"\vgpu_max_mem\x18\x05 \x01(\x03H\x00R\tgpuMaxMem\x88\x01\x01\x12\x16\n" +
 	"\x06billed\x18\x06 \x01(\tR\x06billed\x12\x1b\n" +
 	"\tnode_time\x18\a \x01(\x03R\bnodeTimeB\x0e\n" +
-	"\f_gpu_max_mem\"\xfe\b\n" +
+	"\f_gpu_max_mem\"\xb5\t\n" +
 	"\vObservation\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12\x1a\n" +
 	"\bpresence\x18\x02 \x01(\x05R\bpresence\x12\x16\n" +
@@ -7524,7 +7618,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x03got\x182 \x01(\v2\x19.muster.provider.v1.ShapeR\x03got\x122\n" +
 	"\x06rental\x183 \x01(\v2\x1a.muster.provider.v1.RentalR\x06rental\x12\x14\n" +
 	"\x05notes\x185 \x03(\tR\x05notes\x12\x16\n" +
-	"\x06driver\x186 \x01(\tR\x06driver\x12\x17\n" +
+	"\x06driver\x186 \x01(\tR\x06driver\x125\n" +
+	"\x06record\x187 \x01(\v2\x1d.muster.provider.v1.JobRecordR\x06record\x12\x17\n" +
 	"\anot_run\x184 \x01(\bR\x06notRun\x1a[\n" +
 	"\fMetricsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x125\n" +
@@ -7532,7 +7627,13 @@ const file_provider_proto_rawDesc = "" +
 	"\vInputsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_exit\"\x97\x02\n" +
+	"\x05_exit\"\x7f\n" +
+	"\tJobRecord\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x14\n" +
+	"\x05smoke\x18\x02 \x01(\bR\x05smoke\x12\x16\n" +
+	"\x06result\x18\x03 \x01(\tR\x06result\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x14\n" +
+	"\x05fence\x18\x05 \x01(\x04R\x05fence\"\x97\x02\n" +
 	"\x06Rental\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -7711,7 +7812,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 90)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
 var file_provider_proto_goTypes = []any{
 	(*Error)(nil),            // 0: muster.provider.v1.Error
 	(*SchemaRequest)(nil),    // 1: muster.provider.v1.SchemaRequest
@@ -7766,169 +7867,171 @@ var file_provider_proto_goTypes = []any{
 	(*MetricFound)(nil),      // 50: muster.provider.v1.MetricFound
 	(*Usage)(nil),            // 51: muster.provider.v1.Usage
 	(*Observation)(nil),      // 52: muster.provider.v1.Observation
-	(*Rental)(nil),           // 53: muster.provider.v1.Rental
-	(*Account)(nil),          // 54: muster.provider.v1.Account
-	(*WatchRequest)(nil),     // 55: muster.provider.v1.WatchRequest
-	(*Note)(nil),             // 56: muster.provider.v1.Note
-	(*WatchReply)(nil),       // 57: muster.provider.v1.WatchReply
-	(*CancelRequest)(nil),    // 58: muster.provider.v1.CancelRequest
-	(*Outcome)(nil),          // 59: muster.provider.v1.Outcome
-	(*OutcomeReply)(nil),     // 60: muster.provider.v1.OutcomeReply
-	(*ControlRequest)(nil),   // 61: muster.provider.v1.ControlRequest
-	(*ControlReply)(nil),     // 62: muster.provider.v1.ControlReply
-	(*LogsRequest)(nil),      // 63: muster.provider.v1.LogsRequest
-	(*Chunk)(nil),            // 64: muster.provider.v1.Chunk
-	(*VerifyRequest)(nil),    // 65: muster.provider.v1.VerifyRequest
-	(*VerifyReply)(nil),      // 66: muster.provider.v1.VerifyReply
-	(*PushRequest)(nil),      // 67: muster.provider.v1.PushRequest
-	(*PushReply)(nil),        // 68: muster.provider.v1.PushReply
-	(*PullRequest)(nil),      // 69: muster.provider.v1.PullRequest
-	(*ListRequest)(nil),      // 70: muster.provider.v1.ListRequest
-	(*FileInfo)(nil),         // 71: muster.provider.v1.FileInfo
-	(*ListReply)(nil),        // 72: muster.provider.v1.ListReply
-	(*RemoveRequest)(nil),    // 73: muster.provider.v1.RemoveRequest
-	(*Rename)(nil),           // 74: muster.provider.v1.Rename
-	(*RemoveReply)(nil),      // 75: muster.provider.v1.RemoveReply
-	(*ReleaseRequest)(nil),   // 76: muster.provider.v1.ReleaseRequest
-	(*RentalsRequest)(nil),   // 77: muster.provider.v1.RentalsRequest
-	(*RentalsReply)(nil),     // 78: muster.provider.v1.RentalsReply
-	(*CleanRequest)(nil),     // 79: muster.provider.v1.CleanRequest
-	(*LoginRequest)(nil),     // 80: muster.provider.v1.LoginRequest
-	(*LoginReply)(nil),       // 81: muster.provider.v1.LoginReply
-	(*LoginQuestion)(nil),    // 82: muster.provider.v1.LoginQuestion
-	(*CleanReply)(nil),       // 83: muster.provider.v1.CleanReply
-	nil,                      // 84: muster.provider.v1.Backend.EnvEntry
-	nil,                      // 85: muster.provider.v1.Retry.ScaleEntry
-	nil,                      // 86: muster.provider.v1.OutputFound.MetricsEntry
-	nil,                      // 87: muster.provider.v1.Observation.MetricsEntry
-	nil,                      // 88: muster.provider.v1.Observation.InputsEntry
-	nil,                      // 89: muster.provider.v1.ControlRequest.PhasesEntry
+	(*JobRecord)(nil),        // 53: muster.provider.v1.JobRecord
+	(*Rental)(nil),           // 54: muster.provider.v1.Rental
+	(*Account)(nil),          // 55: muster.provider.v1.Account
+	(*WatchRequest)(nil),     // 56: muster.provider.v1.WatchRequest
+	(*Note)(nil),             // 57: muster.provider.v1.Note
+	(*WatchReply)(nil),       // 58: muster.provider.v1.WatchReply
+	(*CancelRequest)(nil),    // 59: muster.provider.v1.CancelRequest
+	(*Outcome)(nil),          // 60: muster.provider.v1.Outcome
+	(*OutcomeReply)(nil),     // 61: muster.provider.v1.OutcomeReply
+	(*ControlRequest)(nil),   // 62: muster.provider.v1.ControlRequest
+	(*ControlReply)(nil),     // 63: muster.provider.v1.ControlReply
+	(*LogsRequest)(nil),      // 64: muster.provider.v1.LogsRequest
+	(*Chunk)(nil),            // 65: muster.provider.v1.Chunk
+	(*VerifyRequest)(nil),    // 66: muster.provider.v1.VerifyRequest
+	(*VerifyReply)(nil),      // 67: muster.provider.v1.VerifyReply
+	(*PushRequest)(nil),      // 68: muster.provider.v1.PushRequest
+	(*PushReply)(nil),        // 69: muster.provider.v1.PushReply
+	(*PullRequest)(nil),      // 70: muster.provider.v1.PullRequest
+	(*ListRequest)(nil),      // 71: muster.provider.v1.ListRequest
+	(*FileInfo)(nil),         // 72: muster.provider.v1.FileInfo
+	(*ListReply)(nil),        // 73: muster.provider.v1.ListReply
+	(*RemoveRequest)(nil),    // 74: muster.provider.v1.RemoveRequest
+	(*Rename)(nil),           // 75: muster.provider.v1.Rename
+	(*RemoveReply)(nil),      // 76: muster.provider.v1.RemoveReply
+	(*ReleaseRequest)(nil),   // 77: muster.provider.v1.ReleaseRequest
+	(*RentalsRequest)(nil),   // 78: muster.provider.v1.RentalsRequest
+	(*RentalsReply)(nil),     // 79: muster.provider.v1.RentalsReply
+	(*CleanRequest)(nil),     // 80: muster.provider.v1.CleanRequest
+	(*LoginRequest)(nil),     // 81: muster.provider.v1.LoginRequest
+	(*LoginReply)(nil),       // 82: muster.provider.v1.LoginReply
+	(*LoginQuestion)(nil),    // 83: muster.provider.v1.LoginQuestion
+	(*CleanReply)(nil),       // 84: muster.provider.v1.CleanReply
+	nil,                      // 85: muster.provider.v1.Backend.EnvEntry
+	nil,                      // 86: muster.provider.v1.Retry.ScaleEntry
+	nil,                      // 87: muster.provider.v1.OutputFound.MetricsEntry
+	nil,                      // 88: muster.provider.v1.Observation.MetricsEntry
+	nil,                      // 89: muster.provider.v1.Observation.InputsEntry
+	nil,                      // 90: muster.provider.v1.ControlRequest.PhasesEntry
 }
 var file_provider_proto_depIdxs = []int32{
-	3,  // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
-	4,  // 1: muster.provider.v1.Schema.config:type_name -> muster.provider.v1.Block
-	4,  // 2: muster.provider.v1.Schema.options:type_name -> muster.provider.v1.Block
-	7,  // 3: muster.provider.v1.Schema.can:type_name -> muster.provider.v1.Capabilities
-	5,  // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
-	6,  // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
-	4,  // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
-	84, // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
-	11, // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
-	27, // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
-	53, // 10: muster.provider.v1.Backend.rented:type_name -> muster.provider.v1.Rental
-	8,  // 11: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
-	11, // 12: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
-	12, // 13: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
-	13, // 14: muster.provider.v1.Pool.offers:type_name -> muster.provider.v1.Listing
-	14, // 15: muster.provider.v1.Pool.facts:type_name -> muster.provider.v1.Fact
-	16, // 16: muster.provider.v1.Pool.most:type_name -> muster.provider.v1.Room
-	15, // 17: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
-	11, // 18: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
-	16, // 19: muster.provider.v1.Quote.most:type_name -> muster.provider.v1.Room
-	19, // 20: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
-	20, // 21: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
-	27, // 22: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
-	19, // 23: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
-	33, // 24: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
-	23, // 25: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
-	24, // 26: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
-	29, // 27: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
-	30, // 28: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
-	32, // 29: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
-	30, // 30: muster.provider.v1.Checkpoint.verify:type_name -> muster.provider.v1.VerifyCheck
-	85, // 31: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
-	27, // 32: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
-	19, // 33: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
-	28, // 34: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
-	31, // 35: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
-	32, // 36: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
-	33, // 37: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
-	34, // 38: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
-	36, // 39: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
-	37, // 40: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
-	38, // 41: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
-	29, // 42: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
-	39, // 43: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
-	41, // 44: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
-	42, // 45: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
-	49, // 46: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
-	49, // 47: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
-	49, // 48: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
-	40, // 49: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
-	27, // 50: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
-	43, // 51: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
-	0,  // 52: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
-	45, // 53: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
-	52, // 54: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
-	86, // 55: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
-	49, // 56: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
-	87, // 57: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
-	51, // 58: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
-	52, // 59: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
-	88, // 60: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
-	19, // 61: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
-	53, // 62: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
-	54, // 63: muster.provider.v1.Rental.account:type_name -> muster.provider.v1.Account
-	52, // 64: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
-	56, // 65: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
-	53, // 66: muster.provider.v1.WatchReply.rentals:type_name -> muster.provider.v1.Rental
-	0,  // 67: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
-	59, // 68: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
-	89, // 69: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
-	31, // 70: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
-	49, // 71: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
-	71, // 72: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
-	74, // 73: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
-	53, // 74: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
-	82, // 75: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
-	35, // 76: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
-	50, // 77: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	50, // 78: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
-	1,  // 79: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
-	9,  // 80: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
-	17, // 81: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
-	21, // 82: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
-	25, // 83: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
-	44, // 84: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
-	47, // 85: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
-	55, // 86: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
-	58, // 87: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
-	61, // 88: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
-	63, // 89: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
-	65, // 90: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
-	67, // 91: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
-	69, // 92: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
-	70, // 93: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
-	73, // 94: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
-	76, // 95: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
-	77, // 96: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
-	79, // 97: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
-	80, // 98: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
-	2,  // 99: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
-	10, // 100: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
-	18, // 101: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
-	22, // 102: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
-	26, // 103: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
-	46, // 104: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
-	48, // 105: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
-	57, // 106: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
-	60, // 107: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
-	62, // 108: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
-	64, // 109: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
-	66, // 110: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
-	68, // 111: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
-	64, // 112: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
-	72, // 113: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
-	75, // 114: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
-	60, // 115: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
-	78, // 116: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
-	83, // 117: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
-	81, // 118: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
-	99, // [99:119] is the sub-list for method output_type
-	79, // [79:99] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	3,   // 0: muster.provider.v1.SchemaReply.schema:type_name -> muster.provider.v1.Schema
+	4,   // 1: muster.provider.v1.Schema.config:type_name -> muster.provider.v1.Block
+	4,   // 2: muster.provider.v1.Schema.options:type_name -> muster.provider.v1.Block
+	7,   // 3: muster.provider.v1.Schema.can:type_name -> muster.provider.v1.Capabilities
+	5,   // 4: muster.provider.v1.Block.attrs:type_name -> muster.provider.v1.Attr
+	6,   // 5: muster.provider.v1.Block.blocks:type_name -> muster.provider.v1.NestedBlock
+	4,   // 6: muster.provider.v1.NestedBlock.block:type_name -> muster.provider.v1.Block
+	85,  // 7: muster.provider.v1.Backend.env:type_name -> muster.provider.v1.Backend.EnvEntry
+	11,  // 8: muster.provider.v1.Backend.price:type_name -> muster.provider.v1.Price
+	27,  // 9: muster.provider.v1.Backend.environ:type_name -> muster.provider.v1.EnvVar
+	54,  // 10: muster.provider.v1.Backend.rented:type_name -> muster.provider.v1.Rental
+	8,   // 11: muster.provider.v1.ConfigureRequest.backend:type_name -> muster.provider.v1.Backend
+	11,  // 12: muster.provider.v1.Pool.price:type_name -> muster.provider.v1.Price
+	12,  // 13: muster.provider.v1.Pool.clocks:type_name -> muster.provider.v1.Clock
+	13,  // 14: muster.provider.v1.Pool.offers:type_name -> muster.provider.v1.Listing
+	14,  // 15: muster.provider.v1.Pool.facts:type_name -> muster.provider.v1.Fact
+	16,  // 16: muster.provider.v1.Pool.most:type_name -> muster.provider.v1.Room
+	15,  // 17: muster.provider.v1.PoolsReply.pools:type_name -> muster.provider.v1.Pool
+	11,  // 18: muster.provider.v1.Quote.price:type_name -> muster.provider.v1.Price
+	16,  // 19: muster.provider.v1.Quote.most:type_name -> muster.provider.v1.Room
+	19,  // 20: muster.provider.v1.QuoteRequest.shapes:type_name -> muster.provider.v1.Shape
+	20,  // 21: muster.provider.v1.QuoteReply.quotes:type_name -> muster.provider.v1.Quote
+	27,  // 22: muster.provider.v1.Check.env:type_name -> muster.provider.v1.EnvVar
+	19,  // 23: muster.provider.v1.Check.shape:type_name -> muster.provider.v1.Shape
+	33,  // 24: muster.provider.v1.Check.require:type_name -> muster.provider.v1.Require
+	23,  // 25: muster.provider.v1.PreflightRequest.checks:type_name -> muster.provider.v1.Check
+	24,  // 26: muster.provider.v1.PreflightReply.findings:type_name -> muster.provider.v1.Finding
+	29,  // 27: muster.provider.v1.Input.recorded:type_name -> muster.provider.v1.Recorded
+	30,  // 28: muster.provider.v1.Output.verify:type_name -> muster.provider.v1.VerifyCheck
+	32,  // 29: muster.provider.v1.Output.metrics:type_name -> muster.provider.v1.Metric
+	30,  // 30: muster.provider.v1.Checkpoint.verify:type_name -> muster.provider.v1.VerifyCheck
+	86,  // 31: muster.provider.v1.Retry.scale:type_name -> muster.provider.v1.Retry.ScaleEntry
+	27,  // 32: muster.provider.v1.Job.env:type_name -> muster.provider.v1.EnvVar
+	19,  // 33: muster.provider.v1.Job.shape:type_name -> muster.provider.v1.Shape
+	28,  // 34: muster.provider.v1.Job.inputs:type_name -> muster.provider.v1.Input
+	31,  // 35: muster.provider.v1.Job.outputs:type_name -> muster.provider.v1.Output
+	32,  // 36: muster.provider.v1.Job.metrics:type_name -> muster.provider.v1.Metric
+	33,  // 37: muster.provider.v1.Job.require:type_name -> muster.provider.v1.Require
+	34,  // 38: muster.provider.v1.Job.checkpoint:type_name -> muster.provider.v1.Checkpoint
+	36,  // 39: muster.provider.v1.Job.retry:type_name -> muster.provider.v1.Retry
+	37,  // 40: muster.provider.v1.Job.breaker:type_name -> muster.provider.v1.Breaker
+	38,  // 41: muster.provider.v1.Job.rules:type_name -> muster.provider.v1.Rule
+	29,  // 42: muster.provider.v1.Job.image_bytes:type_name -> muster.provider.v1.Recorded
+	39,  // 43: muster.provider.v1.Job.watch:type_name -> muster.provider.v1.Watch
+	41,  // 44: muster.provider.v1.Job.scratch:type_name -> muster.provider.v1.Scratch
+	42,  // 45: muster.provider.v1.Job.guard:type_name -> muster.provider.v1.Guard
+	49,  // 46: muster.provider.v1.Guard.own:type_name -> muster.provider.v1.OutputFound
+	49,  // 47: muster.provider.v1.Guard.replace:type_name -> muster.provider.v1.OutputFound
+	49,  // 48: muster.provider.v1.Guard.results:type_name -> muster.provider.v1.OutputFound
+	40,  // 49: muster.provider.v1.Submission.job:type_name -> muster.provider.v1.Job
+	27,  // 50: muster.provider.v1.Submission.secrets:type_name -> muster.provider.v1.EnvVar
+	43,  // 51: muster.provider.v1.SubmitRequest.jobs:type_name -> muster.provider.v1.Submission
+	0,   // 52: muster.provider.v1.Submitted.error:type_name -> muster.provider.v1.Error
+	45,  // 53: muster.provider.v1.SubmitReply.results:type_name -> muster.provider.v1.Submitted
+	52,  // 54: muster.provider.v1.FindReply.observations:type_name -> muster.provider.v1.Observation
+	87,  // 55: muster.provider.v1.OutputFound.metrics:type_name -> muster.provider.v1.OutputFound.MetricsEntry
+	49,  // 56: muster.provider.v1.Observation.outputs:type_name -> muster.provider.v1.OutputFound
+	88,  // 57: muster.provider.v1.Observation.metrics:type_name -> muster.provider.v1.Observation.MetricsEntry
+	51,  // 58: muster.provider.v1.Observation.usage:type_name -> muster.provider.v1.Usage
+	52,  // 59: muster.provider.v1.Observation.earlier:type_name -> muster.provider.v1.Observation
+	89,  // 60: muster.provider.v1.Observation.inputs:type_name -> muster.provider.v1.Observation.InputsEntry
+	19,  // 61: muster.provider.v1.Observation.got:type_name -> muster.provider.v1.Shape
+	54,  // 62: muster.provider.v1.Observation.rental:type_name -> muster.provider.v1.Rental
+	53,  // 63: muster.provider.v1.Observation.record:type_name -> muster.provider.v1.JobRecord
+	55,  // 64: muster.provider.v1.Rental.account:type_name -> muster.provider.v1.Account
+	52,  // 65: muster.provider.v1.WatchReply.events:type_name -> muster.provider.v1.Observation
+	57,  // 66: muster.provider.v1.WatchReply.notes:type_name -> muster.provider.v1.Note
+	54,  // 67: muster.provider.v1.WatchReply.rentals:type_name -> muster.provider.v1.Rental
+	0,   // 68: muster.provider.v1.Outcome.error:type_name -> muster.provider.v1.Error
+	60,  // 69: muster.provider.v1.OutcomeReply.outcomes:type_name -> muster.provider.v1.Outcome
+	90,  // 70: muster.provider.v1.ControlRequest.phases:type_name -> muster.provider.v1.ControlRequest.PhasesEntry
+	31,  // 71: muster.provider.v1.VerifyRequest.outputs:type_name -> muster.provider.v1.Output
+	49,  // 72: muster.provider.v1.VerifyReply.outputs:type_name -> muster.provider.v1.OutputFound
+	72,  // 73: muster.provider.v1.ListReply.files:type_name -> muster.provider.v1.FileInfo
+	75,  // 74: muster.provider.v1.RemoveRequest.renames:type_name -> muster.provider.v1.Rename
+	54,  // 75: muster.provider.v1.RentalsReply.rentals:type_name -> muster.provider.v1.Rental
+	83,  // 76: muster.provider.v1.LoginReply.questions:type_name -> muster.provider.v1.LoginQuestion
+	35,  // 77: muster.provider.v1.Retry.ScaleEntry.value:type_name -> muster.provider.v1.Scale
+	50,  // 78: muster.provider.v1.OutputFound.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	50,  // 79: muster.provider.v1.Observation.MetricsEntry.value:type_name -> muster.provider.v1.MetricFound
+	1,   // 80: muster.provider.v1.Provider.Schema:input_type -> muster.provider.v1.SchemaRequest
+	9,   // 81: muster.provider.v1.Provider.Configure:input_type -> muster.provider.v1.ConfigureRequest
+	17,  // 82: muster.provider.v1.Provider.Pools:input_type -> muster.provider.v1.PoolsRequest
+	21,  // 83: muster.provider.v1.Provider.Quote:input_type -> muster.provider.v1.QuoteRequest
+	25,  // 84: muster.provider.v1.Provider.Preflight:input_type -> muster.provider.v1.PreflightRequest
+	44,  // 85: muster.provider.v1.Provider.Submit:input_type -> muster.provider.v1.SubmitRequest
+	47,  // 86: muster.provider.v1.Provider.Find:input_type -> muster.provider.v1.FindRequest
+	56,  // 87: muster.provider.v1.Provider.Watch:input_type -> muster.provider.v1.WatchRequest
+	59,  // 88: muster.provider.v1.Provider.Cancel:input_type -> muster.provider.v1.CancelRequest
+	62,  // 89: muster.provider.v1.Provider.Control:input_type -> muster.provider.v1.ControlRequest
+	64,  // 90: muster.provider.v1.Provider.Logs:input_type -> muster.provider.v1.LogsRequest
+	66,  // 91: muster.provider.v1.Provider.Verify:input_type -> muster.provider.v1.VerifyRequest
+	68,  // 92: muster.provider.v1.Provider.Push:input_type -> muster.provider.v1.PushRequest
+	70,  // 93: muster.provider.v1.Provider.Pull:input_type -> muster.provider.v1.PullRequest
+	71,  // 94: muster.provider.v1.Provider.List:input_type -> muster.provider.v1.ListRequest
+	74,  // 95: muster.provider.v1.Provider.Remove:input_type -> muster.provider.v1.RemoveRequest
+	77,  // 96: muster.provider.v1.Provider.Release:input_type -> muster.provider.v1.ReleaseRequest
+	78,  // 97: muster.provider.v1.Provider.Rentals:input_type -> muster.provider.v1.RentalsRequest
+	80,  // 98: muster.provider.v1.Provider.Clean:input_type -> muster.provider.v1.CleanRequest
+	81,  // 99: muster.provider.v1.Provider.Login:input_type -> muster.provider.v1.LoginRequest
+	2,   // 100: muster.provider.v1.Provider.Schema:output_type -> muster.provider.v1.SchemaReply
+	10,  // 101: muster.provider.v1.Provider.Configure:output_type -> muster.provider.v1.ConfigureReply
+	18,  // 102: muster.provider.v1.Provider.Pools:output_type -> muster.provider.v1.PoolsReply
+	22,  // 103: muster.provider.v1.Provider.Quote:output_type -> muster.provider.v1.QuoteReply
+	26,  // 104: muster.provider.v1.Provider.Preflight:output_type -> muster.provider.v1.PreflightReply
+	46,  // 105: muster.provider.v1.Provider.Submit:output_type -> muster.provider.v1.SubmitReply
+	48,  // 106: muster.provider.v1.Provider.Find:output_type -> muster.provider.v1.FindReply
+	58,  // 107: muster.provider.v1.Provider.Watch:output_type -> muster.provider.v1.WatchReply
+	61,  // 108: muster.provider.v1.Provider.Cancel:output_type -> muster.provider.v1.OutcomeReply
+	63,  // 109: muster.provider.v1.Provider.Control:output_type -> muster.provider.v1.ControlReply
+	65,  // 110: muster.provider.v1.Provider.Logs:output_type -> muster.provider.v1.Chunk
+	67,  // 111: muster.provider.v1.Provider.Verify:output_type -> muster.provider.v1.VerifyReply
+	69,  // 112: muster.provider.v1.Provider.Push:output_type -> muster.provider.v1.PushReply
+	65,  // 113: muster.provider.v1.Provider.Pull:output_type -> muster.provider.v1.Chunk
+	73,  // 114: muster.provider.v1.Provider.List:output_type -> muster.provider.v1.ListReply
+	76,  // 115: muster.provider.v1.Provider.Remove:output_type -> muster.provider.v1.RemoveReply
+	61,  // 116: muster.provider.v1.Provider.Release:output_type -> muster.provider.v1.OutcomeReply
+	79,  // 117: muster.provider.v1.Provider.Rentals:output_type -> muster.provider.v1.RentalsReply
+	84,  // 118: muster.provider.v1.Provider.Clean:output_type -> muster.provider.v1.CleanReply
+	82,  // 119: muster.provider.v1.Provider.Login:output_type -> muster.provider.v1.LoginReply
+	100, // [100:120] is the sub-list for method output_type
+	80,  // [80:100] is the sub-list for method input_type
+	80,  // [80:80] is the sub-list for extension type_name
+	80,  // [80:80] is the sub-list for extension extendee
+	0,   // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -7939,14 +8042,14 @@ func file_provider_proto_init() {
 	file_provider_proto_msgTypes[40].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[51].OneofWrappers = []any{}
 	file_provider_proto_msgTypes[52].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[61].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[62].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   90,
+			NumMessages:   91,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -56,7 +56,8 @@ func (s *Store) Push(ctx context.Context, data []byte, force bool) error {
 	// One number is left out, so that no older event is ever taken to lead up to the pushed
 	// state.
 	st.Seq = max(last, kept, l.acked, st.Seq) + 1
-	if _, err := s.writeSnapshot(l, st, l.terms.Fence); err != nil {
+	// Backends that were given a higher number than any holder here had refuse a smaller one.
+	if _, err := s.writeSnapshot(l, st, max(l.terms.Fence, st.Fence)); err != nil {
 		return err
 	}
 	if now != nil {
