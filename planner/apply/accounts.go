@@ -137,7 +137,7 @@ func (ac *accounts) billsOf(at place.PoolAt) bills {
 	if ac.rises == nil {
 		ac.rises = map[place.PoolAt]bills{}
 		for at, b := range place.BillsOf(ac.st) {
-			ac.rises[at] = bills{last: b.Last, since: b.Since, earlier: b.Rise}
+			ac.rises[at] = bills{last: b.Last, since: b.Since, before: b.Before, until: b.Until, earlier: b.Rise}
 		}
 	}
 	return ac.rises[at]
@@ -326,9 +326,9 @@ func (ac *accounts) land(f *attempt) {
 	ac.leave(f)
 }
 
-// learnPrice takes in what a launch was billed. When two in a row, as they
-// started, were billed above their rates, like launches that are not over count
-// at as much more.
+// learnPrice takes in what a launch was billed. When the last two, as they started and in
+// whatever order they ended, were billed above their rates, like launches that are not over
+// count at as much more.
 func (ac *accounts) learnPrice(f *attempt, l ledger.Launch) {
 	rise, told := f.tab.RiseOf(l)
 	if !told {
@@ -337,15 +337,20 @@ func (ac *accounts) learnPrice(f *attempt, l ledger.Launch) {
 	factor := rise.Factor().Mul(place.RisenBy(f.tab.Tariff.Price)).RoundCeil(6)
 	at := place.PoolAt{Backend: f.B.Name, Pool: f.Pool}
 	was := ac.billsOf(at)
-	if l.Seen.Started.Before(was.since) {
+	now := was
+	switch began := l.Seen.Started; {
+	case !began.Before(was.since):
+		now.last, now.since, now.before, now.until = factor, began, was.last, was.since
+	case !began.Before(was.until):
+		now.before, now.until = factor, began
+	default:
 		return
 	}
-	now := bills{last: factor, factor: was.factor, since: l.Seen.Started, earlier: was.earlier}
 	switch {
-	case !above(factor):
+	case !above(now.last):
 		now.factor = decimal.NewFromInt(1)
-	case above(was.last):
-		now.factor = factor
+	case above(now.before):
+		now.factor = now.last
 	}
 	if ac.rises[at] = now; now.factor.Equal(was.factor) {
 		return

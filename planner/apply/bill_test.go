@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -459,6 +461,57 @@ phase "a" {
 			st := s.state()
 			if spent, _ := st.Spent(nil); spent["usd"] != c.spent || st.Jobs["phase.a"].Status != c.ends {
 				t.Errorf("$%s spent of $%s, and it is %s: %s\n%s", spent["usd"], c.limit, st.Jobs["phase.a"].Status, st.Jobs["phase.a"].Reason, s.story())
+			}
+		})
+	}
+}
+
+// TestBillsInAnyOrder: the last two launches, as they started, were billed above their quotes,
+// and it does not matter which of their bills came first.
+func TestBillsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for name, slow := range map[string]string{"as they started": "2", "the other way round": "1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, strings.Replace(tenJobs, "BUDGET", "budget \"b\" { limits = { usd = 30 } }", 1))
+			w := s.world
+			w.slots, w.price = 2, offer.Price{USDPerHour: "1"}
+			begun := 0
+			w.result = func(j providers.Job, _ int) jobResult { // the caller holds mu
+				begun++
+				r := jobResult{lasted: time.Hour, billed: "2 usd", hang: true}
+				if begun > 2 {
+					return r
+				}
+				if r.hang = false; strconv.Itoa(begun) == slow {
+					r.hang = true // until the other has ended
+				}
+				return r
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			s.conf = func(c *Config) {
+				note := c.Progress
+				c.Progress = func(p progress.Snapshot) {
+					note(p)
+					done := 0
+					for _, ph := range p.Phases {
+						done += ph.Done
+					}
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					switch {
+					case done == 1:
+						for _, token := range w.order[:2] {
+							w.jobs[token].res.hang = false
+						}
+					case done > 1:
+						stop()
+					}
+				}
+			}
+			_, _ = s.apply(ctx, nil)
+			if !slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, "bills 2 times its quote") }) {
+				t.Errorf("no launch counts at the price that two were billed: %q", s.notes)
 			}
 		})
 	}

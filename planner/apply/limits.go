@@ -219,6 +219,8 @@ func (f *attempt) title() string {
 type bills struct {
 	last    decimal.Decimal // factor above the quote of the last launch
 	since   time.Time       // its start
+	before  decimal.Decimal // factor of the launch that started before it; 0 = none is known
+	until   time.Time       // its start
 	factor  decimal.Decimal // by which others count, by this run's bills; 0 = as earlier says
 	earlier place.Rise      // by those of earlier runs
 }

@@ -41,9 +41,11 @@ var billTolerance = decimal.New(1001, -3)
 
 // Bills are what the last launches of a pool were billed.
 type Bills struct {
-	Last  decimal.Decimal // factor of the last launch above its quote; 1 for none
-	Since time.Time       // its start
-	Rise  Rise            // by which others count; the zero Rise for none
+	Last   decimal.Decimal // factor of the last launch above its quote; 1 for none
+	Since  time.Time       // its start
+	Before decimal.Decimal // factor of the launch that started before it; 0 without one
+	Until  time.Time       // its start
+	Rise   Rise            // by which others count; the zero Rise for none
 }
 
 // BillsOf are those of every pool that billed. Its Rise says that the last two launches were
@@ -69,10 +71,14 @@ func BillsOf(st *state.State) map[PoolAt]Bills {
 	out := map[PoolAt]Bills{}
 	for at, two := range last {
 		b := Bills{Last: decimal.NewFromInt(1), Since: two[0].Started}
-		if r, ok := riseOf(two[0]); ok {
+		r, risen := riseOf(two[0])
+		if risen {
 			b.Last = r.Factor
-			if two[1] != nil {
-				if _, before := riseOf(two[1]); before {
+		}
+		if two[1] != nil {
+			b.Before, b.Until = decimal.NewFromInt(1), two[1].Started
+			if before, above := riseOf(two[1]); above {
+				if b.Before = before.Factor; risen {
 					b.Rise = r
 				}
 			}
