@@ -22,7 +22,7 @@ func TestMusterOff(t *testing.T) {
 		"nothing fits":         {[]phaseSpec{{name: "a", lr: "1", gpus: 3}}, ""},
 		"one of two fits":      {[]phaseSpec{{name: "a", lr: "1", gpus: 3}, {name: "b", lr: "1"}}, "If you close muster now, phase.b finishes; everything else waits for your next `muster apply` (jobs that have no place yet)."},
 		"all of it":            {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1"}}, "If you close muster now, local.local finishes everything."},
-		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, local.local finishes everything."},
+		"a smoke":              {[]phaseSpec{{name: "a", lr: "1", smoke: true}}, "If you close muster now, submitted jobs finish; after `apply -detach`, local.local finishes everything."},
 		"an expectation":       {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the smoke finishes; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 		"a smoke and a phase":  {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1"}}, "If you close muster now, the smoke and phase.b finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 		"smokes of two phases": {[]phaseSpec{{name: "a", lr: "1", smoke: true, mod: expects}, {name: "b", lr: "1", smoke: true, mod: expects}}, "If you close muster now, the two smokes finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
@@ -75,7 +75,7 @@ func TestMusterOffOfAFullQueue(t *testing.T) {
 // and the plan promises no more than what it submits by then.
 func TestMusterOffOfAFeed(t *testing.T) {
 	t.Parallel()
-	const all, later = "If you close muster now, local.local finishes everything.", "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, local.local finishes everything."
+	const all, later = "If you close muster now, local.local finishes everything.", "If you close muster now, submitted jobs finish; after `apply -detach`, local.local finishes everything."
 	after := func(p *lang.Phase) { p.DependsOn = []string{"a"} }
 	for name, c := range map[string]struct {
 		phases []phaseSpec
@@ -90,7 +90,7 @@ func TestMusterOffOfAFeed(t *testing.T) {
 		"a pilot":              {[]phaseSpec{{name: "a", lr: "1", seeds: []int{1, 2}, mod: func(p *lang.Phase) { p.Pilot = []int{0} }}}, 0, later},
 		"pilots alone":         {[]phaseSpec{{name: "a", lr: "1", mod: func(p *lang.Phase) { p.Pilot = []int{0} }}}, 0, all},
 		"the smoke reads": {[]phaseSpec{{name: "a", lr: "1"}, {name: "b", lr: "1", input: "a", smoke: true, mod: expects}}, 0,
-			"If you close muster now, jobs submitted by then finish; after `muster apply -detach`, the smoke and phase.a finish, and everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
+			"If you close muster now, submitted jobs finish; after `apply -detach`, the smoke and phase.a finish; everything else waits for your next `muster apply` (a smoke whose expect muster checks)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,7 +127,7 @@ func TestMusterOffOfAQoS(t *testing.T) {
 // that the plan starts.
 func TestMusterOffOfWhatIsThere(t *testing.T) {
 	t.Parallel()
-	const all = "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, local.local finishes everything."
+	const all = "If you close muster now, submitted jobs finish; after `apply -detach`, local.local finishes everything."
 	for name, c := range map[string]struct {
 		mod       func(*lang.Phase)
 		can       offer.Capabilities

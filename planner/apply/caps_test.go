@@ -86,7 +86,7 @@ func TestDrivenSubmitsWhatIsReady(t *testing.T) {
 	}
 	plan := s.plan(s.load(), &state.State{Version: state.SchemaVersion}, &fake{world: s.world})
 	if off := slices.IndexFunc(plan.Notes, func(n string) bool {
-		return strings.HasPrefix(n, "If you close muster now, jobs submitted by then finish; after `muster apply -detach`, ")
+		return strings.HasPrefix(n, "If you close muster now, submitted jobs finish; after `apply -detach`, ")
 	}); off < 0 || len(s.world.jobs) == 0 {
 		t.Errorf("%d jobs are submitted, and the plan says %q", len(s.world.jobs), plan.Notes)
 	}

@@ -206,9 +206,9 @@ func sentence(goes, rest []string, later bool) string {
 	case len(goes) == 0 && (len(rest) == 0 || slices.Equal(rest, []string{noPlaceYet})):
 		return ""
 	case later && len(rest) == 0:
-		return fmt.Sprintf("If you close muster now, jobs submitted by then finish; after `muster apply -detach`, %s %s everything.", and(goes), verb(len(goes), "finish"))
+		return fmt.Sprintf("If you close muster now, submitted jobs finish; after `apply -detach`, %s %s everything.", and(goes), verb(len(goes), "finish"))
 	case later:
-		return fmt.Sprintf("If you close muster now, jobs submitted by then finish; after `muster apply -detach`, %s %s, and everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
+		return fmt.Sprintf("If you close muster now, submitted jobs finish; after `apply -detach`, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
 	case len(rest) == 0:
 		return fmt.Sprintf("If you close muster now, %s %s everything.", and(goes), verb(len(goes), "finish"))
 	case len(goes) == 0:
