@@ -76,6 +76,7 @@ func (r *recovering) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	r.describe(f)
 	if !r.json {
 		r.printf("%s", f.page.Text(r.out.Width))
 	} else if r.dryRun {
@@ -97,7 +98,7 @@ func (r *recovering) run(ctx context.Context, _ []string) error {
 		if err := lost(s.State()); err != nil {
 			return err
 		}
-		return r.record(ctx, c, s, apply.Lost{Signature: site.Signature{Lineage: s.State().Lineage}, Signed: f.signed}, f.complete && len(f.jobs) == 0, hold)
+		return r.record(ctx, c, s, f, hold)
 	})
 }
 
@@ -122,6 +123,7 @@ type found struct {
 	signed   map[string]bool
 	jobs     []apply.Recalled
 	unasked  map[string]string
+	others   []page.OtherState
 	complete bool // every backend was asked for its records
 	page     page.Recovery
 }
@@ -135,10 +137,13 @@ func (r *recovering) find(ctx context.Context, c *lang.Campaign, st *state.State
 	states := apply.States(ctx, c, first.input.Pools, first.provider(ctx))
 	if st.Lineage != "" {
 		first.close()
+		if r.lineage != "" && r.lineage != st.Lineage {
+			return nil, command.Usagef("the state here has lineage %s already: move the muster.state files aside, and run muster recover -lineage=%s again", st.Lineage, r.lineage)
+		}
 		return r.look(ctx, c, st, signed(states, st.Lineage), false)
 	}
 	own := site.TenantOf(c)
-	best, asked := first, 0
+	best, asked, complete := first, 0, true
 	for _, s := range states {
 		if s.Lineage != r.lineage && (r.lineage != "" || s.Tenant != own) {
 			continue
@@ -148,12 +153,12 @@ func (r *recovering) find(ctx context.Context, c *lang.Campaign, st *state.State
 			best.close()
 			return f, err
 		}
+		complete = complete && f.complete
 		switch asked++; {
 		case asked == 1 || len(best.jobs) == 0:
 			best.close()
 			best = f
 		case len(f.jobs) == 0:
-			best.complete = best.complete && f.complete
 			f.close()
 		default:
 			f.close()
@@ -165,9 +170,10 @@ func (r *recovering) find(ctx context.Context, c *lang.Campaign, st *state.State
 		best.close()
 		return nil, command.Usagef("no backend has files of a state with lineage %s", r.lineage)
 	}
+	best.complete = best.complete && complete
 	for _, s := range states {
 		if s.Tenant != own && s.Lineage != best.lineage {
-			best.page.Others = append(best.page.Others, page.OtherState{Lineage: s.Lineage, Dir: s.Dir, Host: s.Host})
+			best.others = append(best.others, page.OtherState{Lineage: s.Lineage, Dir: s.Dir, Host: s.Host})
 		}
 	}
 	return best, nil
@@ -197,13 +203,18 @@ func (r *recovering) look(ctx context.Context, c *lang.Campaign, st *state.State
 	if f.lineage != "" && !none {
 		f.recall(ctx)
 	}
+	return f, nil
+}
+
+// describe makes the page of what was found. Unless complete, it leaves files alone that changed
+// lately: a job that nobody knows may write them.
+func (r *recovering) describe(f *found) {
 	young := map[string]int{}
 	if !f.complete {
-		young = apply.Unsettled(w.plan, r.now())
+		young = apply.Unsettled(f.plan, r.now())
 	}
-	f.page = page.RecoveryOf(c.Name, w.plan, w.input.Observed, w.input.Pools, young, f.counts(), f.complete)
-	f.page.Lineage, f.page.Unasked = f.lineage, f.unasked
-	return f, nil
+	f.page = page.RecoveryOf(f.campaign.Name, f.plan, f.input.Observed, f.input.Pools, young, f.counts(), f.complete)
+	f.page.Lineage, f.page.Unasked, f.page.Others = f.lineage, f.unasked, f.others
 }
 
 // recall asks each backend that answers for its records, and leaves their jobs' files alone.
@@ -222,7 +233,7 @@ func (f *found) recall(ctx context.Context) {
 	f.complete = len(f.signed) > 0 && len(f.unasked) == 0 && len(f.input.Observed.AllAway()) == 0
 	known := map[string]bool{}
 	for _, j := range f.jobs {
-		known[j.Record.Address] = true
+		known[j.Record.Address] = known[j.Record.Address] || !j.Record.Smoke
 	}
 	for _, pp := range f.plan.Phases {
 		for i, k := range pp.Kind {
@@ -285,14 +296,17 @@ func (r *recovering) begin(ctx context.Context, c *lang.Campaign, f *found, hold
 }
 
 // record looks again, under the lease, and records what is there.
-func (r *recovering) record(ctx context.Context, c *lang.Campaign, s store.Session, of apply.Lost, none bool, hold state.Hold) error {
-	f, err := r.look(ctx, c, s.State(), of, none)
+func (r *recovering) record(ctx context.Context, c *lang.Campaign, s store.Session, seen *found, hold state.Hold) error {
+	of := apply.Lost{Signature: site.Signature{Lineage: s.State().Lineage}, Signed: seen.signed}
+	f, err := r.look(ctx, c, s.State(), of, seen.complete && len(seen.jobs) == 0)
 	if f != nil {
 		defer f.close()
 	}
 	if err != nil {
 		return err
 	}
+	f.complete = f.complete && seen.complete
+	r.describe(f)
 	who, host := whoami()
 	did, err := apply.Recover(ctx, apply.Config{Plan: f.plan, Campaign: f.campaign, Session: s, Provider: f.provider(ctx), Who: who, Host: host, Muster: version, Progress: r.said}, f.jobs, f.complete, hold)
 	if err != nil {

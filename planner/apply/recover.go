@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
@@ -85,7 +86,7 @@ func States(ctx context.Context, c *lang.Campaign, pools []offer.Pool, provider 
 			continue
 		}
 		for _, s := range site.Signatures(ctx, p, site.FilesystemOf(site.Backend(c, b, ""), pools, pool.Name)) {
-			if s.Campaign != c.Name {
+			if s.Campaign != c.Name || !minted(s.Lineage) {
 				continue
 			}
 			i, seen := at[s.Lineage]
@@ -101,6 +102,16 @@ func States(ctx context.Context, c *lang.Campaign, pools []offer.Pool, provider 
 		return cmp.Or(order(b.Tenant == own)-order(a.Tenant == own), strings.Compare(a.Lineage, b.Lineage))
 	})
 	return out
+}
+
+// mostFence bounds what a backend may say was the fence of the lost state: no campaign has had
+// so many holders.
+const mostFence = 1 << 32
+
+// minted reports whether a text may be an id that muster made.
+func minted(id string) bool {
+	b, err := hex.DecodeString(id)
+	return err == nil && len(b) == 16
 }
 
 func order(yes bool) int {
@@ -136,7 +147,8 @@ func Recall(ctx context.Context, names []string, signed map[string]bool, can fun
 			continue
 		}
 		for _, o := range seen {
-			if o.Record == nil || o.Presence != offer.Found {
+			if o.Record == nil || o.Presence != offer.Found || !minted(o.Token) || o.Record.First < 1 || o.Record.Fence > mostFence {
+				unasked[name] = "a record that it showed is damaged"
 				continue
 			}
 			r := &Recalled{name, o}
