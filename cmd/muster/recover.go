@@ -206,8 +206,8 @@ func (r *recovering) look(ctx context.Context, c *lang.Campaign, st *state.State
 	return f, nil
 }
 
-// describe makes the page of what was found. Unless complete, it leaves files alone that changed
-// lately: a job that nobody knows may write them.
+// describe makes the page before the question. Unless every backend showed its records, files
+// that changed lately are not adopted: an unknown job may still write them.
 func (r *recovering) describe(f *found) {
 	young := map[string]int{}
 	if !f.complete {

@@ -174,7 +174,7 @@ func (r *Recalled) key() string {
 // A Recovered says what Recover did.
 type Recovered struct {
 	Recorded int  // jobs that backends keep records of
-	Adopted  int  // jobs of which it adopted the files
+	Adopted  int  // other jobs, whose files it adopted
 	Held     bool // everything is held
 }
 

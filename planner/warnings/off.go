@@ -198,8 +198,8 @@ func (o Off) later(waits []string) bool {
 	})
 }
 
-// sentence says what goes on, of which a running apply may submit some later, and why the rest
-// waits.
+// sentence names the work that goes on and says why the rest waits; later says that a running
+// apply has not submitted all of that work yet.
 func sentence(goes, rest []string, later bool) string {
 	later = later && len(goes) > 0 && !strings.HasPrefix(goes[len(goes)-1], "jobs ")
 	switch {

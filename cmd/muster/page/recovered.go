@@ -60,8 +60,8 @@ type RecoveredPhase struct {
 }
 
 // RecoveryOf is what a plan that adopts whatever is there would adopt.
-// Young counts, by phase, the jobs of which files changed lately, and known those that
-// backends keep records of; complete says that all backends were asked for them.
+// Young counts, by phase, jobs whose files changed lately, and known the jobs that backends
+// keep records of; complete says that all backends showed theirs.
 func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, pools []offer.Pool, young map[string]int, known map[string]Recalled, complete bool) Recovery {
 	r := Recovery{FormatVersion: FormatVersion, Campaign: name, Phases: []RecoveredPhase{}, Writers: []string{}, Unreachable: seen.Unreachable, Complete: complete}
 	bare := false
@@ -103,14 +103,14 @@ func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, pools []off
 		r.Unknown = append(r.Unknown, "whether jobs that the lost state started still run or wait in a queue")
 	}
 	r.Unknown = append(r.Unknown, "with which command, source and inputs files without a record were made: they count as made by the campaign as it is now",
-		"past approvals, and spending, retries and times of jobs without a record: budgets count from nothing", "smokes that passed")
+		"past approvals and holds, and spending, retries and times of jobs without a record: budgets count from nothing", "smokes that passed")
 	if bare {
 		r.Unknown = append(r.Unknown, "which jobs of phases without declared outputs are done")
 	}
 	return r
 }
 
-// found says in words what was found of a phase.
+// found describes what backends have of a phase.
 func (p RecoveredPhase) found() string {
 	var parts []string
 	add := func(n int, format string) {

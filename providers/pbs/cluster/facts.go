@@ -137,9 +137,8 @@ func (c *Commands) queue(name string, q, server map[string]any) Queue {
 	return out
 }
 
-// limits adds those that a queue or the server sets for jobs of this user, of which the
-// least holds. pbs_queue_attributes(7B), pbs_server_attributes(7B): max_run, max_queued and
-// max_run_res.
+// limits reads the limits that a queue or the server sets for this user; the smallest applies.
+// pbs_queue_attributes(7B), pbs_server_attributes(7B): max_run, max_queued and max_run_res.
 func (c *Commands) limits(out *Queue, set map[string]any, by string) {
 	least := func(have *int, text string) bool {
 		n := c.limit(text)
