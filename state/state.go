@@ -317,7 +317,7 @@ type Revision struct {
 type Program struct {
 	Source string `json:"source,omitempty"` // digest
 	Revision
-	Images []string          `json:"images,omitempty"` // digests of images that are files
+	Images []string          `json:"images,omitempty"` // digests of images that are files, or that have one in their names
 	Locks  map[string]string `json:"locks,omitempty"`  // digests of the files of the source that pin packages, by path
 }
 

@@ -40,6 +40,16 @@ func Ref(workdir, image string) (ref string, file bool) {
 	return "docker://" + image, false
 }
 
+// Pin is the digest in an image's name, "sha256:" and 64 hexadecimal digits as the OCI image
+// specification has them; "" where there is none.
+func Pin(ref string) string {
+	_, digest, _ := strings.Cut(ref, "@")
+	if text, ok := strings.CutPrefix(digest, "sha256:"); !ok || len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
+		return ""
+	}
+	return digest
+}
+
 // Missing says why an image that is a file could not be run, "" if it could or
 // is none: that there is no such file, or that it cannot be read.
 func Missing(workdir, image string) (what, why string) {
@@ -72,7 +82,7 @@ func Remote(workdir, image string) (what, why string) {
 		return "", ""
 	}
 	why = ref + " is downloaded when a job starts, which fails if it is not available"
-	if !strings.Contains(ref, "@sha256:") {
+	if Pin(ref) == "" {
 		why += ", and its tag may come to mean other bytes, which re-runs nothing: pin it (NAME@sha256:…)"
 	}
 	return "An image comes from a registry", why + "; `apptainer pull` makes a file of it once"

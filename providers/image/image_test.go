@@ -43,6 +43,19 @@ func TestSeen(t *testing.T) {
 	}
 }
 
+func TestPin(t *testing.T) {
+	t.Parallel()
+	digest := "sha256:" + strings.Repeat("0af", 22)[:64]
+	for ref, want := range map[string]string{
+		"docker://a/b@" + digest: digest, "docker://a/b:1": "", "docker://a/b@sha256:0af": "", "docker://user@host/b:1": "",
+		"docker://a/b@" + strings.ToUpper(digest): "", "docker://a/b@" + digest + "0": "",
+	} {
+		if got := Pin(ref); got != want {
+			t.Errorf("%s: %q, want %q", ref, got, want)
+		}
+	}
+}
+
 // TestRemote: an image of a registry is a warning, and one that is not pinned by its digest
 // says so.
 func TestRemote(t *testing.T) {

@@ -33,7 +33,7 @@ type seenImage struct {
 	stamp   uint64
 }
 
-// Images are those that are files of backends.
+// Images are those that are files of backends, or pinned by the digest in their names.
 type images struct {
 	*facts
 
@@ -41,7 +41,7 @@ type images struct {
 	seen []seenImage
 }
 
-// read takes the digests of the images that are files of a backend.
+// read takes the digests of the images on a backend.
 func (im *images) read(ctx context.Context, a *ask) {
 	if !im.Refresh || a.p == nil || a.lang == nil {
 		return
@@ -60,8 +60,12 @@ func (im *images) read(ctx context.Context, a *ask) {
 				continue
 			}
 			for class := range classes.Len() {
-				if text := im.pathOf(a, p, v, classes.First(class), spot); text != "" {
-					digest, stamp := im.digestOf(ctx, a, spot, text)
+				path, digest := im.find(a, p, v, classes.First(class), spot)
+				var stamp uint64
+				if path != "" {
+					digest, stamp = im.digestOf(ctx, a, spot, path)
+				}
+				if path != "" || digest != "" {
 					im.mu.Lock()
 					im.seen = append(im.seen, seenImage{name, v, class, a.name, digest, stamp})
 					im.mu.Unlock()
@@ -71,9 +75,9 @@ func (im *images) read(ctx context.Context, a *ask) {
 	}
 }
 
-// pathOf is the path of a cell's image on a backend, "" if it is no file or a
-// job makes it.
-func (im *images) pathOf(a *ask, p *lang.Phase, v lang.Variant, cell int, spot site.Filesystem) string {
+// find is the path of a cell's image on a backend, if it is a file that no job makes, or the
+// digest in the name of one of a registry.
+func (im *images) find(a *ask, p *lang.Phase, v lang.Variant, cell int, spot site.Filesystem) (path, digest string) {
 	var made []string
 	r, diags := p.Render(cell, lang.Site{Variant: v, Workdir: spot.Workdir, SourceDir: spot.Workdir, Spool: spot.Workdir, Backend: a.name, CPUs: 1,
 		Input: func(name string) []string {
@@ -81,23 +85,26 @@ func (im *images) pathOf(a *ask, p *lang.Phase, v lang.Variant, cell int, spot s
 			return made[len(made)-1:]
 		}})
 	if diags.HasErrors() || r.Image == "" || slices.Contains(made, r.Image) {
-		return ""
+		return "", ""
 	}
 	ref, file := image.Ref(spot.Workdir, r.Image)
-	if !file || strings.HasPrefix(ref, "/proc/") || strings.HasPrefix(ref, "/sys/") || strings.HasPrefix(ref, "/dev/") {
-		return ""
+	if !file {
+		return "", image.Pin(ref)
+	}
+	if strings.HasPrefix(ref, "/proc/") || strings.HasPrefix(ref, "/sys/") || strings.HasPrefix(ref, "/dev/") {
+		return "", ""
 	}
 	if strings.HasPrefix(r.Image, "~/") {
 		ref = r.Image // of the user there
 		if a.conf.Type != localType {
-			return site.AtHome(ref, a.offers, "")
+			return site.AtHome(ref, a.offers, ""), ""
 		}
 		ref, _ = image.Ref(spot.Workdir, r.Image)
 	}
 	if a.conf.Type == localType && im.reads(filepath.Dir(ref), "image "+r.Image) != nil {
-		return ""
+		return "", ""
 	}
-	return ref
+	return ref, ""
 }
 
 // digestOf is the digest of a file or a folder where it is, and its stamp then; ""
