@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/muster-run/muster/cmd/muster/command"
 	"github.com/muster-run/muster/cmd/muster/page"
-	"github.com/muster-run/muster/planner/apply"
 	"github.com/muster-run/muster/planner/apply/progress"
 )
 
@@ -19,9 +18,6 @@ func (ap *applying) conclude(w *work, o progress.Outcome) error {
 		if o.Stopped == progress.None && (len(page.Unended(w.plan)) > 0 || len(o.Rentals) > 0) {
 			return command.Held
 		}
-	}
-	if o.Unknown > 0 && o.Stopped == progress.None && ap.f.mode() == apply.Drive {
-		return command.Held // their host left the configuration: no later answer comes by itself
 	}
 	return exitFor(o)
 }
@@ -46,7 +42,7 @@ func exitFor(o progress.Outcome) error {
 	case progress.Hold:
 		return command.Held
 	}
-	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Undeleted > 0 || o.Stranded() {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Unknown+o.Undeleted > 0 || o.Stranded() {
 		return command.Held
 	}
 	return nil

@@ -53,6 +53,12 @@ func read(name string, src []byte) (*node, diag.List) {
 	} else {
 		root, ds = readYAML(name, src)
 	}
+	if ds.HasErrors() || root == nil || root.kind != mapping {
+		if at, why, ok := wrongLine(name, src); ok {
+			ds = nil
+			ds.Append(diag.Diagnostic{Severity: diag.Error, Summary: "Not a queue line", Detail: why + ". A queue line is CONFIG TASK [EPOCHS], and a comment begins with #.", Subject: &at})
+		}
+	}
 	if ds.HasErrors() {
 		return nil, ds
 	}

@@ -49,7 +49,7 @@ func (sm *summary) outcome() progress.Outcome {
 	if o.Held > 0 && sm.Saved {
 		o.LetGo = sm.letGo()
 	}
-	if sm.Mode != Drive && o.Running+o.Waiting() > 0 || o.Stopped == progress.Interrupted {
+	if sm.Mode != Drive && o.Running+o.Unknown+o.Waiting() > 0 || o.Stopped == progress.Interrupted {
 		o.Next = "muster apply"
 		if sm.Mode != Drive && o.Stopped != progress.Beyond {
 			o.Next = "muster apply -once"

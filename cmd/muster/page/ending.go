@@ -187,6 +187,8 @@ func nextStep(o progress.Outcome, again string) string {
 		return "After raising the budget, or reducing the work:\n\n    muster plan\n"
 	case o.Stopped == progress.Interrupted && o.Next == "muster apply":
 		return fmt.Sprintf("To continue:\n\n    %s\n", again)
+	case o.Next != "" && o.Unknown > 0 && o.Stopped == progress.None && o.Running+o.Waiting() == 0:
+		return fmt.Sprintf("Unknown jobs keep their records, and muster does not submit them again. When their backend answers:\n\n    %s\n", o.Next)
 	case o.Next != "":
 		return fmt.Sprintf("To continue:\n\n    %s\n", o.Next)
 	case o.Stopped == progress.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
@@ -237,6 +239,9 @@ func Headline(o progress.Outcome) string {
 	}
 	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed > 0 {
 		return "Ended with work that needs you"
+	}
+	if o.Unknown > 0 {
+		return "Ended with jobs whose backend cannot be asked"
 	}
 	if o.Running+o.Queued+o.HeldThere+o.Unsent > 0 || o.First != "" { // apply -once
 		return "One pass made"

@@ -31,7 +31,7 @@ const (
 // 22.05; the first that fits decides.
 var messages = []said{
 	{"unable to contact slurm controller", providers.Unreachable, "slurmctld does not answer", "nothing is lost: muster asks again; `scontrol ping` says when it is back"},
-	{"socket timed out", providers.Unreachable, "slurmctld did not answer in time", "nothing is lost: muster looks whether the job arrived before it submits again"},
+	{"socket timed out", providers.Unreachable, "slurmctld did not answer in time", "nothing is lost: muster asks again, and submits no job twice"},
 	{"zero bytes were transmitted", providers.Unreachable, "slurmctld broke off", ""},
 	{"munge encode failed", providers.Unreachable, "munge does not answer on this machine", "nothing is lost: muster asks again; `munge -n | unmunge` says when it is back"},
 	{"authentication error", providers.Unreachable, "Slurm's daemons reject this machine's munge credentials", "nothing is lost: muster asks again; clocks and keys of both machines must agree"},
