@@ -126,7 +126,7 @@ func runaway(t *testing.T, on func(*testing.T, string) *cluster) {
 	if ran := c.ran(); len(ran) != 1 || ran["link 00"] != 1 || sent > 15 {
 		t.Errorf("%d submissions; ran: %v", sent, ran)
 	}
-	out, _ := c.run("apply", "-once", "-auto-approve")
+	out, _ := c.pass()
 	if !strings.Contains(out, "not found") {
 		t.Errorf("the log's end is not told:\n%s", out)
 	}

@@ -82,7 +82,9 @@ esac`, state, saved), "scontrol")
 	if out := c.must("status", "-refresh", "-verbose"); !strings.Contains(strings.Join(strings.Fields(out), " "), "slurmctld was killed, and has forgotten that it was let go") {
 		t.Errorf("status does not say what it waits for\n%s", out)
 	}
-	c.must("apply", "-once", "-auto-approve")
+	if out, code := c.pass(); code != 0 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
 	c.idle(2 * time.Minute)
 	c.wantRan("job", 6)
 	if out := c.must("apply", "-auto-approve"); !strings.Contains(out, "6 of 6 jobs done and verified") {
@@ -174,7 +176,7 @@ func slurmThrottleForgotten(t *testing.T) {
 	}
 	saved := c.saved()
 	c.write("campaign.muster.hcl", strings.Replace(c.campaign(), "max_parallel = 2", "max_parallel = 1", 1))
-	c.run("apply", "-once", "-auto-approve") // not all is done
+	c.pass() // not all is done
 	if got := throttle(); got != "2-5%1" {
 		t.Fatalf("another limit is not told: %s", got)
 	}
@@ -182,7 +184,7 @@ func slurmThrottleForgotten(t *testing.T) {
 	if got := throttle(); got != "2-5%2" {
 		t.Fatalf("the controller has not forgotten it: %s", got)
 	}
-	out, _ := c.run("apply", "-once", "-auto-approve")
+	out, _ := c.pass()
 	if got := throttle(); got != "2-5%1" {
 		t.Errorf("after the next pass it is %s\n%s", got, out)
 	}

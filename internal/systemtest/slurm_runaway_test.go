@@ -59,7 +59,7 @@ func slurmCeiling(t *testing.T) {
 			if detached {
 				c.must("apply", "-detach", "-auto-approve")
 				c.idle(4 * time.Minute)
-				out, _ = c.run("apply", "-once", "-auto-approve")
+				out, _ = c.pass()
 			} else {
 				out, _ = c.run("apply", "-auto-approve")
 			}
@@ -131,7 +131,7 @@ func slurmStops(t *testing.T) {
 	c := onSlurm(t, slurmCauses)
 	c.must("apply", "-detach", "-auto-approve")
 	c.idle(5 * time.Minute)
-	out, code := c.run("apply", "-once", "-auto-approve")
+	out, code := c.pass()
 	if code == 0 {
 		t.Errorf("what has failed has not:\n%s", out)
 	}
