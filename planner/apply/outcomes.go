@@ -29,7 +29,8 @@ type outcomes struct {
 	limits    *limits
 	placement *placement
 	schedule  *schedule
-	cancelled int // attempts that ended as cancelled
+	cancelled int                        // attempts that ended as cancelled
+	noRoom    map[*backends.Backend]bool // those of which the user was told that they start nothing
 }
 
 // observe folds an observation of one job. A repeated one changes nothing.
@@ -47,9 +48,11 @@ func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	case offer.Queued:
 		oc.seen(f, o, n, state.Queued, cells.Queued)
 		oc.tellHolder(f)
+		oc.tellNoRoom(f, o)
 		oc.holds.releaseForgotten(f, o)
 		oc.schedule.backInQueue(f)
 	case offer.Running:
+		delete(oc.noRoom, f.B)
 		oc.seen(f, o, n, state.Running, cells.Running)
 	case offer.Verifying:
 		oc.seen(f, o, n, state.Verifying, cells.Verifying)
@@ -132,6 +135,14 @@ func (oc *outcomes) tellHolder(f *attempt) {
 	}
 	if f.told = f.HeldBy; f.told != "" {
 		oc.report.NoteHeld("phase."+f.p.Name, f.Addr, f.holder())
+	}
+}
+
+// tellNoRoom says once, until a job there runs, that a backend starts nothing.
+func (oc *outcomes) tellNoRoom(f *attempt, o *offer.Observation) {
+	if o.Cause == offer.NoRoom && !oc.noRoom[f.B] {
+		oc.noRoom[f.B] = true
+		oc.Note("backend."+f.B.Name, fmt.Sprintf("%s: %s. Jobs there start by themselves when that is corrected", f.B.Title(), o.Reason), true)
 	}
 }
 

@@ -159,6 +159,47 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 	}
 }
 
+// TestNoRoomIsSaidOnce: a backend that starts nothing, since its workdir takes no files, is named
+// once, with the reason.
+func TestNoRoomIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	w := s.world
+	w.can.HostQueue, w.can.Arrays, w.stall = false, true, true
+	tell := func(why string) { // the caller holds mu
+		for _, token := range w.order {
+			w.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: why, Cause: offer.NoRoom})
+		}
+	}
+	told, again := false, false
+	s.conf = func(c *Config) {
+		note := c.Progress
+		c.Progress = func(r progress.Snapshot) {
+			note(r)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			switch {
+			case !told && len(r.Phases) == 1 && r.Phases[0].Queued == 6:
+				told = true
+				tell("nothing starts: the disk is full")
+			case !again && strings.Contains(r.Note, "nothing starts"):
+				again, w.stall = true, false
+				tell("nothing starts: the disk is full: 3 bytes free")
+			}
+		}
+	}
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	var said []string
+	for _, n := range s.notes {
+		if strings.Contains(n, "nothing starts") {
+			said = append(said, n)
+		}
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "nothing starts: the disk is full. Jobs there start by themselves") {
+		t.Errorf("it was said %q", said)
+	}
+}
+
 // A severed backend takes no job: the process dies between its intent and the answer.
 type severed struct {
 	*fake

@@ -67,7 +67,7 @@ func TestSystemAloneFullWorkdir(t *testing.T) {
 	w.until("a start", func() bool { return w.seen[first.Token].Status == offer.Running })
 	fill(t, w.path("fill"))
 	why := "nothing starts: the volume of " + w.place.Workdir + ": the disk is full"
-	w.poll("the reason", func() bool { return w.find(second).Reason == why })
+	w.poll("the reason", func() bool { o := w.find(second); return o.Reason == why && o.Cause == offer.NoRoom })
 	if err := os.WriteFile(flag, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestSystemFullSpoolIsTold(t *testing.T) {
 	w.until("the reason", func() bool {
 		return strings.Contains(w.seen[j.Token].Reason, "spool cannot be written, so nothing starts")
 	})
-	if o := w.seen[j.Token]; o.Status != offer.Queued || !strings.Contains(o.Reason, "no space left") {
+	if o := w.seen[j.Token]; o.Status != offer.Queued || o.Cause != offer.NoRoom || !strings.Contains(o.Reason, "no space left") {
 		t.Errorf("%+v", o)
 	}
 	os.Remove(w.client.Spool + "/fill")

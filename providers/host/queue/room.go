@@ -8,6 +8,7 @@ import (
 
 	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/attempt"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/room"
 )
 
@@ -55,7 +56,7 @@ func (vs *volumes) hasRoom(p *place) wait {
 		vs.lookForRoom(p)
 		return wait{why: "muster is checking the volume of " + p.Workdir}
 	case p.volume.full != "":
-		return wait{why: "nothing starts: " + p.volume.full, foreign: true}
+		return wait{why: "nothing starts: " + p.volume.full, cause: offer.NoRoom, foreign: true}
 	}
 	return wait{}
 }

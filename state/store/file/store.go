@@ -77,7 +77,8 @@ func Open(path string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state %s: %w", path, err)
 	}
-	if opt.fs == nil {
+	real := opt.fs == nil
+	if real {
 		opt.fs = disk{}
 	}
 	info, err := opt.fs.Stat(path)
@@ -88,6 +89,9 @@ func Open(path string, opt Options) (*Store, error) {
 		return nil, fmt.Errorf("open state %s: it is no regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("open state: %w", err)
+	}
+	if real {
+		opt.fs = disk{snapshot: path}
 	}
 	opt.defaults()
 	d := &directory{dir: filepath.Dir(path), path: path, base: strings.TrimSuffix(path, ".json"), opt: opt, fs: opt.fs}
