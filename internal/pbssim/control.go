@@ -169,9 +169,14 @@ func (c *call) holds(on bool) {
 		}
 		now := c.now()
 		j.A["mtime"] = strconv.FormatInt(now.Unix(), 10)
-		if st := j.state(); st == "R" || st == "B" {
+		switch begun := j.Array && j.A["stime"] != ""; {
+		case j.state() == "R", j.state() == "B" && !on:
 			c.keep(j)
 			return
+		case begun && on: // its running elements run on, and no other starts. Seen on 23.06
+			j.A["job_state"] = "H"
+		case begun && j.A["Hold_Types"] == "n":
+			j.A["job_state"], j.A["substate"] = "B", "70"
 		}
 		delete(j.A, "comment")
 		if on {

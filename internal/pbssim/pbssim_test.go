@@ -136,6 +136,23 @@ func TestArrayWithCap(t *testing.T) {
 	}
 }
 
+// A hold of an array that has begun leaves its running elements alone and starts no other, as
+// seen on 23.06.
+func TestBegunArrayIsHeld(t *testing.T) {
+	t.Parallel()
+	s := start(t, Config{})
+	s.script("h.sh", "while [ ! -e go ]; do sleep 0.05; done")
+	id := s.ok("cd $HOME; qsub -J 0-2%1 -o $PWD/ -j oe h.sh")
+	s.wait(strings.Replace(id, "[]", "[0]", 1), "R")
+	s.ok("qhold '" + id + "'; touch go")
+	s.wait(strings.Replace(id, "[]", "[0]", 1), "X")
+	if j := s.qstat(id); j["job_state"] != "H" || j["Hold_Types"] != "u" || j["array_state_count"] != "Queued:2 Running:0 Exiting:0 Expired:1" {
+		t.Errorf("the array is %v", j)
+	}
+	s.ok("qrls '" + id + "'")
+	s.wait(id, "F")
+}
+
 // A server that dies leaves its jobs running, and the next one sees their ends.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()

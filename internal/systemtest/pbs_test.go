@@ -25,6 +25,7 @@ var pbsParts = []slurmPart{
 	{"detached", func(t *testing.T) { submitsAndLeaves(t, onPBS) }},
 	{"runaway chain", func(t *testing.T) { runaway(t, onPBS) }},
 	{"from a smoke to an array", func(t *testing.T) { pipeline(t, onPBS) }},
+	{"holds", pbsHolds},
 	{"killed at once", pbsKilled},
 	{"purged history", pbsPurged},
 	{"packed", pbsPacked},
@@ -120,6 +121,64 @@ func pbsJobs(options ...string) map[string]bool {
 func pbsUser() string {
 	out, _ := exec.Command("id", "-un").Output()
 	return strings.TrimSpace(string(out))
+}
+
+// pbsHolds: muster's own hold of submitted jobs is muster's, and one by hand is that person's:
+// muster names it, and does not lift it.
+func pbsHolds(t *testing.T) {
+	c := onPBS(t, `campaign "holds" {}
+backend "slurm" "lab" { workdir = "WORKDIR" }
+phase "a" {
+  grid {
+    axes = { i = range(4) }
+  }
+  max_parallel = 1
+  place {
+    candidates = [backend.slurm.lab]
+  }
+  job {
+    command = "echo a ${cell.i} >> RECORD; while [ ! -e go ]; do sleep 0.2; done; echo ${cell.i} > ${output.r}"
+    resources {
+      cpus     = 1
+      walltime = "5m"
+    }
+    output "r" { path = "out/${cell.i}" }
+  }
+}
+`)
+	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	c.must("apply", "-detach", "-auto-approve")
+	c.until("first job", time.Minute, func() bool { return len(c.ran()) == 1 })
+	c.must("hold", "-reason=lunch")
+	if out := flat(c.must("status", "-refresh")); strings.Contains(out, "was killed") || strings.Contains(out, "held in the queue") || !strings.Contains(out, "waits for `muster resume`") {
+		t.Errorf("status says of a hold by muster\n%s", out)
+	}
+	c.must("resume")
+	if out, code := c.pass(); code != 0 { // the queue is told by the next run
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	ids := strings.Fields(c.ours())
+	if len(ids) != 1 {
+		t.Fatalf("in the queue: %q", ids)
+	}
+	c.tell("qhold", ids[0])
+	out, code := c.pass()
+	if code != 3 || !strings.Contains(flat(out), "3 held in the queue") || strings.Contains(out, "was killed") {
+		t.Errorf("a pass says of a hold by hand, with exit %d\n%s", code, out)
+	}
+	if err := os.WriteFile(filepath.Join(c.workdir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second)
+	if n := len(c.ran()); n != 1 {
+		t.Errorf("%d jobs ran under a hold by hand, want 1", n)
+	}
+	c.tell("qrls", ids[0])
+	c.idle(2 * time.Minute)
+	if out, code := c.pass(); code != 0 || !strings.Contains(out, "4 of 4 jobs done and verified") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	c.wantRan("a", 4)
 }
 
 // pbsKilled: muster is killed at some instants while it submits three phases; a later

@@ -140,7 +140,7 @@ func (oc *outcomes) tellHolder(f *attempt) {
 
 // tellNoRoom says once, until a job there runs, that a backend starts nothing.
 func (oc *outcomes) tellNoRoom(f *attempt, o *offer.Observation) {
-	if o.Cause == offer.NoRoom && !oc.noRoom[f.B] {
+	if o.Cause == offer.NoRoom && f.B.Full == "" && !oc.noRoom[f.B] {
 		oc.noRoom[f.B] = true
 		oc.Note("backend."+f.B.Name, fmt.Sprintf("%s: %s. Jobs there start by themselves when that is corrected", f.B.Title(), o.Reason), true)
 	}

@@ -97,7 +97,7 @@ func (po *poll) inQueue(j *job, r *scheduler.Row) (offer.Observation, bool) {
 	case scheduler.Waiting, scheduler.Returning:
 		o.Status, o.Reason, o.Expected = offer.Queued, r.Reason, r.Start
 		o.Stage, o.HeldBy = j.batch.stage(), po.holder(j, r)
-		if r.State == scheduler.Waiting && r.Label == scheduler.Held && j.batch.held != "" {
+		if r.State == scheduler.Waiting && (r.Label == scheduler.Held || r.HeldBy == offer.HeldByUser) && j.batch.held != "" {
 			o.Reason = "held by muster " + j.batch.held + "; the next `muster apply` lets it go"
 		}
 		switch {
@@ -246,7 +246,7 @@ func (po *poll) holder(j *job, r *scheduler.Row) offer.Holder {
 	switch {
 	case po.holds.has(j) && (r.HeldBy == offer.HeldByUser || r.HeldBy == offer.HeldByAdmin): // muster's own hold, which root's is, too
 		return ""
-	case r.HeldBy == offer.HeldByUser && (po.holds.all || r.Label == scheduler.Held && j.batch.held != ""):
+	case r.HeldBy == offer.HeldByUser && (po.holds.all || j.batch.held != ""):
 		return "" // it is muster
 	case r.HeldBy == offer.HeldByScheduler && r.Unlaunched && po.retries.count(j) < launchTries:
 		return ""

@@ -50,7 +50,7 @@ type Reader interface {
 type Submitter interface {
 	// Submit submits a script and returns the id; held: so that it waits for a release and bears
 	// the label Held. unclear says that the job may have been submitted despite the error, which
-	// then has class unreachable. sbatch --hold; qsub -h.
+	// then has class unreachable. A scheduler without labels keeps the holds that it releases. sbatch --hold; qsub -h.
 	Submit(ctx context.Context, script string, held bool) (id string, unclear bool, err error)
 	// Command is the command line of Submit.
 	Command(script string, held bool) []string

@@ -95,9 +95,6 @@ func (j job) row(at scheduler.Place, array job) scheduler.Row {
 	case "Q", "H", "W":
 		r.State = scheduler.Waiting
 		r.HeldBy = heldBy(string(holds), depend != "")
-		if r.HeldBy == offer.HeldByUser {
-			r.Label = scheduler.Held // PBS does not name the holder; muster knows its own holds
-		}
 		r.Start, r.Nodes = j.expected(), ""
 		r.Reason = reason(string(holds), string(depend), string(comment))
 		if known, ok := outcomes[j["Exit_status"].int()]; ok {
