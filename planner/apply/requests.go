@@ -324,6 +324,7 @@ func (rq *requests) placeAgain(p *phase, cell int32, rec *state.Job) {
 // releaseQueues lets queues start jobs whose hold was lifted.
 func (rq *requests) releaseQueues(phases []string) {
 	rq.holds.controlAll()
+	rq.backends.TakeOver(rq.holds.All) // an earlier command told them of the hold
 	rq.holds.controlQueued(rq.holds.mayStart, false)
 	if len(phases) == 0 {
 		return

@@ -598,6 +598,9 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 		if err != nil || a.Jobs != c.want || !strings.Contains(a.Text, c.words) {
 			t.Errorf("%s %v: %+v, %v; want %d, %q", c.verb, c.of, a, err, c.want, c.words)
 		}
+		if c.of == nil && s.world.hold != (c.verb == request.Hold) { // of all, as its queue was told
+			t.Errorf("after %s the queue holds everything: %v", c.verb, s.world.hold)
+		}
 	}
 	// What is held in the queue itself, by no word of muster's.
 	resume := func(want int, words string) {
