@@ -25,7 +25,7 @@ func (ap *applying) conclude(w *work, o progress.Outcome) error {
 func exitFor(o progress.Outcome) error {
 	switch o.Stopped {
 	case progress.Interrupted:
-		if o.Running+o.Waiting() > 0 {
+		if o.Running+o.Unknown+o.Waiting() > 0 {
 			return command.Interrupted
 		}
 	case progress.Budget:
