@@ -134,7 +134,7 @@ func (u *person) killQueue() bool {
 // until waits for something that muster or a job brings about.
 func (u *person) until(what string, done func() bool) {
 	u.Helper()
-	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			u.Fatalf("%s never came", what)
 		}

@@ -221,9 +221,9 @@ func (r *applied) start(args ...string) *exec.Cmd {
 
 func (r *applied) until(what string, done func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			r.t.Fatalf("not within five minutes: %s", what)
+			r.t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -152,14 +152,13 @@ func squeue(c *cluster) string {
 	return strings.Join(mine, "\n")
 }
 
-// until waits for what the cluster does by itself: limit, or four times as long on a machine that
-// computes much beside it.
+// until waits for what the cluster does by itself.
 func (c *cluster) until(what string, limit time.Duration, done func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(4 * limit); !done(); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(limit); !done(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			out, _ := os.ReadFile(c.log)
-			c.t.Fatalf("no %s within %v\nqueue:\n%s\nrecord:\n%s", what, 4*limit, c.ours(), out)
+			c.t.Fatalf("no %s within %v\nqueue:\n%s\nrecord:\n%s", what, limit, c.ours(), out)
 		}
 	}
 }

@@ -170,9 +170,8 @@ func runTimely(t *testing.T, m *vm.Machine, jump time.Duration, kill bool) {
 	r.want(0, "", "plan", "-detailed-exitcode")
 }
 
-// slow is how many seconds longer a thing may last on a machine that is busy. The clock is set by
-// days.
-const slow = 600
+// slow is how many seconds longer a thing may last on a machine that is busy.
+const slow = 60
 
 func (r *machined) lasted(what string, from, to, want float64) {
 	r.t.Helper()

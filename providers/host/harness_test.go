@@ -154,7 +154,7 @@ func (w *world) until(what string, done func() bool) {
 	if done() {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 60*time.Second)
 	defer stop()
 	err := w.client.Watch(ctx, w.place, providers.WatchRequest{Cursor: w.cursor, Ack: w.cursor}, func(b providers.Batch) error {
 		w.cursor = b.Cursor

@@ -197,7 +197,7 @@ func TestNewerTakesOver(t *testing.T) {
 func TestQueueEndsWhenNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.client.Options.Idle = 3 * time.Second // as long as a client may take to reach it
+	w.client.Options.Idle = 50 * time.Millisecond
 	j := w.job("echo > out", "out")
 	w.submit(j)
 	w.wait(j)

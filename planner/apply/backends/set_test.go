@@ -37,7 +37,7 @@ func (l *loop) Done() <-chan struct{}           { return l.done.Done() }
 
 func (l *loop) until(holds func() bool) {
 	l.t.Helper()
-	limit := time.After(5 * time.Minute)
+	limit := time.After(time.Minute)
 	for !holds() {
 		select {
 		case f := <-l.in:

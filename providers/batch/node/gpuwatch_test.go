@@ -74,7 +74,7 @@ func TestGPUMemory(t *testing.T) {
 }
 
 // TestStalledShowsGPUs: the reason of a stalled job shows how busy its own GPUs are. A busy
-// machine has fifteen seconds for a reading.
+// machine has seven seconds for a reading.
 func TestStalledShowsGPUs(t *testing.T) {
 	state := "busy 0 98\nbusy 1 0\n"
 	for i := range 3 {
@@ -87,7 +87,7 @@ func TestStalledShowsGPUs(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			j := w.job("exec sleep 600")
-			j.Watch = providers.Watch{StalledAfter: 30 * time.Second, End: true}
+			j.Watch = providers.Watch{StalledAfter: 15 * time.Second, End: true}
 			_, e := w.run(j, allocation{job: "5", gpus: strings.Split(given, ",")})
 			if e.Seen.Class != failure.Stalled || !strings.HasSuffix(e.Seen.Reason, want) {
 				t.Errorf("%s: %q, want %q", e.Seen.Class, e.Seen.Reason, want)

@@ -39,7 +39,7 @@ func (w *world) outlived(token, node string) (Begin, *exec.Cmd) {
 
 func (w *world) until(what string, done func() bool) {
 	w.Helper()
-	for end := time.Now().Add(5 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.Fatalf("never: %s", what)
 		}

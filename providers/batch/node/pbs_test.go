@@ -17,8 +17,8 @@ func TestSignalWherePBSSendsNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	j := w.job("trap 'echo step 7 >ck; exit 85' USR1; while :; do sleep 0.1; done")
-	j.Shape.Walltime = 60 * time.Second
-	j.Checkpoint = providers.Checkpoint{Path: "ck", Signal: "USR1", Grace: 55 * time.Second}
+	j.Shape.Walltime = 6 * time.Second
+	j.Checkpoint = providers.Checkpoint{Path: "ck", Signal: "USR1", Grace: 5 * time.Second}
 	_, e := w.run(j, allocation{job: "5", scheduler: cluster.Node{}})
 	saved, _ := os.ReadFile(filepath.Join(w.dir, "ck"))
 	if e.Seen.Class != failure.Walltime || string(saved) != "step 7\n" {
