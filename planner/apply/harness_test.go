@@ -169,3 +169,13 @@ func (s *stage) story() string {
 	}
 	return b.String()
 }
+
+// notesWith are the notes that contain a text.
+func (s *stage) notesWith(text string) (out []string) {
+	for _, n := range s.notes {
+		if strings.Contains(n, text) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

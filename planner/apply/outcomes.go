@@ -30,7 +30,7 @@ type outcomes struct {
 	placement *placement
 	schedule  *schedule
 	cancelled int                        // attempts that ended as cancelled
-	noRoom    map[*backends.Backend]bool // those of which the user was told that they start nothing
+	noRoom    map[*backends.Backend]bool // backends whose lack of room was reported
 }
 
 // observe folds an observation of one job. A repeated one changes nothing.

@@ -148,12 +148,7 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 		}
 	}
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
-	var said []string
-	for _, n := range s.notes {
-		if strings.Contains(n, "administrator") {
-			said = append(said, n)
-		}
-	}
+	said := s.notesWith("administrator")
 	if len(said) != 1 || !strings.Contains(said[0], "and 3 more are held: by an administrator") {
 		t.Errorf("it was said %q", said)
 	}
@@ -189,12 +184,7 @@ func TestNoRoomIsSaidOnce(t *testing.T) {
 		}
 	}
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
-	var said []string
-	for _, n := range s.notes {
-		if strings.Contains(n, "nothing starts") {
-			said = append(said, n)
-		}
-	}
+	said := s.notesWith("nothing starts")
 	if len(said) != 1 || !strings.Contains(said[0], "nothing starts: the disk is full. Jobs there start by themselves") {
 		t.Errorf("it was said %q", said)
 	}

@@ -7,15 +7,17 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/muster-run/muster/internal/needs"
 	"github.com/muster-run/muster/state"
 )
 
-// TestRootKeepsTheOwner: a state stays its user's when root writes it; where there is none yet,
+// TestSystemRootKeepsTheOwner: a state stays its user's when root writes it; where there is none yet,
 // it belongs to the owner of the folder.
-func TestRootKeepsTheOwner(t *testing.T) {
+func TestSystemRootKeepsTheOwner(t *testing.T) {
 	t.Parallel()
+	needs.System(t, "gives files away as root")
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		needs.Absent(t, "only root gives files away")
 	}
 	const user, other = 4321, 5432
 	for name, c := range map[string]struct{ folder, state int }{
@@ -49,12 +51,13 @@ func TestRootKeepsTheOwner(t *testing.T) {
 	}
 }
 
-// TestRootGivesAwayOnlyItsOwn: a link in the folder of a user does not make root give that user
+// TestSystemRootGivesAwayOnlyItsOwn: a link in the folder of a user does not make root give that user
 // another's file.
-func TestRootGivesAwayOnlyItsOwn(t *testing.T) {
+func TestSystemRootGivesAwayOnlyItsOwn(t *testing.T) {
 	t.Parallel()
+	needs.System(t, "gives files away as root")
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		needs.Absent(t, "only root gives files away")
 	}
 	dir, away := t.TempDir(), filepath.Join(t.TempDir(), "roots")
 	if err := os.WriteFile(away, nil, 0o600); err != nil {
