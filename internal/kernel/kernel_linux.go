@@ -60,15 +60,38 @@ func Processes() []int {
 }
 
 // Environ is a process's environment as it was at its exec, as NUL-ended strings.
-func Environ(pid int) []byte {
-	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+func Environ(pid int) []byte { return strs(pid, "environ") }
+
+// Arguments are those of a process.
+func Arguments(pid int) []string { return split(strs(pid, "cmdline")) }
+
+// strs reads the environment or the arguments of a process. In the middle of its exec a process
+// has neither yet, and would be taken for another one: strs waits for the end of the exec, at
+// most execTakes.
+func strs(pid int, name string) []byte {
+	dir := "/proc/" + strconv.Itoa(pid) + "/"
+	b, err := os.ReadFile(dir + name)
+	if err != nil || len(b) > 0 {
+		return b
+	}
+	for began := Uptime(); executing(dir) && Uptime()-began < execTakes; {
+		time.Sleep(time.Millisecond)
+	}
+	b, _ = os.ReadFile(dir + name)
 	return b
 }
 
-// Arguments are those of a process.
-func Arguments(pid int) []string {
-	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	return split(b)
+const execTakes = 200 * time.Millisecond
+
+// executing reports whether a process has memory (vsize), which a zombie and a thread of the
+// kernel lack, but no environment (env_end) in it yet: proc_pid_stat(5).
+func executing(dir string) bool {
+	text, err := os.ReadFile(dir + "stat")
+	if err != nil {
+		return false
+	}
+	f := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	return len(f) > 48 && string(f[20]) != "0" && string(f[48]) == "0"
 }
 
 func split(b []byte) []string {

@@ -82,7 +82,7 @@ func newEngine(ctx context.Context, c Config) *engine {
 	js := &jobs{run: r, byName: map[string]*phase{}, attempts: map[string]*attempt{}, byJob: map[string]*attempt{}}
 	e := &engine{jobs: js}
 	e.accounts = &accounts{jobs: js, prices: ledger.Prices{}}
-	e.holds = &holds{jobs: js, accounts: e.accounts}
+	e.holds = &holds{jobs: js, accounts: e.accounts, room: map[*backends.Backend]roomTold{}}
 	e.breakers = &breakers{jobs: js, holds: e.holds}
 	e.limits = &limits{jobs: js, accounts: e.accounts, holds: e.holds}
 	e.inputs = &inputs{jobs: js, accounts: e.accounts}
@@ -93,7 +93,7 @@ func newEngine(ctx context.Context, c Config) *engine {
 	e.builder = &builder{jobs: js, chains: ch, inputs: e.inputs}
 	e.placement = &placement{jobs: js, accounts: e.accounts, schedule: e.schedule}
 	e.starter = &starter{jobs: js, accounts: e.accounts, builder: e.builder, chains: ch, gates: e.gates, holds: e.holds, inputs: e.inputs, placement: e.placement, schedule: e.schedule, settler: e.settler}
-	e.outcomes = &outcomes{jobs: js, accounts: e.accounts, breakers: e.breakers, builder: e.builder, gates: e.gates, holds: e.holds, inputs: e.inputs, limits: e.limits, placement: e.placement, schedule: e.schedule, noRoom: map[*backends.Backend]bool{}}
+	e.outcomes = &outcomes{jobs: js, accounts: e.accounts, breakers: e.breakers, builder: e.builder, gates: e.gates, holds: e.holds, inputs: e.inputs, limits: e.limits, placement: e.placement, schedule: e.schedule}
 	e.requests = &requests{jobs: js, accounts: e.accounts, holds: e.holds, inputs: e.inputs, schedule: e.schedule}
 	e.rows = &rows{jobs: js, accounts: e.accounts, builder: e.builder, reuse: &reuse{jobs: js, builder: e.builder}}
 	e.summary = &summary{jobs: js, accounts: e.accounts, breakers: e.breakers, holds: e.holds, outcomes: e.outcomes, rows: e.rows}

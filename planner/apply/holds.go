@@ -1,7 +1,9 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -17,6 +19,7 @@ type holds struct {
 	*jobs
 	personHolds
 	accounts *accounts
+	room     map[*backends.Backend]roomTold
 }
 
 // load takes the holds in force from the state.
@@ -137,13 +140,58 @@ func (h *holds) roomSeen(b *backends.Backend, was string) {
 		if !noted {
 			h.Emit(state.Paused{Pause: state.Pause{Backend: name, Reason: b.Full, At: h.Clock()}})
 		}
-		h.Note(b.Title(), b.Title()+" starts nothing until its workdir takes files, and the others continue: "+b.Full, true)
+		h.tellRoom(b, roomGone, b.Full)
 		h.backends.Withdraw(b, b.Title()+" takes no files")
 		h.controlQueued(func(f *attempt) bool { return f.B == b }, true)
 	case b.Full == "" && noted:
 		h.Emit(state.Unpaused{Backend: name, At: h.Clock()})
-		h.Note(b.Title(), b.Title()+"'s workdir takes files again", false)
+		h.tellRoom(b, roomBack, "")
 		h.controlQueued(func(f *attempt) bool { return f.B == b && h.mayStart(f) }, false)
+	}
+}
+
+// queueStartsNothing takes a queue's word that nothing starts for want of room. A queue may know
+// before the next look at its volume, and of folders that nobody looks at from here.
+func (h *holds) queueStartsNothing(b *backends.Backend, o *offer.Observation) {
+	switch {
+	case h.room[b] != roomUnsaid:
+	case o.Cause == offer.NoRoom:
+		h.tellRoom(b, roomGone, strings.TrimPrefix(o.Reason, "nothing starts: "))
+		b.LookAtOnce()
+	case o.Cause == offer.NoSpool:
+		h.room[b] = spoolGone
+		h.Note(b.Title(), fmt.Sprintf("%s: %s. Jobs there start by themselves when that is corrected", b.Title(), o.Reason), true)
+	}
+}
+
+// started notes that a queue started a job, for which it must have had room.
+func (h *holds) started(b *backends.Backend) {
+	if h.room[b] == roomGone && b.Full == "" {
+		h.tellRoom(b, roomBack, "")
+	}
+	delete(h.room, b)
+}
+
+// What the user was told about the room of a queue since a job started there.
+type roomTold int
+
+const (
+	roomUnsaid roomTold = iota
+	roomGone
+	roomBack
+	spoolGone
+)
+
+// tellRoom says once that a queue has no room, and once that it has room again.
+func (h *holds) tellRoom(b *backends.Backend, now roomTold, why string) {
+	if h.room[b] == now {
+		return
+	}
+	h.room[b] = now
+	if now == roomGone {
+		h.Note(b.Title(), b.Title()+" starts nothing until its workdir takes files, and the others continue: "+why, true)
+	} else {
+		h.Note(b.Title(), b.Title()+"'s workdir takes files again", false)
 	}
 }
 

@@ -29,8 +29,7 @@ type outcomes struct {
 	limits    *limits
 	placement *placement
 	schedule  *schedule
-	cancelled int                        // attempts that ended as cancelled
-	noRoom    map[*backends.Backend]bool // backends whose lack of room was reported
+	cancelled int // attempts that ended as cancelled
 }
 
 // observe folds an observation of one job. A repeated one changes nothing.
@@ -44,15 +43,17 @@ func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	case o.Status != offer.Queued:
 		oc.limits.begun(f)
 	}
+	if ran := o.Status == offer.Running || o.Status == offer.Verifying || o.Status == offer.Completed; ran && f.Status != cells.Running && f.Status != cells.Verifying {
+		oc.holds.started(f.B)
+	}
 	switch o.Status {
 	case offer.Queued:
 		oc.seen(f, o, n, state.Queued, cells.Queued)
 		oc.tellHolder(f)
-		oc.tellNoRoom(f, o)
+		oc.holds.queueStartsNothing(f.B, o)
 		oc.holds.releaseForgotten(f, o)
 		oc.schedule.backInQueue(f)
 	case offer.Running:
-		delete(oc.noRoom, f.B)
 		oc.seen(f, o, n, state.Running, cells.Running)
 	case offer.Verifying:
 		oc.seen(f, o, n, state.Verifying, cells.Verifying)
@@ -135,14 +136,6 @@ func (oc *outcomes) tellHolder(f *attempt) {
 	}
 	if f.told = f.HeldBy; f.told != "" {
 		oc.report.NoteHeld("phase."+f.p.Name, f.Addr, f.holder())
-	}
-}
-
-// tellNoRoom says once, until a job there runs, that a backend starts nothing.
-func (oc *outcomes) tellNoRoom(f *attempt, o *offer.Observation) {
-	if o.Cause == offer.NoRoom && f.B.Full == "" && !oc.noRoom[f.B] {
-		oc.noRoom[f.B] = true
-		oc.Note("backend."+f.B.Name, fmt.Sprintf("%s: %s. Jobs there start by themselves when that is corrected", f.B.Title(), o.Reason), true)
 	}
 }
 

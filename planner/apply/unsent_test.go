@@ -154,16 +154,35 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsSaidOnce: a backend that starts nothing, since its workdir takes no files, is named
-// once, with the reason.
+// TestNoRoomIsSaidOnce: a backend whose queue starts nothing, since its workdir or its own folder
+// takes no files, is named once, with the reason.
 func TestNoRoomIsSaidOnce(t *testing.T) {
 	t.Parallel()
+	t.Run("workdir", func(t *testing.T) {
+		t.Parallel()
+		s := roomless(t, offer.NoRoom, "nothing starts: the disk is full")
+		gone, back := s.notesWith("starts nothing"), s.notesWith("takes files again")
+		if len(gone) != 1 || !strings.Contains(gone[0], "starts nothing until its workdir takes files, and the others continue: the disk is full") || len(back) != 1 {
+			t.Errorf("it said %q and %q", gone, back)
+		}
+	})
+	t.Run("spool", func(t *testing.T) {
+		t.Parallel()
+		s := roomless(t, offer.NoSpool, "the spool is full, so nothing starts")
+		if said := s.notesWith("nothing starts"); len(said) != 1 || !strings.Contains(said[0], "nothing starts. Jobs there start by themselves") {
+			t.Errorf("it said %q", said)
+		}
+	})
+}
+
+// roomless applies a campaign whose queue has no room at first, and says so more than once.
+func roomless(t *testing.T, cause offer.Cause, why string) *stage {
 	s := newStage(t, grid)
 	w := s.world
 	w.can.HostQueue, w.can.Arrays, w.stall = false, true, true
 	tell := func(why string) { // the caller holds mu
 		for _, token := range w.order {
-			w.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: why, Cause: offer.NoRoom})
+			w.tell(offer.Observation{Token: token, Presence: offer.Found, Handle: token, Status: offer.Queued, Attempt: 1, Reason: why, Cause: cause})
 		}
 	}
 	told, again := false, false
@@ -176,18 +195,15 @@ func TestNoRoomIsSaidOnce(t *testing.T) {
 			switch {
 			case !told && len(r.Phases) == 1 && r.Phases[0].Queued == 6:
 				told = true
-				tell("nothing starts: the disk is full")
-			case !again && strings.Contains(r.Note, "nothing starts"):
+				tell(why)
+			case !again && (strings.Contains(r.Note, "start by themselves") || strings.Contains(r.Note, "starts nothing")):
 				again, w.stall = true, false
-				tell("nothing starts: the disk is full: 3 bytes free")
+				tell(why + ": 3 bytes free")
 			}
 		}
 	}
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
-	said := s.notesWith("nothing starts")
-	if len(said) != 1 || !strings.Contains(said[0], "nothing starts: the disk is full. Jobs there start by themselves") {
-		t.Errorf("it was said %q", said)
-	}
+	return s
 }
 
 // A severed backend takes no job: the process dies between its intent and the answer.

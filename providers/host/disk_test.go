@@ -114,7 +114,7 @@ func TestSystemFullSpoolIsTold(t *testing.T) {
 	w.until("the reason", func() bool {
 		return strings.Contains(w.seen[j.Token].Reason, "spool cannot be written, so nothing starts")
 	})
-	if o := w.seen[j.Token]; o.Status != offer.Queued || o.Cause != offer.NoRoom || !strings.Contains(o.Reason, "no space left") {
+	if o := w.seen[j.Token]; o.Status != offer.Queued || o.Cause != offer.NoSpool || !strings.Contains(o.Reason, "no space left") {
 		t.Errorf("%+v", o)
 	}
 	os.Remove(w.client.Spool + "/fill")

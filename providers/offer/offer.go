@@ -446,7 +446,8 @@ const (
 	JobHeld      Cause = "job_held"      // Queued: its queue has an order to hold this job, or its batch; a resume ends that
 	MachineAway  Cause = "machine_away"  // Running: its rented machine was taken away and may come back
 	OtherCluster Cause = "other_cluster" // Absent: another cluster, which sees the same workdir, has the job
-	NoRoom       Cause = "no_room"       // Queued: its queue starts nothing until its workdir, or its own folder, takes files
+	NoRoom       Cause = "no_room"       // Queued: its queue starts nothing until its workdir takes files
+	NoSpool      Cause = "no_spool"      // Queued: its queue starts nothing until its own folder takes files
 	PhaseStopped Cause = "phase_stopped" // Failed: its queue would have launched it again, had its phase not stopped
 	// Blocked, Cancelled: its backend gave the job up because an earlier one did not
 	// complete. Nobody cancelled it, and muster submits it again in its turn. It is

@@ -77,7 +77,7 @@ func (an *requests) lookUp(token string) offer.Observation {
 			o.Reason, o.Cause = "held", offer.JobHeld
 		}
 		if why := an.stalled(); why != "" && o.Status == offer.Queued {
-			o.Reason, o.Cause = why, offer.NoRoom
+			o.Reason, o.Cause = why, offer.NoSpool
 		}
 		return o
 	}

@@ -135,7 +135,7 @@ func (es *events) waitForRoom(p *place, handles []string) (list []offer.Observat
 		}
 		p.stalled = now
 		o := es.observe(j)
-		o.Reason, o.Cause = why, offer.NoRoom
+		o.Reason, o.Cause = why, offer.NoSpool
 		list = append(list, o)
 	}
 	return list
