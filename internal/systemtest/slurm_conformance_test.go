@@ -23,5 +23,6 @@ func slurmConforms(t *testing.T) {
 		// The spool is all there is: a provider that was killed is one that is new.
 		Restart: func(*testing.T, providers.Provider) providers.Provider { return newProvider() },
 		Timeout: 4 * time.Minute,
+		CPUs:    8, // of 128
 	})
 }

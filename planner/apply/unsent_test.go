@@ -206,6 +206,40 @@ func roomless(t *testing.T, cause offer.Cause, why string) *stage {
 	return s
 }
 
+// TestLimitsAreToldAgain: a queue that does not take the limits of its campaign gets them again,
+// also when it has all its jobs, and the user reads once that it did not.
+func TestLimitsAreToldAgain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, strings.Replace(grid, "place {", "max_parallel = 2\n  place {", 1))
+	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
+	d := &deaf{fake: &fake{world: s.world}, refuse: 3}
+	s.conf = func(c *Config) { c.Provider = func(string) (providers.Provider, error) { return d, nil } }
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	if said := s.notesWith("did not take"); len(said) != 1 || !strings.Contains(said[0], "did not take the limits of this campaign: the line is busy. muster tells it again") {
+		t.Errorf("it said %q", said)
+	}
+}
+
+// A deaf backend takes no order at first, and starts nothing until it knows its limits.
+type deaf struct {
+	*fake
+	refuse int
+}
+
+func (d *deaf) Control(ctx context.Context, r providers.ControlRequest) error {
+	if r.Hold != nil && len(r.Tokens) == 0 {
+		d.mu.Lock()
+		d.refuse--
+		deaf := d.refuse >= 0
+		d.stall = deaf || len(r.Phases) == 0
+		d.mu.Unlock()
+		if deaf {
+			return providers.Errorf(providers.Unreachable, "the line is busy")
+		}
+	}
+	return d.fake.Control(ctx, r)
+}
+
 // A severed backend takes no job: the process dies between its intent and the answer.
 type severed struct {
 	*fake

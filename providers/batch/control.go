@@ -59,7 +59,9 @@ func (s *Provider) Control(ctx context.Context, r providers.ControlRequest) erro
 			return err
 		}
 		if !*r.Hold {
-			s.catchUp(ctx, b)
+			if err := s.catchUp(ctx, b); err != nil && !scheduler.Heard(err) {
+				return err
+			}
 		}
 	}
 	for phase, limit := range r.Phases {
@@ -143,21 +145,27 @@ func (c *campaign) park(tokens []string, hold bool) error {
 }
 
 // catchUp repeats changes that the scheduler forgot, releases jobs that it could
-// not launch, and submits pending batches, for a caller that does not watch. If
-// the scheduler does not answer, the next caller does it.
-func (s *Provider) catchUp(ctx context.Context, b *backend) {
+// not launch, and submits pending batches, for a caller that does not watch. A job that the
+// scheduler does not take is tried by the next caller.
+func (s *Provider) catchUp(ctx context.Context, b *backend) error {
 	c := b.campaign
 	if c.holds.all {
-		return
+		return nil
 	}
 	if len(c.jobs.unfinished()) > 0 {
 		rows, err := c.queue.recent(ctx)
-		if err != nil || c.releases.recall(rows) != nil || c.limits.restore(ctx, rows) != nil {
-			return
+		if err != nil {
+			return err
+		}
+		if err := c.releases.recall(rows); err != nil {
+			return err
+		}
+		if err := c.limits.restore(ctx, rows); err != nil {
+			return err
 		}
 	}
 	if c.waiting() && c.launches.scan() == nil {
 		s.submitPending(ctx, b)
 	}
-	_ = c.releases.retry(ctx)
+	return c.releases.retry(ctx)
 }

@@ -50,6 +50,7 @@ var submitTests = []test{
 		jobs := make([]providers.Job, 300)
 		for i := range jobs {
 			jobs[i] = s.shell(fmt.Sprintf("echo %d > o%d", i, i))
+			jobs[i].Shape.CPUs = max(1, s.opts.CPUs)
 		}
 		s.submit(jobs...)
 		for i, o := range s.end(jobs...) {

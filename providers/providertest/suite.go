@@ -32,6 +32,9 @@ type Options struct {
 	Spool func(t *testing.T, b providers.Backend) []string
 	// Skip names tests that do not apply, with the reason.
 	Skip map[string]string
+	// CPUs are those of each of 300 jobs that are submitted at once; 0 = 1. A cluster of many
+	// CPUs, all of them on one small machine, is kept so from starting all of them at once.
+	CPUs int
 	// Timeout ends one test that hangs; 0 = 5 min.
 	Timeout time.Duration
 }

@@ -57,6 +57,7 @@ type Backend struct {
 	pressing bool
 	told     bool // in this run, whether it may start jobs
 	held     bool // its last order
+	untaken  int  // how often in a row it did not take that
 }
 
 // Title is how a backend is spoken of.

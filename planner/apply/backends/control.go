@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"strings"
 
 	"github.com/muster-run/muster/planner/apply/connection"
 	"github.com/muster-run/muster/providers"
@@ -90,6 +91,9 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 		defer cancel()
 		err = b.Provider.Control(ctx, r)
 	}, func() {
+		if err == nil && r.Hold != nil && len(r.Tokens) == 0 {
+			b.untaken = 0
+		}
 		if err == nil || connection.ClassOf(err) == "" {
 			return
 		}
@@ -97,11 +101,30 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 			ct.Hear(Overtaken{b, err})
 			return
 		}
-		if r.Hold != nil && len(r.Tokens) == 0 {
-			b.told = false // it gets the order again before any job
-		}
-		if r.Hold == nil || *r.Hold || connection.ClassOf(err) != providers.Unreachable {
+		switch {
+		case r.Hold != nil && len(r.Tokens) == 0:
+			ct.tellAgain(b, *r.Hold, err)
+		case r.Hold == nil || *r.Hold || connection.ClassOf(err) != providers.Unreachable:
 			ct.Note(b.Title(), b.Title()+" did not take the hold: "+err.Error(), true)
+		}
+	})
+}
+
+// tellAgain repeats an order that a queue did not take, until it has another: before any job,
+// and by the clock, since a queue that has all its jobs is sent none. A run that ends before
+// leaves that to the next one, which tells every queue.
+func (ct *control) tellAgain(b *Backend, hold bool, err error) {
+	b.told = false
+	what := "the limits of this campaign"
+	if hold {
+		what = "the hold"
+	}
+	if b.untaken++; b.untaken == 1 {
+		ct.Note(b.Title(), b.Title()+" did not take "+what+": "+strings.TrimSuffix(providers.Reason(err), ".")+". muster tells it again", true)
+	}
+	ct.Later(connection.Backoff(b.untaken), func() {
+		if !b.told {
+			ct.Tell(b, b.held)
 		}
 	})
 }
