@@ -42,17 +42,27 @@ func (h *holds) controlAll() {
 	}
 }
 
-// controlQueued holds or releases, in their queues, the jobs that match.
+// controlQueued holds or releases, in their queues, the jobs that match; those of a queue that
+// is away may wait in it, too.
 func (h *holds) controlQueued(match func(*attempt) bool, hold bool) {
 	by := map[*backends.Backend][]string{}
 	for _, f := range h.attempts {
-		if (f.Status == cells.Queued || f.Status == cells.Submitting || f.Status == cells.Waiting) && f.B.Starts() && match(f) {
+		if (f.Status == cells.Queued || f.Status == cells.Submitting || f.Status == cells.Waiting || f.Status == cells.Unknown) && f.B.Starts() && match(f) {
 			by[f.B] = append(by[f.B], f.Token)
 		}
 	}
 	for b, tokens := range by {
 		h.backends.HoldJobs(b, tokens, hold)
 	}
+}
+
+// again repeats an order that did not arrive, for those jobs that it is still right for.
+func (h *holds) again(n backends.Untaken) {
+	of := make(map[string]bool, len(n.Tokens))
+	for _, t := range n.Tokens {
+		of[t] = true
+	}
+	h.controlQueued(func(f *attempt) bool { return f.B == n.Backend && of[f.Token] && h.mayStart(f) != n.Hold }, n.Hold)
 }
 
 // moves reports whether an attempt will end by itself. A job in a queue behind a hold or a

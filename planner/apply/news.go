@@ -66,6 +66,8 @@ func (e *engine) Hear(n backends.News) {
 				e.limits.recordShort(f)
 			}
 		}
+	case backends.Untaken:
+		e.holds.again(n)
 	case backends.Unheld:
 		e.limits.unheld(n.Attempts, n.Backend, n.Why)
 	case backends.Overtaken:

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/planner/apply/progress"
+	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -238,6 +240,82 @@ func (d *deaf) Control(ctx context.Context, r providers.ControlRequest) error {
 		}
 	}
 	return d.fake.Control(ctx, r)
+}
+
+// TestHoldReachesAQueueThatWasAway: the hold and the resume of jobs whose queue does not answer
+// reach it when it does.
+func TestHoldReachesAQueueThatWasAway(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	w := s.world
+	w.can.HostQueue, w.can.Arrays, w.stall = false, true, true
+	a := &outOfReach{fake: &fake{world: w}}
+	dir := t.TempDir()
+	queued := make(chan bool, 1)
+	s.conf = func(c *Config) {
+		c.Requests = dir
+		c.Provider = func(string) (providers.Provider, error) { return a, nil }
+		show := c.Progress
+		c.Progress = func(r progress.Snapshot) {
+			show(r)
+			if len(r.Phases) == 1 && r.Phases[0].Queued == 6 {
+				select {
+				case queued <- true:
+				default:
+				}
+			}
+		}
+	}
+	done := make(chan progress.Outcome)
+	go func() { done <- s.must(context.WithoutCancel(t.Context())) }()
+	<-queued
+	order := func(v request.Verb, want int) {
+		t.Helper()
+		w.mu.Lock()
+		a.away = 2
+		w.mu.Unlock()
+		if got, err := request.Send(t.Context(), dir, request.Request{Verb: v, Who: "bob", Addresses: []string{`phase.a["n=1"]`, `phase.a["n=2"]`}}, time.Minute); err != nil || got.Error != "" {
+			t.Fatalf("%s: %v %+v", v, err, got)
+		}
+		for n := -1; n != want; time.Sleep(time.Millisecond) {
+			n = 0
+			w.mu.Lock()
+			for _, j := range w.jobs {
+				if j.held {
+					n++
+				}
+			}
+			w.mu.Unlock()
+		}
+	}
+	order(request.Hold, 2)
+	order(request.Resume, 0)
+	w.mu.Lock()
+	w.stall = false
+	w.mu.Unlock()
+	s.check(<-done, "end done=6 failed=0 held=0 blocked=0 left=0")
+	if said := s.notesWith("did not take"); len(said) != 2 || !strings.Contains(said[0], "the hold: it is away. muster tells it again") || !strings.Contains(said[1], "the release of held jobs") {
+		t.Errorf("it said %q", said)
+	}
+}
+
+// A backend that is outOfReach hears no order about jobs while it is away.
+type outOfReach struct {
+	*fake
+	away int
+}
+
+func (a *outOfReach) Control(ctx context.Context, r providers.ControlRequest) error {
+	if len(r.Tokens) > 0 {
+		a.mu.Lock()
+		a.away--
+		away := a.away >= 0
+		a.mu.Unlock()
+		if away {
+			return providers.Errorf(providers.Unreachable, "it is away")
+		}
+	}
+	return a.fake.Control(ctx, r)
 }
 
 // A severed backend takes no job: the process dies between its intent and the answer.

@@ -55,9 +55,9 @@ type Backend struct {
 	// was, and whether it will be in a moment.
 	pressed  int
 	pressing bool
-	told     bool // in this run, whether it may start jobs
-	held     bool // its last order
-	untaken  int  // how often in a row it did not take that
+	told     bool     // in this run, whether it may start jobs
+	held     bool     // its last order
+	untaken  []string // what it did not take since it last took an order, each time
 }
 
 // Title is how a backend is spoken of.

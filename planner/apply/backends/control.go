@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/planner/apply/connection"
@@ -83,6 +84,9 @@ func (ct *control) Resume(phases []string) {
 	}
 }
 
+// control gives a queue an order. One that does not arrive is repeated by the clock, as it is
+// then: nothing else may be sent to a queue that has all its jobs. A run that ends before that
+// leaves it to the next one, which tells every queue what is held.
 func (ct *control) control(b *Backend, r providers.ControlRequest) {
 	r.Backend, r.Fence, r.Holder = b.Name, ct.Fence, ct.Holder
 	var err error
@@ -91,42 +95,60 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 		defer cancel()
 		err = b.Provider.Control(ctx, r)
 	}, func() {
-		if err == nil && r.Hold != nil && len(r.Tokens) == 0 {
-			b.untaken = 0
-		}
-		if err == nil || connection.ClassOf(err) == "" {
-			return
-		}
-		if connection.ClassOf(err) == providers.StaleFence {
-			ct.Hear(Overtaken{b, err})
-			return
-		}
+		class := connection.ClassOf(err)
+		whole := r.Hold != nil && len(r.Tokens) == 0
 		switch {
-		case r.Hold != nil && len(r.Tokens) == 0:
-			ct.tellAgain(b, *r.Hold, err)
-		case r.Hold == nil || *r.Hold || connection.ClassOf(err) != providers.Unreachable:
-			ct.Note(b.Title(), b.Title()+" did not take the hold: "+err.Error(), true)
+		case err == nil:
+			b.untaken = nil
+		case class == "": // the run is over
+		case class == providers.StaleFence:
+			ct.Hear(Overtaken{b, err})
+		case class != providers.Unreachable:
+			b.told = b.told && !whole // it gets the order again before any job
+			ct.untaken(b, r, ": "+err.Error())
+		default:
+			b.told = b.told && !whole
+			ct.untaken(b, r, ": "+strings.TrimSuffix(providers.Reason(err), ".")+". muster tells it again")
+			hold := 0 // until a queue has it, it is not in force
+			if r.Hold != nil && *r.Hold {
+				hold = 1
+			}
+			ct.Keeping += hold
+			ct.Later(connection.Backoff(len(b.untaken)), func() {
+				ct.Keeping -= hold
+				ct.again(b, r)
+			})
 		}
 	})
 }
 
-// tellAgain repeats an order that a queue did not take, until it has another: before any job,
-// and by the clock, since a queue that has all its jobs is sent none. A run that ends before
-// leaves that to the next one, which tells every queue.
-func (ct *control) tellAgain(b *Backend, hold bool, err error) {
-	b.told = false
-	what := "the limits of this campaign"
-	if hold {
+// untaken says that a queue did not take an order, once of a kind until it takes one.
+func (ct *control) untaken(b *Backend, r providers.ControlRequest, why string) {
+	what := "the release of held jobs"
+	switch {
+	case r.Hold == nil:
+		what = "the resume"
+	case *r.Hold:
 		what = "the hold"
+	case len(r.Tokens) == 0:
+		what = "the limits of this campaign"
 	}
-	if b.untaken++; b.untaken == 1 {
-		ct.Note(b.Title(), b.Title()+" did not take "+what+": "+strings.TrimSuffix(providers.Reason(err), ".")+". muster tells it again", true)
+	if !slices.Contains(b.untaken, what) {
+		ct.Note(b.Title(), b.Title()+" did not take "+what+why, true)
 	}
-	ct.Later(connection.Backoff(b.untaken), func() {
-		if !b.told {
-			ct.Tell(b, b.held)
-		}
-	})
+	b.untaken = append(b.untaken, what)
+}
+
+// again repeats an order that did not arrive.
+func (ct *control) again(b *Backend, r providers.ControlRequest) {
+	switch {
+	case r.Hold == nil:
+		ct.control(b, r)
+	case len(r.Tokens) > 0:
+		ct.Hear(Untaken{b, r.Tokens, *r.Hold})
+	case !b.told:
+		ct.Tell(b, b.held)
+	}
 }
 
 // Keep holds jobs in the queue of a backend, or lets them go, until it has said

@@ -69,6 +69,12 @@ type (
 	}
 	// LetGo are jobs that their queue holds no more.
 	LetGo struct{ Attempts []*Attempt }
+	// Untaken are jobs whose hold, or release, did not arrive, some time ago.
+	Untaken struct {
+		*Backend
+		Tokens []string
+		Hold   bool
+	}
 	// Unheld are jobs that a queue does not hold, and why.
 	Unheld struct {
 		*Backend
@@ -98,5 +104,6 @@ func (Answered) news()   {}
 func (Tripped) news()    {}
 func (LetGo) news()      {}
 func (Rented) news()     {}
+func (Untaken) news()    {}
 func (Unheld) news()     {}
 func (Overtaken) news()  {}
