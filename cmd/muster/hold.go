@@ -25,7 +25,8 @@ func holdCommand(a *app) *command.Command {
 	return requestCommand(a, request.Hold, &command.Command{
 		Name: "hold", Args: "[ADDR…]", Short: "stop starting jobs: all, or those selected", MaxArgs: -1,
 		Long: `Starts no more jobs, or none of those that the addresses select. Running jobs continue. The hold stays in the state and on
-the backends until muster resume.`,
+the backends until muster resume. If a backend cannot be asked, its queue may still start jobs: hold names it, and exits 3.`,
+		Exits:    []command.Exit{command.Held},
 		Examples: []command.Example{{"muster hold", "start nothing more"}, {"muster hold -reason='node is sick' phase.students", "only one phase"}},
 	})
 }
@@ -60,7 +61,7 @@ name and -reason, and every later plan shows it.`,
 // requestCommand finishes a command that is done by a running apply, or by
 // itself when none runs.
 func requestCommand(a *app, verb request.Verb, c *command.Command) *command.Command {
-	c.Exits = []command.Exit{command.Locked}
+	c.Exits = append(c.Exits, command.Locked)
 	c.Complete = a.jobAddresses
 	c.Setup = func(fs *flag.FlagSet) command.Action {
 		var v varFlags
@@ -95,10 +96,14 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 		return command.Usagef("%s", answer.Error)
 	}
 	if asJSON {
-		return a.encode(map[string]any{"format_version": page.FormatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "who": who, "reason": reason})
+		err = a.encode(map[string]any{"format_version": page.FormatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "may_start": answer.MayStart, "who": who, "reason": reason})
+	} else {
+		a.printf("%s\n", diag.Sentence(answer.Text))
 	}
-	a.printf("%s\n", diag.Sentence(answer.Text))
-	return nil
+	if err == nil && answer.MayStart > 0 {
+		return command.Held
+	}
+	return err
 }
 
 // submit does a request under the lease, or hands it to whoever holds it.

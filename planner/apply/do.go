@@ -33,6 +33,13 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 		a.Text += "; some have not ended yet"
 		err = nil
 	}
+	switch { // some queues may not have taken it
+	case a.Error != "":
+	case r.Verb == request.Hold:
+		e.requests.held(r, &a)
+	case r.Verb == request.Resume:
+		e.requests.unreleased(r, &a)
+	}
 	if err == nil && !e.Sync() {
 		err = e.err
 	}

@@ -41,7 +41,9 @@ func (rq *requests) handle(r request.Request, got chan<- request.Answer) {
 	var err error
 	switch r.Verb {
 	case request.Hold:
-		a.Jobs, a.Text, err = rq.hold(r)
+		if err = rq.hold(r); err == nil {
+			rq.held(r, &a)
+		}
 	case request.Resume:
 		a.Jobs, a.Text, err = rq.resume(r)
 	case request.Cancel:
@@ -66,26 +68,73 @@ func (rq *requests) handle(r request.Request, got chan<- request.Answer) {
 }
 
 // hold stops starts, here and in the queues.
-func (rq *requests) hold(r request.Request) (int, string, error) {
-	covered, err := request.Covers(r.Addresses)
-	if err != nil {
-		return 0, "", err
+func (rq *requests) hold(r request.Request) error {
+	if _, err := request.Covers(r.Addresses); err != nil {
+		return err
 	}
 	for _, a := range r.On() {
 		rq.Emit(state.HoldSet{Hold: state.Hold{Address: a, Who: r.Who, Reason: r.Reason, At: rq.Clock()}})
 	}
 	rq.holds.load()
 	rq.holds.controlAll()
-	n := rq.toStart(covered)
 	rq.Note("", rq.holds.Text, false)
-	goes := ""
+	return nil
+}
+
+// held describes the effect of a hold.
+func (rq *requests) held(r request.Request, a *request.Answer) {
+	covered, _ := request.Covers(r.Addresses)
+	mayStart, queued, unheard := rq.unheard(covered, "the hold", "may start")
+	a.MayStart, a.Jobs, a.Text = mayStart, rq.toStart(covered)-queued, ""
+	switch {
+	case a.Jobs > 0:
+		a.Text = request.Jobs(a.Jobs, "does not start", "do not start") + " until `muster resume`; running jobs continue"
+	case a.MayStart == 0:
+		a.Text = "held until `muster resume`; no job was waiting to start"
+	}
 	if v := rq.verifying(covered); v > 0 {
-		goes = "; the outputs of " + request.Jobs(v, "are", "are") + " being verified, which continues: `muster cancel ADDR` ends it"
+		a.Text = term.Join("; ", a.Text, "the outputs of "+request.Jobs(v, "are", "are")+" being verified, which continues: `muster cancel ADDR` ends it")
 	}
-	if n == 0 {
-		return 0, "held until `muster resume`; no job was waiting to start" + goes, nil
+	if a.MayStart == 0 {
+		return
 	}
-	return n, request.Jobs(n, "does not start", "do not start") + " until `muster resume`; running jobs continue" + goes, nil
+	again := "this apply tells it again"
+	if rq.quiet {
+		again = "run `muster hold` again when it answers"
+	}
+	a.Text = term.Join("; ", a.Text, unheard+"; "+again)
+}
+
+// unheard counts the jobs in queues that did not take the last order, those of a queue that is
+// away too, and says which queues, and what they do with the jobs.
+func (rq *requests) unheard(covered func(*lang.Phase, int) bool, order, does string) (jobs, queued int, text string) {
+	by := map[*backends.Backend]int{}
+	for _, f := range rq.attempts {
+		if f.p == nil || f.smoke || !f.B.Starts() || f.B.Unheard() == "" || !covered(f.p.Phase, int(f.cell)) {
+			continue
+		}
+		if f.p.At[f.cell].ToStart() {
+			queued++
+		} else if f.Status != cells.Unknown {
+			continue
+		}
+		by[f.B]++
+		jobs++
+	}
+	for _, b := range rq.backends.Queues {
+		if n := by[b]; n > 0 {
+			text = term.Join("; ", text, fmt.Sprintf("%s did not take %s, and %s %s: %s", b.Title(), order, does, units.Count(n, "job"), b.Unheard()))
+		}
+	}
+	return jobs, queued, text
+}
+
+// unreleased says which queues did not take a resume.
+func (rq *requests) unreleased(r request.Request, a *request.Answer) {
+	covered, _ := request.Covers(r.Addresses)
+	if n, _, text := rq.unheard(covered, "the release", "keeps holding"); n > 0 {
+		a.Text = term.Join("; ", strings.TrimSuffix(a.Text, "."), text+"; the next `muster apply` tells it again")
+	}
 }
 
 // verifying counts the jobs whose outputs are looked at.

@@ -299,6 +299,36 @@ func TestHoldReachesAQueueThatWasAway(t *testing.T) {
 	}
 }
 
+// TestHoldThatIsNotTaken: a hold with muster off says which queue did not take it and may start
+// its jobs, and a resume says which one keeps holding them.
+func TestHoldThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
+	s.conf = detached
+	if o := s.must(t.Context()); o.Queued != 6 {
+		t.Fatalf("submitted: %+v", o)
+	}
+	for _, c := range []struct {
+		verb           request.Verb
+		away           int
+		jobs, mayStart int
+		says           string
+	}{
+		{request.Hold, 1 << 20, 0, 2, "backend.local.local did not take the hold, and may start 2 jobs: it is away; run `muster hold` again when it answers"},
+		{request.Hold, 0, 2, 0, "2 jobs do not start until `muster resume`; running jobs continue"},
+		{request.Resume, 1 << 20, 2, 0, "released 2 jobs; backend.local.local did not take the release, and keeps holding 2 jobs: it is away; the next `muster apply` tells it again"},
+	} {
+		m, f, camp := s.disk.open(nil), &outOfReach{fake: &fake{world: s.world}, away: c.away}, s.load()
+		conf := s.config(s.plan(camp, m.st, f.fake), camp, m, f.fake)
+		conf.Provider = func(string) (providers.Provider, error) { return f, nil }
+		a, err := Do(t.Context(), conf, request.Request{Verb: c.verb, Who: "bob", Addresses: []string{`phase.a["n=1"]`, `phase.a["n=2"]`}})
+		if err != nil || a.Jobs != c.jobs || a.MayStart != c.mayStart || a.Text != c.says {
+			t.Errorf("%s: %+v, %v; want %q", c.verb, a, err, c.says)
+		}
+	}
+}
+
 // A backend that is outOfReach hears no order about jobs while it is away.
 type outOfReach struct {
 	*fake

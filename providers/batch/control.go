@@ -75,8 +75,8 @@ func (s *Provider) Control(ctx context.Context, r providers.ControlRequest) erro
 func (s *Provider) hold(ctx context.Context, b *backend, hold bool, tokens []string) error {
 	c := b.campaign
 	if len(tokens) == 0 {
-		if c.holds.all == hold {
-			return nil
+		if c.holds.all == hold && !hold {
+			return nil // a release that the scheduler did not take is recalled
 		}
 		if err := c.holds.holdAll(hold); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +98,40 @@ func TestHeldOneByOneWhileAllIsHeld(t *testing.T) {
 	}
 	if o := k.found("a1"); o.Cause != offer.JobHeld || o.HeldBy != "" {
 		t.Errorf("a held job is told as %+v", o)
+	}
+}
+
+// TestHoldThatSlurmDidNotTake: a hold of everything that Slurm did not take is an error, and
+// repeating it tells Slurm again.
+func TestHoldThatSlurmDidNotTake(t *testing.T) {
+	t.Parallel()
+	k := newBench(t)
+	k.submit("batch0123456789", k.jobs("a", 4, nil)...)
+	k.f.queued = nil
+	for i := range 4 {
+		k.f.queued = append(k.f.queued, k.row("1", i, "PENDING", "Priority"))
+	}
+	away := true
+	k.f.answer = func(argv []string) *command.Result {
+		if !away || argv[1] != "hold" {
+			return nil
+		}
+		return &command.Result{Code: 1, Err: []byte("Unable to contact slurm controller (connect failure)")}
+	}
+	hold := true
+	control := func() error {
+		return k.s.Control(t.Context(), providers.ControlRequest{Backend: k.b.Name, Fence: 1, Hold: &hold})
+	}
+	var e *providers.Error
+	if err := control(); !errors.As(err, &e) || e.Class != providers.Unreachable {
+		t.Errorf("the hold that did not arrive: %v", err)
+	}
+	away, k.f.calls = false, nil
+	if err := control(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(k.f.told(), func(call string) bool { return call == "scontrol hold 1" }) {
+		t.Errorf("the hold is not repeated: %q", k.f.told())
 	}
 }
 

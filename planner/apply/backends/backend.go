@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/connection"
@@ -57,8 +58,12 @@ type Backend struct {
 	pressing bool
 	told     bool     // in this run, whether it may start jobs
 	held     bool     // its last order
+	unheard  string   // why it did not take the last order, "" when it did
 	untaken  []string // what it did not take since it last took an order, each time
 }
+
+// Unheard is why it may not know the last order about its jobs, "" if it does.
+func (b *Backend) Unheard() string { return cmp.Or(b.unheard, b.Down) }
 
 // Title is how a backend is spoken of.
 func (b *Backend) Title() string { return "backend." + b.FullName() }

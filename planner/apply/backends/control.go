@@ -99,16 +99,18 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 		whole := r.Hold != nil && len(r.Tokens) == 0
 		switch {
 		case err == nil:
-			b.untaken = nil
+			b.untaken, b.unheard = nil, ""
 		case class == "": // the run is over
 		case class == providers.StaleFence:
 			ct.Hear(Overtaken{b, err})
 		case class != providers.Unreachable:
+			b.unheard = err.Error()
 			b.told = b.told && !whole // it gets the order again before any job
 			ct.untaken(b, r, ": "+err.Error())
 		default:
 			b.told = b.told && !whole
-			ct.untaken(b, r, ": "+strings.TrimSuffix(providers.Reason(err), ".")+". muster tells it again")
+			b.unheard = strings.TrimSuffix(providers.Reason(err), ".")
+			ct.untaken(b, r, ": "+b.unheard+". muster tells it again")
 			hold := 0 // until a queue has it, it is not in force
 			if r.Hold != nil && *r.Hold {
 				hold = 1

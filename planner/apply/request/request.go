@@ -31,9 +31,11 @@ const (
 
 // An Answer is what became of a request.
 type Answer struct {
-	ID    string    `json:"id"`
-	Error string    `json:"error,omitempty"`
-	Text  string    `json:"text,omitempty"` // the effect, in words
-	Jobs  int       `json:"jobs"`           // how many jobs it touched
-	At    time.Time `json:"at"`
+	ID    string `json:"id"`
+	Error string `json:"error,omitempty"`
+	Text  string `json:"text,omitempty"` // the effect, in words
+	Jobs  int    `json:"jobs"`           // how many jobs it touched
+	// MayStart is how many jobs wait in queues that did not take a hold.
+	MayStart int       `json:"may_start,omitempty"`
+	At       time.Time `json:"at"`
 }
