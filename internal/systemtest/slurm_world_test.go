@@ -98,7 +98,7 @@ func (c *cluster) run(args ...string) (string, int) {
 func (c *cluster) pass() (out string, code int) {
 	c.t.Helper()
 	for range 5 {
-		if out, code = c.run("apply", "-once", "-auto-approve"); !strings.Contains(out, "cannot be asked") && !strings.Contains(out, "muster tells it again") {
+		if out, code = c.run("apply", "-once", "-auto-approve"); !strings.Contains(out, "cannot be asked") && !strings.Contains(out, "did not take") {
 			break
 		}
 	}

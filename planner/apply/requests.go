@@ -98,7 +98,7 @@ func (rq *requests) held(r request.Request, a *request.Answer) {
 	if a.MayStart == 0 {
 		return
 	}
-	again := "this apply tells it again"
+	again := "this apply tries again"
 	if rq.quiet {
 		again = "run `muster hold` again when it answers"
 	}
@@ -133,7 +133,7 @@ func (rq *requests) unheard(covered func(*lang.Phase, int) bool, order, does str
 func (rq *requests) unreleased(r request.Request, a *request.Answer) {
 	covered, _ := request.Covers(r.Addresses)
 	if n, _, text := rq.unheard(covered, "the release", "keeps holding"); n > 0 {
-		a.Text = term.Join("; ", strings.TrimSuffix(a.Text, "."), text+"; the next `muster apply` tells it again")
+		a.Text = term.Join("; ", strings.TrimSuffix(a.Text, "."), text+"; the next `muster apply` tries again")
 	}
 }
 

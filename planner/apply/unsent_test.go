@@ -217,7 +217,7 @@ func TestLimitsAreToldAgain(t *testing.T) {
 	d := &deaf{fake: &fake{world: s.world}, refuse: 3}
 	s.conf = func(c *Config) { c.Provider = func(string) (providers.Provider, error) { return d, nil } }
 	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
-	if said := s.notesWith("did not take"); len(said) != 1 || !strings.Contains(said[0], "did not take the limits of this campaign: the line is busy. muster tells it again") {
+	if said := s.notesWith("did not take"); len(said) != 1 || !strings.Contains(said[0], "did not take the limits of this campaign: the line is busy. muster tries again") {
 		t.Errorf("it said %q", said)
 	}
 }
@@ -294,7 +294,7 @@ func TestHoldReachesAQueueThatWasAway(t *testing.T) {
 	w.stall = false
 	w.mu.Unlock()
 	s.check(<-done, "end done=6 failed=0 held=0 blocked=0 left=0")
-	if said := s.notesWith("did not take"); len(said) != 2 || !strings.Contains(said[0], "the hold: it is away. muster tells it again") || !strings.Contains(said[1], "the release of held jobs") {
+	if said := s.notesWith("did not take"); len(said) != 2 || !strings.Contains(said[0], "the hold: it is away. muster tries again") || !strings.Contains(said[1], "the release of held jobs") {
 		t.Errorf("it said %q", said)
 	}
 }
@@ -317,7 +317,7 @@ func TestHoldThatIsNotTaken(t *testing.T) {
 	}{
 		{request.Hold, 1 << 20, 0, 2, "backend.local.local did not take the hold, and may start 2 jobs: it is away; run `muster hold` again when it answers"},
 		{request.Hold, 0, 2, 0, "2 jobs do not start until `muster resume`; running jobs continue"},
-		{request.Resume, 1 << 20, 2, 0, "released 2 jobs; backend.local.local did not take the release, and keeps holding 2 jobs: it is away; the next `muster apply` tells it again"},
+		{request.Resume, 1 << 20, 2, 0, "released 2 jobs; backend.local.local did not take the release, and keeps holding 2 jobs: it is away; the next `muster apply` tries again"},
 	} {
 		m, f, camp := s.disk.open(nil), &outOfReach{fake: &fake{world: s.world}, away: c.away}, s.load()
 		conf := s.config(s.plan(camp, m.st, f.fake), camp, m, f.fake)

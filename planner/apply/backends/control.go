@@ -110,7 +110,7 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 		default:
 			b.told = b.told && !whole
 			b.unheard = strings.TrimSuffix(providers.Reason(err), ".")
-			ct.untaken(b, r, ": "+b.unheard+". muster tells it again")
+			ct.untaken(b, r, ": "+b.unheard+". muster tries again")
 			hold := 0 // until a queue has it, it is not in force
 			if r.Hold != nil && *r.Hold {
 				hold = 1
