@@ -222,6 +222,30 @@ func TestABackendThatHoldsNothing(t *testing.T) {
 	}
 }
 
+// TestHoldForABudgetThatIsNotTaken: a pass says so, and the next pass holds the jobs.
+func TestHoldForABudgetThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := handTen(t, "", offer.Price{USDPerHour: "1"})
+	s.write(strings.Replace(tenJobs, "BUDGET", `budget "b" { limits = { usd = 4 } }`, 1))
+	pass := func(away int) progress.Outcome {
+		s.notes = nil
+		s.conf = func(c *Config) {
+			c.Mode = Once
+			c.Provider = func(string) (providers.Provider, error) {
+				return &outOfReach{fake: &fake{world: s.world}, away: away}, nil
+			}
+		}
+		return s.must(t.Context())
+	}
+	for _, c := range []struct{ away, held, said int }{{1 << 20, 0, 1}, {0, 6, 0}} {
+		o := pass(c.away)
+		held, _ := s.world.count()
+		if said := s.notesWith("did not take the hold: it is away. muster tries again"); held != c.held || len(said) != c.said || o.Stopped != progress.Budget {
+			t.Errorf("%d held: %+v\n%s", held, o, strings.Join(s.notes, "\n"))
+		}
+	}
+}
+
 type noHolds struct{ *fake }
 
 func (n noHolds) Control(ctx context.Context, r providers.ControlRequest) error {

@@ -176,10 +176,17 @@ func (ct *control) keep(b *Backend, fs []*Attempt, hold bool, try int) {
 		class := connection.ClassOf(err)
 		if err != nil && class == providers.Unreachable {
 			ct.Unreachable(b, err)
+			if hold { // until then jobs may start
+				b.unheard = strings.TrimSuffix(providers.Reason(err), ".")
+				ct.untaken(b, r, ": "+b.unheard+". muster tries again")
+			}
 			ct.Later(connection.Backoff(try), func() { ct.keep(b, fs, hold, try+1) })
 			return
 		}
 		ct.Keeping--
+		if err == nil {
+			b.untaken, b.unheard = nil, ""
+		}
 		switch {
 		case err == nil && hold:
 			ct.lookups.lookFor(b, fs)
