@@ -110,7 +110,8 @@ func (rq *requests) held(r request.Request, a *request.Answer) {
 func (rq *requests) unheard(covered func(*lang.Phase, int) bool, order, does string) (jobs, queued int, text string) {
 	by := map[*backends.Backend]int{}
 	for _, f := range rq.attempts {
-		if f.p == nil || f.smoke || !f.B.Starts() || f.B.Unheard() == "" || !covered(f.p.Phase, int(f.cell)) {
+		starts := f.B.Starts() || f.B.Provider == nil // of one that cannot be configured nobody knows
+		if f.p == nil || f.smoke || !starts || f.B.Unheard() == "" || !covered(f.p.Phase, int(f.cell)) {
 			continue
 		}
 		if f.p.At[f.cell].ToStart() {

@@ -329,6 +329,30 @@ func TestHoldThatIsNotTaken(t *testing.T) {
 	}
 }
 
+// TestHoldOfABackendThatIsAway: nothing can be said to a backend that cannot be configured.
+func TestHoldOfABackendThatIsAway(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = true, false, true
+	s.conf = detached
+	if o := s.must(t.Context()); o.Queued != 6 {
+		t.Fatalf("submitted: %+v", o)
+	}
+	m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
+	conf := s.config(s.plan(camp, m.st, f), camp, m, f)
+	conf.Provider = func(string) (providers.Provider, error) { return unconfigured{f}, nil }
+	a, err := Do(t.Context(), conf, request.Request{Verb: request.Hold, Who: "bob"})
+	if err != nil || a.Jobs != 0 || a.MayStart != 6 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+type unconfigured struct{ *fake }
+
+func (unconfigured) Configure(context.Context, providers.Backend) error {
+	return providers.Errorf(providers.Unreachable, "no route to host")
+}
+
 // A backend that is outOfReach hears no order about jobs while it is away.
 type outOfReach struct {
 	*fake
