@@ -133,7 +133,7 @@ func (rq *requests) unheard(covered func(*lang.Phase, int) bool, order, does str
 // unreleased says which queues did not take a resume.
 func (rq *requests) unreleased(r request.Request, a *request.Answer) {
 	covered, _ := request.Covers(r.Addresses)
-	if n, _, text := rq.unheard(covered, "the release", "keeps holding"); n > 0 {
+	if n, _, text := rq.unheard(covered, "the release", "may still hold"); n > 0 {
 		a.Text = term.Join("; ", strings.TrimSuffix(a.Text, "."), text+"; the next `muster apply` tries again")
 	}
 }

@@ -317,7 +317,7 @@ func TestHoldThatIsNotTaken(t *testing.T) {
 	}{
 		{request.Hold, 1 << 20, 0, 2, "backend.local.local did not take the hold, and may start 2 jobs: it is away; run `muster hold` again when it answers"},
 		{request.Hold, 0, 2, 0, "2 jobs do not start until `muster resume`; running jobs continue"},
-		{request.Resume, 1 << 20, 2, 0, "released 2 jobs; backend.local.local did not take the release, and keeps holding 2 jobs: it is away; the next `muster apply` tries again"},
+		{request.Resume, 1 << 20, 2, 0, "released 2 jobs; backend.local.local did not take the release, and may still hold 2 jobs: it is away; the next `muster apply` tries again"},
 	} {
 		m, f, camp := s.disk.open(nil), &outOfReach{fake: &fake{world: s.world}, away: c.away}, s.load()
 		conf := s.config(s.plan(camp, m.st, f.fake), camp, m, f.fake)
