@@ -96,11 +96,11 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 		return command.Usagef("%s", answer.Error)
 	}
 	if asJSON {
-		err = a.encode(map[string]any{"format_version": page.FormatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "may_start": answer.MayStart, "who": who, "reason": reason})
+		err = a.encode(map[string]any{"format_version": page.FormatVersion, "did": verb, "text": answer.Text, "jobs": answer.Jobs, "not_reached": answer.NotReached, "who": who, "reason": reason})
 	} else {
 		a.printf("%s\n", diag.Sentence(answer.Text))
 	}
-	if err == nil && answer.MayStart > 0 {
+	if err == nil && answer.NotReached > 0 {
 		return command.Held
 	}
 	return err

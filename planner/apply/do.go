@@ -28,10 +28,9 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 	got := make(chan request.Answer, 1)
 	e.requests.handle(r, got)
 	a := <-got
-	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.backends.Ending() == 0 })
+	err = e.until(ctx, doEnds, func() bool { return !e.sending() && e.backends.EndingThere() == 0 })
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.Text += "; some have not ended yet"
-		err = nil
+		err = nil // they end without muster, too
 	}
 	switch { // some queues may not have taken it
 	case a.Error != "":
@@ -39,6 +38,8 @@ func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error
 		e.requests.held(r, &a)
 	case r.Verb == request.Resume:
 		e.requests.unreleased(r, &a)
+	case r.Verb == request.Cancel:
+		e.requests.cancelled(r, &a, true)
 	}
 	if err == nil && !e.Sync() {
 		err = e.err

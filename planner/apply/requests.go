@@ -25,6 +25,8 @@ type requests struct {
 	holds    *holds
 	inputs   *inputs
 	schedule *schedule
+
+	cancelling cancelling // what the last cancel found
 }
 
 // serve takes what other musters ask while this one holds the lease.
@@ -47,7 +49,9 @@ func (rq *requests) handle(r request.Request, got chan<- request.Answer) {
 	case request.Resume:
 		a.Jobs, a.Text, err = rq.resume(r)
 	case request.Cancel:
-		a.Jobs, a.Text, err = rq.cancelJobs(r)
+		if err = rq.cancelJobs(r); err == nil {
+			rq.cancelled(r, &a, false)
+		}
 	case request.Override:
 		a.Jobs, a.Text, err = rq.override(r)
 	case request.Note:
@@ -84,57 +88,75 @@ func (rq *requests) hold(r request.Request) error {
 // held describes the effect of a hold.
 func (rq *requests) held(r request.Request, a *request.Answer) {
 	covered, _ := request.Covers(r.Addresses)
-	mayStart, queued, unheard := rq.unheard(covered, "the hold", "may start")
-	a.MayStart, a.Jobs, a.Text = mayStart, rq.toStart(covered)-queued, ""
+	queued, missed := 0, ""
+	a.NotReached, missed = rq.missed("the hold", "may start", func(f *attempt) bool {
+		if !f.mayWait() || !covered(f.p.Phase, int(f.cell)) {
+			return false
+		}
+		if f.p.At[f.cell].ToStart() {
+			queued++
+		}
+		return true
+	})
+	a.Jobs, a.Text = rq.toStart(covered)-queued, ""
 	switch {
 	case a.Jobs > 0:
 		a.Text = request.Jobs(a.Jobs, "does not start", "do not start") + " until `muster resume`; running jobs continue"
-	case a.MayStart == 0:
+	case a.NotReached == 0:
 		a.Text = "held until `muster resume`; no job was waiting to start"
 	}
 	if v := rq.verifying(covered); v > 0 {
 		a.Text = term.Join("; ", a.Text, "the outputs of "+request.Jobs(v, "are", "are")+" being verified, which continues: `muster cancel ADDR` ends it")
 	}
-	if a.MayStart == 0 {
-		return
-	}
-	again := "this apply tries again"
-	if rq.quiet {
-		again = "run `muster hold` again when it answers"
-	}
-	a.Text = term.Join("; ", a.Text, unheard+"; "+again)
+	a.Text = term.Join("; ", a.Text, missed, rq.again(r, a))
 }
 
-// unheard counts the jobs in queues that did not take the last order, those of a queue that is
-// away too, and says which queues, and what they do with the jobs.
-func (rq *requests) unheard(covered func(*lang.Phase, int) bool, order, does string) (jobs, queued int, text string) {
+// mayWait reports whether a job may wait in a queue that starts it by itself. Of a backend that
+// cannot be configured nobody knows.
+func (f *attempt) mayWait() bool {
+	return (f.B.Starts() || f.B.Provider == nil) && (f.p.At[f.cell].ToStart() || f.Status == cells.Unknown)
+}
+
+// missed counts jobs in queues that did not take the last order, those of a queue that is away
+// too, and says which queues, and what they may do with the jobs.
+func (rq *requests) missed(order, may string, match func(*attempt) bool) (jobs int, text string) {
 	by := map[*backends.Backend]int{}
 	for _, f := range rq.attempts {
-		starts := f.B.Starts() || f.B.Provider == nil // of one that cannot be configured nobody knows
-		if f.p == nil || f.smoke || !starts || f.B.Unheard() == "" || !covered(f.p.Phase, int(f.cell)) {
-			continue
+		if f.p != nil && !f.smoke && f.B.Unheard() != "" && match(f) {
+			by[f.B]++
+			jobs++
 		}
-		if f.p.At[f.cell].ToStart() {
-			queued++
-		} else if f.Status != cells.Unknown {
-			continue
-		}
-		by[f.B]++
-		jobs++
 	}
 	for _, b := range rq.backends.Queues {
 		if n := by[b]; n > 0 {
-			text = term.Join("; ", text, fmt.Sprintf("%s did not take %s, and %s %s: %s", b.Title(), order, does, units.Count(n, "job"), b.Unheard()))
+			text = term.Join("; ", text, fmt.Sprintf("%s did not take %s, and %s %s: %s", b.Title(), order, may, units.Count(n, "job"), b.Unheard()))
 		}
 	}
-	return jobs, queued, text
+	return jobs, text
+}
+
+// again is what repeats an order that did not reach every queue, "" if it did.
+func (rq *requests) again(r request.Request, a *request.Answer) string {
+	switch {
+	case a.NotReached == 0:
+		return ""
+	case !rq.quiet:
+		return "this apply tries again"
+	case r.Verb == request.Resume:
+		return "the next `muster apply` tries again"
+	}
+	return fmt.Sprintf("run `muster %s` again when it answers", r.Verb)
 }
 
 // unreleased says which queues did not take a resume.
 func (rq *requests) unreleased(r request.Request, a *request.Answer) {
 	covered, _ := request.Covers(r.Addresses)
-	if n, _, text := rq.unheard(covered, "the release", "may still hold"); n > 0 {
-		a.Text = term.Join("; ", strings.TrimSuffix(a.Text, "."), text+"; the next `muster apply` tries again")
+	missed := ""
+	a.NotReached, missed = rq.missed("the release", "may still hold", func(f *attempt) bool {
+		return f.mayWait() && covered(f.p.Phase, int(f.cell))
+	})
+	if a.NotReached > 0 {
+		a.Text = term.Join("; ", strings.TrimSuffix(a.Text, "."), missed, rq.again(r, a))
 	}
 }
 
@@ -383,18 +405,18 @@ func (rq *requests) releaseQueues(phases []string) {
 }
 
 // cancelJobs holds, then cancels.
-func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
+func (rq *requests) cancelJobs(r request.Request) error {
 	covered, err := request.Covers(r.Addresses)
 	if err != nil {
-		return 0, "", err
+		return err
 	}
-	ending, waiting, away := map[string]bool{}, 0, 0
+	ending, waiting, astray := map[string]bool{}, 0, 0
 	for _, f := range rq.attempts {
 		if f.p == nil || !covered(f.p.Phase, int(f.cell)) || f.End == backends.Forget {
 			continue
 		}
 		if f.Stranded {
-			away++
+			astray++
 			continue
 		}
 		ending[f.Key] = true
@@ -419,20 +441,46 @@ func (rq *requests) cancelJobs(r request.Request) (int, string, error) {
 	if rq.Sync() {
 		rq.backends.Cancel()
 	}
+	rq.cancelling = cancelling{len(ending), waiting, astray}
+	return nil
+}
+
+// A cancelling counts the jobs of a cancel.
+type cancelling struct {
+	ending  int // in their queues, or running
+	waiting int // that no queue had
+	astray  int // in queues to which the configuration does not lead
+}
+
+// cancelled describes the effect of a cancel; late, some time after it.
+func (rq *requests) cancelled(r request.Request, a *request.Answer, late bool) {
+	covered, _ := request.Covers(r.Addresses)
+	missed := ""
+	a.NotReached, missed = rq.missed("the cancel", "may run", func(f *attempt) bool {
+		return f.End == backends.Hold && !f.Stranded && covered(f.p.Phase, int(f.cell))
+	})
+	c := rq.cancelling
+	ending := c.ending - a.NotReached
 	var did []string
-	if len(ending) > 0 {
-		did = append(did, request.Jobs(len(ending), "is being cancelled", "are being cancelled"))
+	if ending > 0 {
+		did = append(did, request.Jobs(ending, "is being cancelled", "are being cancelled"))
 	}
-	if waiting > 0 {
-		did = append(did, request.Jobs(waiting, "was cancelled before it started", "were cancelled before they started"))
+	if late && rq.backends.Ending() > a.NotReached {
+		did = append(did, "some have not ended yet")
 	}
-	if away > 0 {
-		did = append(did, request.Jobs(away, "is not cancelled: it is", "are not cancelled: they are")+" in a queue that this configuration does not lead to")
+	if c.waiting > 0 {
+		did = append(did, request.Jobs(c.waiting, "was cancelled before it started", "were cancelled before they started"))
+	}
+	if c.astray > 0 {
+		did = append(did, request.Jobs(c.astray, "is not cancelled: it is", "are not cancelled: they are")+" in a queue that this configuration does not lead to")
+	}
+	if a.NotReached > 0 {
+		did = append(did, missed, rq.again(r, a))
 	}
 	if did == nil {
-		return 0, "nothing to cancel: no selected job runs or waits", nil
+		did = []string{"nothing to cancel: no selected job runs or waits"}
 	}
-	return len(ending) + waiting, strings.Join(did, "; "), nil
+	a.Jobs, a.Text = ending+c.waiting, strings.Join(did, "; ")
 }
 
 // dropUnsent withdraws intents that are to be cancelled before they are sent.

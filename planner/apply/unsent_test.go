@@ -310,20 +310,20 @@ func TestHoldThatIsNotTaken(t *testing.T) {
 		t.Fatalf("submitted: %+v", o)
 	}
 	for _, c := range []struct {
-		verb           request.Verb
-		away           int
-		jobs, mayStart int
-		says           string
+		verb             request.Verb
+		away             int
+		jobs, notReached int
+		says             string
 	}{
 		{request.Hold, 1 << 20, 0, 2, "backend.local.local did not take the hold, and may start 2 jobs: it is away; run `muster hold` again when it answers"},
 		{request.Hold, 0, 2, 0, "2 jobs do not start until `muster resume`; running jobs continue"},
-		{request.Resume, 1 << 20, 2, 0, "released 2 jobs; backend.local.local did not take the release, and may still hold 2 jobs: it is away; the next `muster apply` tries again"},
+		{request.Resume, 1 << 20, 2, 2, "released 2 jobs; backend.local.local did not take the release, and may still hold 2 jobs: it is away; the next `muster apply` tries again"},
 	} {
 		m, f, camp := s.disk.open(nil), &outOfReach{fake: &fake{world: s.world}, away: c.away}, s.load()
 		conf := s.config(s.plan(camp, m.st, f.fake), camp, m, f.fake)
 		conf.Provider = func(string) (providers.Provider, error) { return f, nil }
 		a, err := Do(t.Context(), conf, request.Request{Verb: c.verb, Who: "bob", Addresses: []string{`phase.a["n=1"]`, `phase.a["n=2"]`}})
-		if err != nil || a.Jobs != c.jobs || a.MayStart != c.mayStart || a.Text != c.says {
+		if err != nil || a.Jobs != c.jobs || a.NotReached != c.notReached || a.Text != c.says {
 			t.Errorf("%s: %+v, %v; want %q", c.verb, a, err, c.says)
 		}
 	}
@@ -342,7 +342,7 @@ func TestHoldOfABackendThatIsAway(t *testing.T) {
 	conf := s.config(s.plan(camp, m.st, f), camp, m, f)
 	conf.Provider = func(string) (providers.Provider, error) { return unconfigured{f}, nil }
 	a, err := Do(t.Context(), conf, request.Request{Verb: request.Hold, Who: "bob"})
-	if err != nil || a.Jobs != 0 || a.MayStart != 6 {
+	if err != nil || a.Jobs != 0 || a.NotReached != 6 {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -62,6 +62,11 @@ type Backend struct {
 	untaken  []string // what it did not take since it last took an order, each time
 }
 
+// whyAway is the error of a call to a backend that was never configured.
+func (b *Backend) whyAway() error {
+	return providers.Errorf(providers.Unreachable, "%s", cmp.Or(b.Down, "backend."+b.Name+" is not configured"))
+}
+
 // Unheard is why it may not know the last order about its jobs, "" if it does.
 func (b *Backend) Unheard() string { return cmp.Or(b.unheard, b.Down) }
 

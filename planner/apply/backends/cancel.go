@@ -42,6 +42,16 @@ func (es *endings) Ending() (n int) {
 	return n
 }
 
+// EndingThere counts those of Ending whose backends are not away.
+func (es *endings) EndingThere() (n int) {
+	for _, f := range es.attempts {
+		if f.End != Stays && !f.Stranded && !f.B.Away() {
+			n++
+		}
+	}
+	return n
+}
+
 // cancel ends attempts: their backend fetches the log's tail, then asks
 // politely, then ends them. What became of each is looked up afterwards.
 // One that ended while an earlier try was repeated is left out.
@@ -53,10 +63,11 @@ func (es *endings) cancel(b *Backend, fs []*Attempt) {
 		es.Hear(Cancelling{f})
 	}
 	asked := tokens(fs)
+	away := b.whyAway()
 	var err error
 	b.Call(func() {
 		if b.Provider == nil {
-			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
+			err = away
 			return
 		}
 		_, err = b.Provider.Cancel(es.Ctx, providers.CancelRequest{Backend: b.Name, Fence: es.Fence, Holder: es.Holder, Tokens: asked})

@@ -163,10 +163,11 @@ func (ct *control) Keep(b *Backend, fs []*Attempt, hold bool) {
 
 func (ct *control) keep(b *Backend, fs []*Attempt, hold bool, try int) {
 	r := providers.ControlRequest{Backend: b.Name, Fence: ct.Fence, Holder: ct.Holder, Hold: &hold, Tokens: tokens(fs)}
+	away := b.whyAway()
 	var err error
 	b.Call(func() {
 		if b.Provider == nil {
-			err = providers.Errorf(providers.Unreachable, "backend.%s is not configured", b.Name)
+			err = away
 			return
 		}
 		ctx, cancel := context.WithTimeout(ct.Ctx, connection.AskTimeout)

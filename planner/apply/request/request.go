@@ -35,7 +35,7 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 	Text  string `json:"text,omitempty"` // the effect, in words
 	Jobs  int    `json:"jobs"`           // how many jobs it touched
-	// MayStart is how many jobs wait in queues that did not take a hold.
-	MayStart int       `json:"may_start,omitempty"`
-	At       time.Time `json:"at"`
+	// NotReached is how many jobs wait or run in queues that did not take the order.
+	NotReached int       `json:"not_reached,omitempty"`
+	At         time.Time `json:"at"`
 }
