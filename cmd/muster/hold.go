@@ -25,7 +25,7 @@ func holdCommand(a *app) *command.Command {
 	return requestCommand(a, request.Hold, &command.Command{
 		Name: "hold", Args: "[ADDR…]", Short: "stop starting jobs: all, or those selected", MaxArgs: -1,
 		Long: `Starts no more jobs, or none of those that the addresses select. Running jobs continue. The hold stays in the state and on
-the backends until muster resume. If a backend cannot be asked, its queue may still start jobs: hold names it, and exits 3.`,
+the backends until muster resume. If a backend does not take the hold, its queue may still start jobs: hold names it, and exits 3.`,
 		Exits:    []command.Exit{command.Held},
 		Examples: []command.Example{{"muster hold", "start nothing more"}, {"muster hold -reason='node is sick' phase.students", "only one phase"}},
 	})
@@ -35,7 +35,8 @@ func resumeCommand(a *app) *command.Command {
 	return requestCommand(a, request.Resume, &command.Command{
 		Name: "resume", Args: "[ADDR…]", Short: "lift a hold, close a breaker, or release held jobs", MaxArgs: -1,
 		Long: `Lifts holds, closes breakers, and lets held jobs start again with their attempts counted from 1: all, or those that the
-addresses select.`,
+addresses select. If a backend does not take it, resume names it, and exits 3; the next muster apply tries again.`,
+		Exits:    []command.Exit{command.Held},
 		Examples: []command.Example{{"muster resume", "release everything"}, {"muster resume seed=42", "only what one seed holds"}},
 	})
 }
@@ -44,7 +45,9 @@ func cancelCommand(a *app) *command.Command {
 	return requestCommand(a, request.Cancel, &command.Command{
 		Name: "cancel", Args: "ADDR…", Short: "hold jobs, then stop them: TERM, then KILL", MinArgs: 1, MaxArgs: -1,
 		Long: `Holds the jobs that the addresses select, so that nothing starts them again, fetches the end of their logs, and ends them:
-TERM, a grace period, then KILL. It does not touch other people's jobs.`,
+TERM, a grace period, then KILL. It does not touch other people's jobs. If a backend does not take the cancel, its jobs may run on: cancel names it,
+and exits 3.`,
+		Exits:    []command.Exit{command.Held},
 		Examples: []command.Example{{"muster cancel seed=42", "every job of one seed"}, {"muster cancel -reason='wrong data' 'phase.students[\"N=384,*\"]'", "a part of one phase"}},
 	})
 }
