@@ -572,13 +572,7 @@ func TestDoWithoutARunningApply(t *testing.T) {
 // may start when the hold is cleared, although muster is off.
 func TestResumeCountsWhatAHoldKept(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, grid)
-	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
-	s.conf = detached
-	if o := s.must(t.Context()); o.Queued != 6 {
-		t.Fatalf("handed over: %+v", o)
-	}
-	s.conf = nil
+	s := submittedSix(t)
 	for _, c := range []struct {
 		verb  request.Verb
 		of    []string

@@ -299,16 +299,24 @@ func TestHoldReachesAQueueThatWasAway(t *testing.T) {
 	}
 }
 
-// TestHoldThatIsNotTaken: a hold with muster off says which queue did not take it and may start
-// its jobs, and a resume says which one keeps holding them.
-func TestHoldThatIsNotTaken(t *testing.T) {
-	t.Parallel()
+// submittedSix has six jobs in a queue that starts none of them, and muster off.
+func submittedSix(t *testing.T) *stage {
+	t.Helper()
 	s := newStage(t, grid)
 	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = false, true, true
 	s.conf = detached
 	if o := s.must(t.Context()); o.Queued != 6 {
 		t.Fatalf("submitted: %+v", o)
 	}
+	s.conf = nil
+	return s
+}
+
+// TestHoldThatIsNotTaken: a hold with muster off says which queue did not take it and may start
+// its jobs, and a resume says which one keeps holding them.
+func TestHoldThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := submittedSix(t)
 	for _, c := range []struct {
 		verb             request.Verb
 		away             int
@@ -332,12 +340,7 @@ func TestHoldThatIsNotTaken(t *testing.T) {
 // TestHoldOfABackendThatIsAway: nothing can be said to a backend that cannot be configured.
 func TestHoldOfABackendThatIsAway(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, grid)
-	s.world.can.HostQueue, s.world.can.Arrays, s.world.stall = true, false, true
-	s.conf = detached
-	if o := s.must(t.Context()); o.Queued != 6 {
-		t.Fatalf("submitted: %+v", o)
-	}
+	s := submittedSix(t)
 	m, f, camp := s.disk.open(nil), &fake{world: s.world}, s.load()
 	conf := s.config(s.plan(camp, m.st, f), camp, m, f)
 	conf.Provider = func(string) (providers.Provider, error) { return unconfigured{f}, nil }
