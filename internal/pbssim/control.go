@@ -110,7 +110,7 @@ func (c *call) removed(j *job) {
 // kill is a deletion by force: the server no longer waits for the node.
 func (c *call) kill(j *job, t *task) {
 	if t.Pid != 0 {
-		killSession(t.Pid, syscall.SIGKILL)
+		t.signal(syscall.SIGKILL)
 	}
 	t.Cause, t.Lost = "delete", 0
 	c.mom().ended(j, t, exit{killed: true})
@@ -286,7 +286,7 @@ func (c *call) qrerun() {
 			for _, t := range tasks {
 				if t.state() == "R" {
 					c.mom().end(j, t, "rerun")
-					killSession(t.Pid, syscall.SIGKILL)
+					t.signal(syscall.SIGKILL)
 				}
 			}
 		}
@@ -315,7 +315,7 @@ func (c *call) qsig() {
 				c.refuse(badState, id)
 				return
 			}
-			killSession(t.Pid, sig)
+			t.signal(sig)
 		}
 	})
 }

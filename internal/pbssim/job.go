@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,8 +39,9 @@ type task struct {
 	Pid     int   `json:",omitempty"`
 	Slot    []int `json:",omitempty"` // of each chunk, on its node
 	Deleter string
-	Cause   string // why the server ends it: walltime, mem, delete, rerun
-	Lost    int    // the run whose node was lost
+	Cause   string         // why the server ends it: walltime, mem, delete, rerun
+	Lost    int            // the run whose node was lost
+	sent    syscall.Signal // the last signal to its run, unless an earlier server sent it
 }
 
 // runKeys are the attributes that a run gives a task.

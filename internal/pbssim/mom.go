@@ -14,12 +14,16 @@ import (
 )
 
 // runner is the parent of a job's script: it outlives the server, and writes
-// down the status. A signal to the whole session ends the script, not it.
-const runner = `trap : TERM INT HUP USR1 USR2
+// down the status. A signal to the whole session ends the script, not it; one that comes before
+// there is a script ends what takes its place.
+const runner = `early=
+for sig in TERM INT HUP USR1 USR2; do trap "early=$sig" $sig; done
 out=$PBSSIM_OUT err=$PBSSIM_ERR rc=$PBSSIM_RC
 unset PBSSIM_OUT PBSSIM_ERR PBSSIM_RC
+[ -z "$early" ] || set -- /bin/sh -c "kill -s $early \$\$"
 if [ "$err" ]; then "$@" >"$out" 2>"$err" </dev/null & else "$@" >"$out" 2>&1 </dev/null & fi
 child=$!
+trap : TERM INT HUP USR1 USR2
 while :; do
   wait $child; status=$?
   kill -0 $child 2>/dev/null || break
@@ -102,7 +106,7 @@ func (s mom) launch(j *job, t *task) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	t.Pid = cmd.Process.Pid
+	t.Pid, t.sent = cmd.Process.Pid, 0
 	go cmd.Wait() //nolint:errcheck // so that it is no zombie
 	s.watch(j, t)
 	return nil
@@ -233,7 +237,7 @@ func (s mom) watch(j *job, t *task) {
 		if t.A["run_count"] != run || t.Lost != 0 || t.over() || t.state() != "R" {
 			return
 		}
-		if e, over := ended(t.Pid, rc); over {
+		if e, over := ended(t, rc); over {
 			s.ended(j, t, e)
 			s.scheduler().schedule()
 			return
@@ -261,9 +265,10 @@ func pace(age time.Duration) time.Duration {
 	return min(max(age/20, 10*time.Millisecond), 250*time.Millisecond)
 }
 
-// ended reports whether a run is over.
-func ended(pid int, rc string) (exit, bool) {
-	alive := syscall.Kill(pid, 0) == nil
+// ended reports whether a run is over. A runner that a signal ended before it could catch it
+// leaves no status: that signal would have ended the script.
+func ended(t *task, rc string) (exit, bool) {
+	alive := syscall.Kill(t.Pid, 0) == nil
 	text, err := os.ReadFile(rc)
 	switch {
 	case err == nil:
@@ -271,6 +276,8 @@ func ended(pid int, rc string) (exit, bool) {
 		return exit{status: n}, true
 	case alive:
 		return exit{}, false
+	case t.sent == syscall.SIGTERM:
+		return exit{status: 128 + int(t.sent)}, true
 	}
 	return exit{status: 137, killed: true}, true
 }
@@ -279,13 +286,19 @@ func ended(pid int, rc string) (exit, bool) {
 func (s mom) end(j *job, t *task, cause string) {
 	t.Cause = cause
 	run, pid := t.A["run_count"], t.Pid
-	killSession(pid, syscall.SIGTERM)
+	t.signal(syscall.SIGTERM)
 	s.later(s.cfg.Kill, func() {
 		if t.A["run_count"] == run && t.state() == "R" && t.Pid == pid {
-			killSession(pid, syscall.SIGKILL)
+			t.signal(syscall.SIGKILL)
 		}
 	})
 	s.scheduler().saveTask(j, t)
+}
+
+// signal signals all processes of a run.
+func (t *task) signal(sig syscall.Signal) {
+	t.sent = sig
+	killSession(t.Pid, sig)
 }
 
 // killSession signals all processes of a session; only the group where there is

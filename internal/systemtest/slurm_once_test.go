@@ -167,22 +167,6 @@ func slurmKilledUntold(t *testing.T) {
 	}
 }
 
-// afterSave waits until the controller has just saved its state, or jobs have all run. One that starts from an older
-// state gives ids out again, and the end of a job that it has forgotten then cancels another
-// that waits under its id, "by root" as an administrator would: slurmForgotten has such ids.
-func (c *cluster) afterSave(jobs int) {
-	c.t.Helper()
-	saved := func() time.Time {
-		fi, err := os.Stat(filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state", "job_state"))
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		return fi.ModTime()
-	}
-	before := saved()
-	c.until("saved state", time.Minute, func() bool { return saved().After(before) || len(c.ran()) == jobs })
-}
-
 // slurmRestarted: slurmctld is killed and started again under a campaign.
 func slurmRestarted(t *testing.T) {
 	c := onSlurm(t, strings.ReplaceAll(slurmPhases, "COUNT", "20"))
@@ -194,7 +178,6 @@ func slurmRestarted(t *testing.T) {
 	}
 	c.until("first jobs", 2*time.Minute, func() bool { return len(c.ran()) >= 3 })
 	time.Sleep(6 * time.Second) // it saves its state every five seconds
-	c.afterSave(58)
 	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
