@@ -62,7 +62,7 @@ func (c *campaign) begin() {
 	c.copies = &copies{c.jobs, c.queue}
 	c.leftovers = &leftovers{c.jobs, c.queue, c.reports}
 	c.cancels = &cancels{c.jobs, c.queue, c.reports, c.submitter, c.copies}
-	c.poll = &poll{jobs: c.jobs, queue: c.queue, accounting: c.accounting, reports: c.reports, launches: c.launches, endings: &endings{c.jobs, c.launches},
+	c.poll = &poll{jobs: c.jobs, queue: c.queue, accounting: c.accounting, reports: c.reports, launches: c.launches, endings: &endings{jobs: c.jobs, launches: c.launches},
 		holds: c.holds, retries: c.retries, dependencies: c.dependencies}
 	c.withdrawals = &withdrawals{c.jobs, c.queue, c.reports, c.poll}
 	c.releases = &releases{c.name, c.jobs, c.holds, c.queue, c.dependencies, c.retries, c.withdrawals}

@@ -20,6 +20,7 @@ import (
 type endings struct {
 	jobs     *jobs
 	launches *launches
+	booted   time.Time // when the scheduler's server began; asked for where it matters
 }
 
 // dropped is the end of a job that the scheduler cancelled because a dependency
@@ -56,6 +57,12 @@ func (es *endings) of(j *job, h scheduler.History, row *scheduler.Row, t schedul
 		end = row.End
 	case j.last.Status == offer.Queued && (t.Cancelled(h) || h == nil && es.jobs.hasFailedBefore(j)) && !es.jobs.claimed(j):
 		end = dropped
+	}
+	if es.launchForgotten(j, r) {
+		words := es.jobs.notation.Words()
+		o.Status, o.Class = offer.Failed, failure.NodeFailure
+		o.Reason = fmt.Sprintf("%s says %s: %s ended, forgot its launch and could not launch it again", words.Name, end.Said, words.Server)
+		return o, true
 	}
 	if end.Outcome == "" {
 		o.Status, o.Reason = offer.Lost, es.jobs.notation.Words().Name+" has neither the job nor its end"
@@ -195,6 +202,24 @@ func (es *endings) neverBegan(j *job, o offer.Observation, end scheduler.End) bo
 		return end.Exit != node.ExitRefused // that is the wrapper's own
 	}
 	return false
+}
+
+// lateLaunch is how long after its start a server may hear of a launch that failed before.
+const lateLaunch = time.Minute
+
+// launchForgotten reports whether a server cancelled a job that a node could not launch, or had
+// launched already, because it had forgotten the launch: it was killed, and began again with an
+// older state. slurmd's log says "Could not launch job 55 and not able to requeue it, cancelling
+// job": seen on 22.05. An administrator's cancel looks alike, but for the time.
+func (es *endings) launchForgotten(j *job, l *scheduler.Launch) bool {
+	return daemonCancelled(l) && !es.jobs.unwanted(j) && j.batch.tried.Before(es.booted) &&
+		(l.Start.IsZero() || !l.Start.Before(es.booted)) && !l.Finish.Before(es.booted) && l.Finish.Sub(es.booted) < lateLaunch
+}
+
+// daemonCancelled reports whether a daemon cancelled a launch: whether that was for want of a
+// launch depends on when the server began.
+func daemonCancelled(l *scheduler.Launch) bool {
+	return l != nil && l.End.Outcome == scheduler.Cancelled && l.End.ByDaemon
 }
 
 // notLaunched is the end of a job that never began. The output of its script, if

@@ -25,19 +25,26 @@ func TestNeverBegan(t *testing.T) {
 		queued                bool // it never had a node
 		start                 bool // and has a start all the same, that of its end
 		claimed, cancels, out bool
+		boot, end             int // when slurmctld began and when the job ended, in seconds after the submission
 		status                offer.Status
 		class, says           string
 	}{
-		"prolog":                                 {state: "CANCELLED by 0", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "node cpu1 could not be prepared"},
-		"cancelled by a person":                  {state: "CANCELLED by 1001", exit: "0:0", status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled while it waits":               {state: "CANCELLED by 0", exit: "0:0", queued: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled while it waits, with a start": {state: "CANCELLED by 0", exit: "0:0", queued: true, start: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled while it runs":                {state: "CANCELLED by 0", exit: "0:15", claimed: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
-		"cancelled by muster":                    {state: "CANCELLED by 0", exit: "0:0", cancels: true, status: offer.Cancelled},
-		"no output file":                         {state: "FAILED", exit: "0:53", status: offer.Failed, class: failure.NodeFailure, says: "could not be started on node cpu1"},
-		"no program there":                       {state: "FAILED", exit: "127:0", out: true, status: offer.Failed, class: failure.NodeFailure, says: "ended on node cpu1 before the command was begun"},
-		"refused by its wrapper":                 {state: "FAILED", exit: "71:0", status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
-		"failed":                                 {state: "FAILED", exit: "3:0", claimed: true, status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
+		"prolog":                                     {state: "CANCELLED by 0", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "node cpu1 could not be prepared"},
+		"cancelled by a person":                      {state: "CANCELLED by 1001", exit: "0:0", status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled while it waits":                   {state: "CANCELLED by 0", exit: "0:0", queued: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled while it waits, with a start":     {state: "CANCELLED by 0", exit: "0:0", queued: true, start: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled as slurmctld forgot its launch":   {state: "CANCELLED by 0", exit: "0:0", queued: true, boot: 10, end: 12, status: offer.Failed, class: failure.NodeFailure, says: "slurmctld ended, forgot its launch"},
+		"cancelled as slurmctld launched it again":   {state: "CANCELLED by 0", exit: "0:0", claimed: true, boot: 10, end: 12, status: offer.Failed, class: failure.NodeFailure, says: "slurmctld ended, forgot its launch"},
+		"cancelled by a person as slurmctld is back": {state: "CANCELLED by 1001", exit: "0:0", queued: true, boot: 10, end: 12, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled long after slurmctld is back":     {state: "CANCELLED by 0", exit: "0:0", queued: true, boot: 10, end: 100, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled before slurmctld ended":           {state: "CANCELLED by 0", exit: "0:0", queued: true, boot: 10, end: 8, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"submitted to this slurmctld":                {state: "CANCELLED by 0", exit: "0:0", queued: true, boot: -10, end: 2, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled while it runs":                    {state: "CANCELLED by 0", exit: "0:15", claimed: true, status: offer.Cancelled, class: failure.CancelledOutside, says: "cancelled in Slurm"},
+		"cancelled by muster":                        {state: "CANCELLED by 0", exit: "0:0", cancels: true, status: offer.Cancelled},
+		"no output file":                             {state: "FAILED", exit: "0:53", status: offer.Failed, class: failure.NodeFailure, says: "could not be started on node cpu1"},
+		"no program there":                           {state: "FAILED", exit: "127:0", out: true, status: offer.Failed, class: failure.NodeFailure, says: "ended on node cpu1 before the command was begun"},
+		"refused by its wrapper":                     {state: "FAILED", exit: "71:0", status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
+		"failed":                                     {state: "FAILED", exit: "3:0", claimed: true, status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,6 +61,11 @@ func TestNeverBegan(t *testing.T) {
 				os.WriteFile(filepath.Join(k.spool(), "out", job.batch.Name+"-1.out"), []byte("exec: not found\n"), 0o600)
 			}
 			ended := fmt.Sprint(time.Now().Unix() - 60)
+			if c.boot != 0 {
+				job.batch.tried = time.Now().Add(-5 * time.Minute)
+				ended = fmt.Sprint(job.batch.tried.Unix() + int64(c.end))
+			}
+			boot := fmt.Sprintf("ClusterName = test\nBOOT_TIME               = %d\n", job.batch.tried.Unix()+int64(c.boot))
 			row := values{"JobID": "1", "State": c.state, "ExitCode": c.exit, "Submit": fmt.Sprint(time.Now().Unix()), "Start": ended, "End": ended, "JobName": job.batch.Name, "NodeList": "cpu1"}
 			if c.queued {
 				row["NodeList"] = "None assigned"
@@ -62,8 +74,11 @@ func TestNeverBegan(t *testing.T) {
 				}
 			}
 			k.f.answer = func(argv []string) *command.Result {
-				if argv[0] == "sacct" {
+				switch {
+				case argv[0] == "sacct":
 					return &command.Result{Out: printed(argv, row)}
+				case c.boot != 0 && slices.Equal(argv, []string{"scontrol", "show", "config"}):
+					return &command.Result{Out: []byte(boot)}
 				}
 				return nil
 			}

@@ -169,6 +169,15 @@ func (po *poll) found(j *job) {
 	j.absentSince, j.absentLooks, j.absenceNoted = time.Time{}, 0, false
 }
 
+// histories asks accounting for jobs, and for what else their ends depend on.
+func (po *poll) histories(ctx context.Context, gone []*job, ids []string) (map[scheduler.Place]scheduler.History, error) {
+	acct, err := po.accounting.histories(ctx, ids)
+	if err == nil && slices.ContainsFunc(gone, func(j *job) bool { return daemonCancelled(acct[j.place()].Last(j.batch.Name, j.batch.tried)) }) {
+		po.endings.booted, err = po.queue.Booted(ctx)
+	}
+	return acct, err
+}
+
 // leftQueue finds out how jobs ended that left the queue. A watch gives them time
 // to record it themselves; a single look does not.
 func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Place]*scheduler.Row) (list []offer.Observation, err error) {
@@ -187,7 +196,7 @@ func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Pla
 	if len(gone) == 0 {
 		return nil, nil
 	}
-	acct, err := po.accounting.histories(ctx, ids)
+	acct, err := po.histories(ctx, gone, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -361,6 +361,8 @@ func (y *toy) Account(_ context.Context, ids []string) (list []scheduler.Launch,
 // Cluster: it has no name.
 func (y *toy) Cluster(context.Context) (string, error) { return "", nil }
 
+func (y *toy) Booted(context.Context) (time.Time, error) { return time.Time{}, nil }
+
 func (y *toy) AtOnce(_ context.Context, array string) (int, error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

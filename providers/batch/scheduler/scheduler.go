@@ -42,6 +42,9 @@ type Reader interface {
 	// AtOnce is how many elements of an array may run at once: 0 = all, -1 = the
 	// scheduler has no such array. ArrayTaskThrottle; max_run_subjobs.
 	AtOnce(ctx context.Context, array string) (int, error)
+	// Booted is when the server that keeps the queue began, zero where it does not say.
+	// BOOT_TIME of scontrol show config; PBS does not say.
+	Booted(ctx context.Context) (time.Time, error)
 	// Runs is the command that runs now, "" if none does, and since when.
 	Runs() (name string, since time.Time)
 }

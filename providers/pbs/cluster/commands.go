@@ -256,6 +256,9 @@ func (c *Commands) Account(ctx context.Context, ids []string) (list []scheduler.
 	return list, nil
 }
 
+// Booted is unknown: PBS does not say, and cancels nothing that it could not launch.
+func (c *Commands) Booted(context.Context) (time.Time, error) { return time.Time{}, nil }
+
 // everything is more elements than any array has: max_run_subjobs cannot be unset.
 const everything = 10_000_000
 

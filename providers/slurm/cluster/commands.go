@@ -85,6 +85,12 @@ func (c *Commands) config(ctx context.Context) (map[string]string, error) {
 	return config, nil
 }
 
+// Booted is when slurmctld began.
+func (c *Commands) Booted(ctx context.Context) (time.Time, error) {
+	config, err := c.config(ctx)
+	return epoch(config["BOOT_TIME"]), err
+}
+
 // ask runs a command that changes nothing.
 func (c *Commands) ask(ctx context.Context, limit time.Duration, argv ...string) (command.Result, error) {
 	r, err := c.line.Run(ctx, limit, argv)
