@@ -96,9 +96,10 @@ func slurmKilled(t *testing.T) {
 	c.wantRan("job", 6)
 }
 
-// killMuster is a piece of shell that kills all of this world's muster.
+// killMuster is a piece of shell that kills all of this world's muster, at once: an engine whose
+// provider dies first ends the commands of that provider, of which this is one.
 func (c *cluster) killMuster() string {
-	return "for p in /proc/[0-9]*; do [ \"$(readlink $p/exe)\" = " + c.bin + " ] && kill -KILL ${p#/proc/}; done"
+	return "muster=; for p in /proc/[0-9]*; do [ \"$(readlink $p/exe)\" = " + c.bin + " ] && muster=\"$muster ${p#/proc/}\"; done; kill -KILL $muster"
 }
 
 const slurmFamilies = `campaign "families" {}
