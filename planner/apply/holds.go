@@ -43,8 +43,8 @@ func (h *holds) controlAll() {
 }
 
 // controlQueued holds or releases, in their queues, the jobs that match; those of a queue that
-// is away may wait in it, too.
-func (h *holds) controlQueued(match func(*attempt) bool, hold bool) {
+// is away may wait in it, too. It reports whether there are any.
+func (h *holds) controlQueued(match func(*attempt) bool, hold bool) (some bool) {
 	by := map[*backends.Backend][]string{}
 	for _, f := range h.attempts {
 		if (f.Status == cells.Queued || f.Status == cells.Submitting || f.Status == cells.Waiting || f.Status == cells.Unknown) && f.B.Starts() && match(f) {
@@ -54,6 +54,7 @@ func (h *holds) controlQueued(match func(*attempt) bool, hold bool) {
 	for b, tokens := range by {
 		h.backends.HoldJobs(b, tokens, hold)
 	}
+	return len(by) > 0
 }
 
 // again repeats an order that did not arrive, for those jobs that it is still right for.
@@ -62,7 +63,9 @@ func (h *holds) again(n backends.Untaken) {
 	for _, t := range n.Tokens {
 		of[t] = true
 	}
-	h.controlQueued(func(f *attempt) bool { return f.B == n.Backend && of[f.Token] && h.mayStart(f) != n.Hold }, n.Hold)
+	if !h.controlQueued(func(f *attempt) bool { return f.B == n.Backend && of[f.Token] && h.mayStart(f) != n.Hold }, n.Hold) {
+		n.Backend.Lapse(n.Hold)
+	}
 }
 
 // moves reports whether an attempt will end by itself. A job in a queue behind a hold or a

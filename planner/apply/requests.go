@@ -89,7 +89,7 @@ func (rq *requests) hold(r request.Request) error {
 func (rq *requests) held(r request.Request, a *request.Answer) {
 	covered, _ := request.Covers(r.Addresses)
 	queued, missed := 0, ""
-	a.NotReached, missed = rq.missed("the hold", "may start", func(f *attempt) bool {
+	a.NotReached, missed = rq.missed("the hold", []backends.Order{backends.HoldOrder}, "may start", func(f *attempt) bool {
 		if !f.mayWait() || !covered(f.p.Phase, int(f.cell)) {
 			return false
 		}
@@ -117,19 +117,19 @@ func (f *attempt) mayWait() bool {
 	return (f.B.Starts() || f.B.Provider == nil) && (f.p.At[f.cell].ToStart() || f.Status == cells.Unknown)
 }
 
-// missed counts jobs in queues that did not take the last order, those of a queue that is away
-// too, and says which queues, and what they may do with the jobs.
-func (rq *requests) missed(order, may string, match func(*attempt) bool) (jobs int, text string) {
+// missed counts jobs in queues that did not take one of some orders, those of a queue that is
+// away too, and says which queues, and what they may do with the jobs.
+func (rq *requests) missed(order string, orders []backends.Order, may string, match func(*attempt) bool) (jobs int, text string) {
 	by := map[*backends.Backend]int{}
 	for _, f := range rq.attempts {
-		if f.p != nil && !f.smoke && f.B.Unheard() != "" && match(f) {
+		if f.p != nil && !f.smoke && f.B.Untaken(orders...) != "" && match(f) {
 			by[f.B]++
 			jobs++
 		}
 	}
 	for _, b := range rq.backends.Queues {
 		if n := by[b]; n > 0 {
-			text = term.Join("; ", text, fmt.Sprintf("%s did not take %s, and %s %s: %s", b.Title(), order, may, units.Count(n, "job"), b.Unheard()))
+			text = term.Join("; ", text, fmt.Sprintf("%s did not take %s, and %s %s: %s", b.Title(), order, may, units.Count(n, "job"), b.Untaken(orders...)))
 		}
 	}
 	return jobs, text
@@ -152,7 +152,7 @@ func (rq *requests) again(r request.Request, a *request.Answer) string {
 func (rq *requests) unreleased(r request.Request, a *request.Answer) {
 	covered, _ := request.Covers(r.Addresses)
 	missed := ""
-	a.NotReached, missed = rq.missed("the release", "may still hold", func(f *attempt) bool {
+	a.NotReached, missed = rq.missed("the release", []backends.Order{backends.ReleaseOrder, backends.LimitsOrder, backends.ResumeOrder}, "may still hold", func(f *attempt) bool {
 		return f.mayWait() && covered(f.p.Phase, int(f.cell))
 	})
 	if a.NotReached > 0 {
@@ -456,7 +456,7 @@ type cancelling struct {
 func (rq *requests) cancelled(r request.Request, a *request.Answer, late bool) {
 	covered, _ := request.Covers(r.Addresses)
 	missed := ""
-	a.NotReached, missed = rq.missed("the cancel", "may run", func(f *attempt) bool {
+	a.NotReached, missed = rq.missed("the cancel", nil, "may run", func(f *attempt) bool {
 		return f.End == backends.Hold && !f.Stranded && covered(f.p.Phase, int(f.cell))
 	})
 	c := rq.cancelling

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/planner/apply/connection"
@@ -56,10 +57,27 @@ type Backend struct {
 	// was, and whether it will be in a moment.
 	pressed  int
 	pressing bool
-	told     bool     // in this run, whether it may start jobs
-	held     bool     // its last order
-	unheard  string   // why it did not take the last order, "" when it did
-	untaken  []string // what it did not take since it last took an order, each time
+	told     bool // in this run, whether it may start jobs
+	held     bool // its last order
+	untaken  []untaken
+}
+
+// An Order is what a backend's queue is told, as messages name it.
+type Order string
+
+// The orders.
+const (
+	HoldOrder    Order = "the hold"
+	ReleaseOrder Order = "the release of held jobs"
+	LimitsOrder  Order = "the limits of this campaign"
+	ResumeOrder  Order = "the resume"
+)
+
+// An untaken order did not reach a queue, which has taken none like it since.
+type untaken struct {
+	order Order
+	whole bool // of all its jobs
+	why   string
 }
 
 // whyAway is the error of a call to a backend that was never configured.
@@ -67,8 +85,33 @@ func (b *Backend) whyAway() error {
 	return providers.Errorf(providers.Unreachable, "%s", cmp.Or(b.Down, "backend."+b.Name+" is not configured"))
 }
 
-// Unheard is why it may not know the last order about its jobs, "" if it does.
-func (b *Backend) Unheard() string { return cmp.Or(b.unheard, b.Down) }
+// Untaken is why it may not know one of some orders, or an order that would be given now, "" if
+// it does.
+func (b *Backend) Untaken(orders ...Order) string {
+	for _, u := range slices.Backward(b.untaken) {
+		if slices.Contains(orders, u.order) {
+			return u.why
+		}
+	}
+	return b.Down
+}
+
+// took notes an order that it took. One for all jobs takes the place of the last one for all
+// jobs, and a hold of all jobs that of each order for some.
+func (b *Backend) took(order Order, whole bool) {
+	b.untaken = slices.DeleteFunc(b.untaken, func(u untaken) bool {
+		return u.order == order && u.whole == whole || whole && u.order != ResumeOrder && (u.whole || order == HoldOrder)
+	})
+}
+
+// Lapse forgets an untaken hold or release of some jobs, none of which it concerns any more.
+func (b *Backend) Lapse(hold bool) {
+	order := ReleaseOrder
+	if hold {
+		order = HoldOrder
+	}
+	b.took(order, false)
+}
 
 // Title is how a backend is spoken of.
 func (b *Backend) Title() string { return "backend." + b.FullName() }

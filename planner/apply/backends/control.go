@@ -96,21 +96,19 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 		err = b.Provider.Control(ctx, r)
 	}, func() {
 		class := connection.ClassOf(err)
-		whole := r.Hold != nil && len(r.Tokens) == 0
+		order, whole := orderOf(r)
 		switch {
 		case err == nil:
-			b.untaken, b.unheard = nil, ""
+			b.took(order, whole)
 		case class == "": // the run is over
 		case class == providers.StaleFence:
 			ct.Hear(Overtaken{b, err})
 		case class != providers.Unreachable:
-			b.unheard = err.Error()
 			b.told = b.told && !whole // it gets the order again before any job
-			ct.untaken(b, r, ": "+err.Error())
+			ct.untaken(b, r, err.Error(), "")
 		default:
 			b.told = b.told && !whole
-			b.unheard = strings.TrimSuffix(providers.Reason(err), ".")
-			ct.untaken(b, r, ": "+b.unheard+". muster tries again")
+			ct.untaken(b, r, strings.TrimSuffix(providers.Reason(err), "."), ". muster tries again")
 			hold := 0 // until a queue has it, it is not in force
 			if r.Hold != nil && *r.Hold {
 				hold = 1
@@ -124,21 +122,27 @@ func (ct *control) control(b *Backend, r providers.ControlRequest) {
 	})
 }
 
-// untaken says that a queue did not take an order, once of a kind until it takes one.
-func (ct *control) untaken(b *Backend, r providers.ControlRequest, why string) {
-	what := "the release of held jobs"
+// orderOf names an order, and says whether it is for all jobs of a queue.
+func orderOf(r providers.ControlRequest) (order Order, whole bool) {
+	whole = r.Hold != nil && len(r.Tokens) == 0
 	switch {
 	case r.Hold == nil:
-		what = "the resume"
+		return ResumeOrder, whole
 	case *r.Hold:
-		what = "the hold"
-	case len(r.Tokens) == 0:
-		what = "the limits of this campaign"
+		return HoldOrder, whole
+	case whole:
+		return LimitsOrder, whole
 	}
-	if !slices.Contains(b.untaken, what) {
-		ct.Note(b.Title(), b.Title()+" did not take "+what+why, true)
+	return ReleaseOrder, whole
+}
+
+// untaken says that a queue did not take an order, once of a kind until it takes one.
+func (ct *control) untaken(b *Backend, r providers.ControlRequest, why, then string) {
+	order, whole := orderOf(r)
+	if !slices.ContainsFunc(b.untaken, func(u untaken) bool { return u.order == order }) {
+		ct.Note(b.Title(), b.Title()+" did not take "+string(order)+": "+why+then, true)
 	}
-	b.untaken = append(b.untaken, what)
+	b.untaken = append(b.untaken, untaken{order, whole, why})
 }
 
 // again repeats an order that did not arrive.
@@ -178,15 +182,14 @@ func (ct *control) keep(b *Backend, fs []*Attempt, hold bool, try int) {
 		if err != nil && class == providers.Unreachable {
 			ct.Unreachable(b, err)
 			if hold { // until then jobs may start
-				b.unheard = strings.TrimSuffix(providers.Reason(err), ".")
-				ct.untaken(b, r, ": "+b.unheard+". muster tries again")
+				ct.untaken(b, r, strings.TrimSuffix(providers.Reason(err), "."), ". muster tries again")
 			}
 			ct.Later(connection.Backoff(try), func() { ct.keep(b, fs, hold, try+1) })
 			return
 		}
 		ct.Keeping--
 		if err == nil {
-			b.untaken, b.unheard = nil, ""
+			b.took(orderOf(r))
 		}
 		switch {
 		case err == nil && hold:
