@@ -173,21 +173,22 @@ func preempted(t *testing.T, c providers.Checkpoint, save, saved, resume string)
 	return string(text)
 }
 
-// This machine's clock is off by an hour: the time of a rental and its bill are right.
+// This machine's clock is off by an hour, or by minutes: the time of a rental and its bill are
+// right, of a short one, too.
 func TestAClockThatIsOff(t *testing.T) {
 	t.Parallel()
-	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+	for off, lives := range map[time.Duration]time.Duration{-time.Hour: 3 * time.Hour, time.Hour: 3 * time.Hour, -9 * time.Minute: 2 * time.Minute, 9 * time.Minute: 2 * time.Minute} {
 		w := newWorld(t)
 		w.off = off
 		w.open()
 		token := w.wants()
 		w.turns(3 * time.Minute)
 		w.are("ready")
-		w.clock.Advance(3 * time.Hour)
+		w.clock.Advance(lives)
 		w.release(token)
 		w.turns(5 * time.Minute)
 		w.settled(1)
-		if r := w.Rentals()[0]; r.Ended.Sub(r.Since) < 3*time.Hour || r.Ended.Sub(r.Since) > 3*time.Hour+10*time.Minute {
+		if r := w.Rentals()[0]; r.Ended.Sub(r.Since) < lives || r.Ended.Sub(r.Since) > lives+10*time.Minute {
 			t.Errorf("off by %s: from %s to %s", off, r.Since, r.Ended)
 		}
 	}

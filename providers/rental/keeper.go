@@ -361,12 +361,11 @@ func (k *Keeper) boots(r *Rental, m Machine) error {
 	return nil
 }
 
-// skewed is by how much two clocks may differ that are right. Where the cloud's differs by
-// more from the one here, a machine counts from its order, by the one here, as its end does.
-const skewed = 10 * time.Minute
-
+// since is when a machine began. No machine begins before its order, nor after it was seen: where
+// the cloud says so, its clock and the one here differ, and the machine counts from its order,
+// by the one here, as its end does. Clouds tell whole seconds.
 func (k *Keeper) since(r *Rental, m Machine) time.Time {
-	if d := m.Since.Sub(r.Asked); !m.Since.IsZero() && (d < -skewed || d > skewed+k.now().Sub(r.Asked)) {
+	if !m.Since.IsZero() && (m.Since.Before(r.Asked.Add(-time.Second)) || m.Since.After(k.now().Add(time.Second))) {
 		return r.Asked
 	}
 	return m.Since
