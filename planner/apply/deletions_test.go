@@ -70,7 +70,7 @@ func TestDeletions(t *testing.T) {
 // recorded is a run of a state, of which only the journal and the notes are heard.
 // Nothing is folded.
 func recorded(st *state.State, now time.Time, event func(state.Event), note func(address, text string)) *run {
-	r := &run{st: st, Config: Config{Session: ears{event: event}, Time: stopped{now: now}}}
+	r := &run{st: st, Config: Config{Plan: &planner.Plan{}, Session: ears{event: event}, Time: stopped{now: now}}}
 	r.report = &progress.Reporter{Time: r.Time, From: durable{}, Show: func(p progress.Snapshot) { note(p.Address, p.Note) }}
 	return r
 }

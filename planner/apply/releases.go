@@ -50,7 +50,9 @@ func (rl *releases) giveBack(row *planner.Row) {
 	if known && !was.Rented() {
 		return
 	}
-	if rl.cancelling(row.Backend) { // a job that waits there would rent another one
+	// A job that waits there would rent another machine. A destroy starts nothing: what may run
+	// there is looked up, or being ended.
+	if rl.cancelling(row.Backend) || rl.Plan.Destroy && !row.Orphan && !rl.asked && rl.running(row.Backend) > 0 {
 		rl.waiting = append(rl.waiting, row)
 		return
 	}
@@ -131,6 +133,7 @@ func (rl *releases) askLast() bool {
 		return false
 	}
 	rl.asked = true
+	rl.look() // what still waits for its jobs is kept, and says so
 	rented := map[string]bool{}
 	for _, backend := range rl.gone { // their ends, and their cost
 		rented[backend] = true

@@ -96,6 +96,35 @@ func TestReleases(t *testing.T) {
 	}
 }
 
+// TestADestroyWaitsForWhatItLooksUp: a machine is given back when the ends of its last jobs are
+// recorded, and is kept where that does not come.
+func TestADestroyWaitsForWhatItLooksUp(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{true, false} {
+		var notes []string
+		st := &state.State{Rentals: map[string]state.Rental{"r1": {ID: "r1", Backend: "far.x", Status: state.RentalRunning, PerHour: "9"}}}
+		r := recorded(st, time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC), func(state.Event) {}, func(_, text string) { notes = append(notes, text) })
+		r.Plan.Destroy = true
+		there := &backends.Backend{Contact: &backends.Contact{Place: connection.Place{Name: "far.x"}}}
+		js := &jobs{run: r, attempts: map[string]*attempt{"a": {Attempt: backends.Attempt{B: there}}}}
+		released := 0
+		rl := releases{jobs: js, places: landlord(func(_ string, told func(error)) { released++; told(nil) })}
+		rl.giveBack(&planner.Row{Address: "r1", Backend: "far.x", PerHour: "0.60"})
+		rl.look()
+		if released > 0 || len(notes) > 0 {
+			t.Errorf("released %d times, %q, while a job is looked up", released, notes)
+		}
+		if ends {
+			delete(js.attempts, "a")
+			rl.look()
+		}
+		rl.askLast()
+		if text := strings.Join(notes, "\n"); (released == 1) != ends || ends == strings.Contains(text, "is kept: 1 job may run there") {
+			t.Errorf("its job ended: %v; released %d times, %q", ends, released, text)
+		}
+	}
+}
+
 // TestRentalIsRecordedAsItsProviderSays: what a backend rents is recorded once, and
 // again when its provider says something else.
 func TestRentalIsRecordedAsItsProviderSays(t *testing.T) {

@@ -30,6 +30,8 @@ func (oc *outcomes) nextLaunch(f *attempt, n int) string {
 		return fmt.Sprintf("%s waits for muster resume %s", text, shell.Quote((state.Breaker{Phase: f.p.Name, Of: setting(f.p.stops(f.cell))}).Address()))
 	case oc.holds.covers(f.p, f.cell):
 		return text + " waits for muster resume"
+	case oc.Plan.Destroy:
+		return text + " waits for the next muster apply"
 	case f.p.Retry.Delay <= 0:
 		return text + " follows"
 	}
