@@ -96,15 +96,16 @@ func (b *Backend) Untaken(orders ...Order) string {
 	return b.Down
 }
 
-// took notes an order that it took. One for all jobs takes the place of the last one for all
-// jobs, and a hold of all jobs that of each order for some.
+// took drops the untaken orders that an order which the queue took replaces: those of its kind,
+// and, if it is for all jobs, the last one for all jobs; a hold of all jobs replaces every order
+// but a resume.
 func (b *Backend) took(order Order, whole bool) {
 	b.untaken = slices.DeleteFunc(b.untaken, func(u untaken) bool {
 		return u.order == order && u.whole == whole || whole && u.order != ResumeOrder && (u.whole || order == HoldOrder)
 	})
 }
 
-// Lapse forgets an untaken hold or release of some jobs, none of which it concerns any more.
+// Lapse drops an untaken hold or release of some jobs, when no job needs it any longer.
 func (b *Backend) Lapse(hold bool) {
 	order := ReleaseOrder
 	if hold {
