@@ -52,8 +52,7 @@ func (s *start) watchGPUs(group attempt.Group, rest time.Duration) *gpuWatch {
 	go func() {
 		reader, err := gpu.Open()
 		if err != nil {
-			w.use <- gpu.Use{}
-			return
+			reader = gpu.None{}
 		}
 		defer reader.Close()
 		w.use <- w.look(ctx, reader, rest)
@@ -91,17 +90,17 @@ func (w *gpuWatch) look(ctx context.Context, reader gpu.Reader, rest time.Durati
 	}
 }
 
-// utilization is the percentage for which each device was busy at the last look; nil = unknown,
-// or the look was longer ago than within. Then it asks for another.
-func (w *gpuWatch) utilization(within time.Duration) []int {
+// utilization is the percentage for which each device was busy at the last look; nil = unknown.
+// If the look was longer ago than within, it asks for another, whose result comes soon.
+func (w *gpuWatch) utilization(within time.Duration) (percent []int, soon bool) {
 	if w == nil {
-		return nil
+		return nil, false
 	}
 	if b := w.last.Load(); b != nil && monotonic.Uptime()-b.at <= within {
-		return b.percent
+		return b.percent, false
 	}
 	w.asked.Store(true)
-	return nil
+	return nil, true
 }
 
 // idle is the memory in use on devices without processes.

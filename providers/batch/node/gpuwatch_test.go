@@ -73,8 +73,7 @@ func TestGPUMemory(t *testing.T) {
 	}
 }
 
-// TestStalledShowsGPUs: the reason of a stalled job shows how busy its own GPUs are. A busy
-// machine has seven seconds for a reading.
+// TestStalledShowsGPUs: the reason of a stalled job shows how busy its own GPUs are.
 func TestStalledShowsGPUs(t *testing.T) {
 	state := "busy 0 98\nbusy 1 0\n"
 	for i := range 3 {

@@ -27,10 +27,15 @@ type Watcher struct {
 	mark     int64     // of the checkpoint, when it last moved
 	moved    time.Time // when the attempt last printed something or moved its checkpoint
 	busy     cpuTime   // of its processes, half of the allowed silence later
+	stalled  bool      // Stalled has reported the present silence
 }
 
 // LookEvery is the pause between two looks at logs.
 const LookEvery = time.Second
+
+// gpuWait is how long a report that an attempt has stalled waits for a reading of its GPUs:
+// nvidia-smi needs seconds on a busy machine, and where the driver is not kept loaded.
+const gpuWait = 10 * time.Second
 
 // NewWatcher watches an attempt from the beginning of its log on.
 func NewWatcher(j *providers.Job, attempt int, now time.Time) *Watcher {
@@ -64,7 +69,7 @@ func (w *Watcher) Look(now time.Time) (forbidden string) {
 		w.mark, grown = mark, true
 	}
 	if grown {
-		w.moved, w.busy = now, cpuTime{}
+		w.moved, w.busy, w.stalled = now, cpuTime{}, false
 	}
 	return forbidden
 }
@@ -89,23 +94,25 @@ func (w *Watcher) reads() func(line []byte) string {
 // Stalled reports that no line matched in time what the job prints when its work begins, or a
 // silence that is as long as the watch block allows, with the work of the processes and the GPUs
 // meanwhile; else "". gpus is the percentage for which each GPU of the attempt was busy when it
-// was last read, nil where that is unknown or was not within a duration; half of the silence is
-// left to it for a reading.
-func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within time.Duration) []int) string {
+// was last read, nil where that is unknown or was not within a duration; soon means that a reading
+// is under way. A reading has half of the silence, and gpuWait after it.
+func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within time.Duration) (percent []int, soon bool)) string {
 	limit, silent := w.job.Watch.StalledAfter, now.Sub(w.moved)
 	if limit > 0 && silent >= limit/2 && w.busy.at.IsZero() {
 		w.busy = cpuTimeOf(pids(), now)
 	}
 	var percent []int
+	var soon bool
 	if limit > 0 && silent >= limit/2 {
-		percent = gpus(silent)
+		percent, soon = gpus(silent)
 	}
 	if within := w.job.Watch.ReadyWithin; w.ready != nil && now.Sub(w.began) >= within {
 		return fmt.Sprintf("stalled: no line matches %q within %s", w.job.Watch.Ready, units.FormatDuration(within))
 	}
-	if limit <= 0 || silent < limit {
+	if limit <= 0 || silent < limit || soon && !w.stalled && silent < limit+gpuWait {
 		return ""
 	}
+	w.stalled = true
 	what := "no output"
 	if w.job.Checkpoint.Path != "" {
 		what = "no output and no checkpoint"

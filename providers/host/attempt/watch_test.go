@@ -66,7 +66,7 @@ func TestStalled(t *testing.T) {
 	after := func(d time.Duration) string {
 		now = now.Add(d)
 		w.Look(now)
-		return w.Stalled(now, func() []int { return []int{os.Getpid()} }, func(time.Duration) []int { return nil })
+		return w.Stalled(now, func() []int { return []int{os.Getpid()} }, func(time.Duration) ([]int, bool) { return nil, false })
 	}
 	if got := after(59 * time.Second); got != "" {
 		t.Errorf("too early: %q", got)
@@ -115,7 +115,7 @@ func TestReady(t *testing.T) {
 				if line := w.Look(now); line != "" {
 					t.Errorf("forbidden: %q", line)
 				}
-				return w.Stalled(now, func() []int { return nil }, func(time.Duration) []int { return nil })
+				return w.Stalled(now, func() []int { return nil }, func(time.Duration) ([]int, bool) { return nil, false })
 			}
 			log(c.before)
 			after(time.Second)
@@ -147,9 +147,44 @@ func TestStalledGPUs(t *testing.T) {
 		now := time.Now()
 		w := NewWatcher(j, 1, now)
 		var asked time.Duration
-		got := w.Stalled(now.Add(time.Minute), func() []int { return nil }, func(within time.Duration) []int { asked = within; return percent })
+		got := w.Stalled(now.Add(time.Minute), func() []int { return nil }, func(within time.Duration) ([]int, bool) {
+			asked = within
+			return percent, false
+		})
 		if got != want || asked != time.Minute {
 			t.Errorf("%v within %s: %q, want %q", percent, asked, got, want)
+		}
+	}
+}
+
+// TestStalledAwaitsGPUs: the report waits for a reading that is under way, for gpuWait at most,
+// and not once the job was reported.
+func TestStalledAwaitsGPUs(t *testing.T) {
+	t.Parallel()
+	j, log := watchedJob(t)
+	j.Watch = providers.Watch{StalledAfter: 4 * time.Second}
+	began := time.Now()
+	w := NewWatcher(j, 1, began)
+	look := func(after time.Duration, percent []int, soon bool) string {
+		w.Look(began.Add(after))
+		return w.Stalled(began.Add(after), func() []int { return nil }, func(time.Duration) ([]int, bool) { return percent, soon })
+	}
+	if got := look(9*time.Second, nil, true); got != "" {
+		t.Errorf("during the reading: %q", got)
+	}
+	if got, want := look(10*time.Second, []int{3}, false), "stalled: no output for 10s; GPU 3 % busy"; got != want {
+		t.Errorf("after the reading: %q, want %q", got, want)
+	}
+	if got, want := look(11*time.Second, nil, true), "stalled: no output for 11s"; got != want {
+		t.Errorf("during the next reading: %q, want %q", got, want)
+	}
+	log("step 2\n")
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{20 * time.Second, ""}, {33 * time.Second, ""}, {34 * time.Second, "stalled: no output for 14s"}} {
+		if got := look(c.after, nil, true); got != c.want {
+			t.Errorf("a reading that hangs, after %s: %q, want %q", c.after, got, c.want)
 		}
 	}
 }

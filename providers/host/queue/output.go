@@ -21,11 +21,19 @@ func (as *attempts) watchOutput(j *job) {
 	j.unwatch = stop
 	restart, group := j.Restart, as.starts.newCheck(j).group
 	given := j.Launch.GPUs
-	gpus := func(within time.Duration) (percent []int) {
+	type use struct {
+		percent []int
+		soon    bool
+	}
+	gpus := func(within time.Duration) ([]int, bool) {
+		var u use
 		if len(given) > 0 {
-			percent, _ = ask(ctx, as.core, func() []int { return as.allocator.devices.Utilization(given, within) })
+			u, _ = ask(ctx, as.core, func() (u use) {
+				u.percent, u.soon = as.allocator.devices.Utilization(given, within)
+				return u
+			})
 		}
-		return percent
+		return u.percent, u.soon
 	}
 	w := attempt.NewWatcher(&j.spec, j.attempt(), time.Now())
 	go func() {

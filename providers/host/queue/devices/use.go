@@ -66,12 +66,16 @@ func (s Reading) Used(l Running) int64 {
 }
 
 // Utilization is the percentage for which each of some devices was busy in the last reading;
-// nil = unknown for one of them, or the reading began longer ago than within.
-func (r *Allocator) Utilization(names []string, within time.Duration) []int {
-	if r.err != nil || monotonic.Uptime()-(r.read-r.took) > within {
-		return nil
+// nil = unknown for one of them, or the reading began longer ago than within. Then soon reports
+// whether another is under way.
+func (r *Allocator) Utilization(names []string, within time.Duration) (percent []int, soon bool) {
+	switch {
+	case monotonic.Uptime()-(r.read-r.took) > within:
+		return nil, r.reading
+	case r.err != nil:
+		return nil, false
 	}
-	return gpu.Selection(names).Utilization(r.list)
+	return gpu.Selection(names).Utilization(r.list), false
 }
 
 // of reports whether a process is one of a launch.
