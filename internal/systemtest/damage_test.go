@@ -2,10 +2,15 @@ package systemtest
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/muster-run/muster/state/journal"
 )
 
 // samples is at how many places each file is cut, and at how many flipped.
@@ -48,18 +53,53 @@ func TestSystemDamagedStateThroughTheCommandLine(t *testing.T) {
 }
 
 // killed runs an apply and kills it when its journal holds some events, after which the
-// submitted jobs end by themselves.
+// submitted jobs end by themselves. Events that were written and not acknowledged yet may be
+// lost, so it is killed while there are none.
 func (w *world) killed(n int) {
 	w.t.Helper()
 	d := w.start("apply", "-auto-approve")
 	w.started(n - 4)
-	for _, p := range w.processes() {
-		if p.role == "engine" || p.role == "provider" {
-			kill(p.pid)
+	w.until("all events are acknowledged", func() bool {
+		w.signal(syscall.SIGSTOP)
+		if w.acknowledged() {
+			return true
 		}
-	}
+		w.signal(syscall.SIGCONT)
+		return false
+	})
+	w.signal(syscall.SIGKILL)
 	d.end()
 	w.until("the queue is done", func() bool { return len(w.processes()) == 0 })
+}
+
+// signal sends a signal to the engine and its providers.
+func (w *world) signal(number syscall.Signal) {
+	for _, p := range w.processes() {
+		if p.role == "engine" || p.role == "provider" {
+			syscall.Kill(p.pid, number)
+		}
+	}
+}
+
+// acknowledged reports whether the lease acknowledges every event of the journal, or there is
+// none.
+func (w *world) acknowledged() bool {
+	w.t.Helper()
+	for _, path := range w.files("muster.state.journal.*") {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return false
+		}
+		j, err := journal.Parse(path, b)
+		if err != nil {
+			return false
+		}
+		lease, err := os.ReadFile(filepath.Join(w.dir, "muster.state.lock"))
+		if err != nil || !regexp.MustCompile(fmt.Sprintf(`"acked": *%d,`, j.Last())).Match(lease) {
+			return false
+		}
+	}
+	return true
 }
 
 // verdict is the line of the plan that sums it up.
