@@ -31,12 +31,15 @@ type accounts struct {
 	billed  func(address, token string) int // the last launch in the ledger
 	tariff  *ledger.Tariff                  // of the attempt before
 	packs   map[string][]*attempt           // in flight, by pack
+	ended   map[string]time.Duration        // backends that rent and on which launches ended since their machines were reconciled, and how long these are kept
+	older   map[string]bool                 // backends that rent and on which launches of an earlier approval count
 	waits   time.Time                       // when waits that are billed are looked at again; zero = never
 }
 
 // load opens an account for every budget, and one for the ceiling of
 // the plan.
 func (ac *accounts) load() {
+	ac.ended, ac.older = map[string]time.Duration{}, map[string]bool{}
 	common := ac.Common != nil && !ac.quiet
 	if common {
 		ac.budgets.Join(ac.Common(ac.st.Lineage))
@@ -169,6 +172,9 @@ func (ac *accounts) publish(err error) {
 func (ac *accounts) bill(f *attempt, o *offer.Observation, n int) *state.Entry {
 	if n <= f.tab.Paid || !ac.ran(f, o, n) && (!f.tab.Queued() || f.Handle == "") {
 		return nil // counted already, or nothing was billed: it never ran
+	}
+	if f.B.Can.Rents && f.tab.Tariff != nil {
+		ac.endedOn(f)
 	}
 	l := ac.launched(f, o, n)
 	entries := ac.budgets.Bill(&f.tab, l, ac.Clock())

@@ -197,6 +197,7 @@ func (e *engine) turn() {
 		e.glance = glance
 	}
 	e.rows.releases.look()
+	e.accounts.reconcileEnded()
 	e.limits.watchWaits()
 	e.limits.keepWithin()
 	e.glance = clock.Earliest(e.glance, e.accounts.waits)

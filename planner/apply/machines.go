@@ -1,11 +1,15 @@
 package apply
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/state"
 )
 
@@ -22,10 +26,53 @@ func (ac *accounts) reconcile() {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if !ac.occupied(name) {
-			ac.reconcileWith(name)
+		if ac.occupied(name) {
+			ac.older[name] = true
+			continue
 		}
+		ac.reconcileWith(name, "", ac.Clock(), decimal.Zero)
 	}
+}
+
+// endedOn notes that a launch has ended on a backend that rents.
+func (ac *accounts) endedOn(f *attempt) {
+	name := f.B.Name
+	ac.ended[name] = max(ac.ended[name], f.tab.Tariff.Hold)
+	ac.older[name] = ac.older[name] || f.plan != ac.approval
+}
+
+// reconcileEnded does so in mid-run for backends on which launches have ended: each was charged
+// its boot and its hold, which launches on one machine pay once. The machines count until the
+// hold of their last job is over. What jobs in flight have cost of it so far counts in their
+// ceilings. The approval of this run is charged less, too, unless an earlier one paid for jobs
+// of those machines.
+func (ac *accounts) reconcileEnded() {
+	for _, name := range slices.Sorted(maps.Keys(ac.ended)) {
+		plan := ac.approval
+		if ac.older[name] {
+			plan = ""
+		}
+		ac.reconcileWith(name, plan, ac.Clock().Add(ac.ended[name]), ac.running(name))
+	}
+	clear(ac.ended)
+}
+
+// running is what the jobs that run on a backend have cost so far, USD. No clock but the one
+// here makes it more than the time since their launch.
+func (ac *accounts) running(backend string) (sum decimal.Decimal) {
+	now := ac.Clock()
+	for _, f := range ac.attempts {
+		a := ac.st.Jobs[f.Key].Last()
+		if f.B.Name != backend || f.Status != cells.Running || f.tab.Tariff == nil || a == nil || a.Started.IsZero() {
+			continue
+		}
+		s, price := f.size(), f.tab.Tariff.Price
+		price.Minimum, price.Granularity = 0, 0
+		lasts := min(now.Sub(a.Started), now.Sub(a.Intent), s.Walltime)
+		cost, _ := place.Cost(s, price, max(lasts, 0))
+		sum = sum.Add(cost[place.USD])
+	}
+	return sum
 }
 
 // occupied reports whether attempts are in flight on a backend.
@@ -38,11 +85,14 @@ func (ac *accounts) occupied(backend string) bool {
 	return false
 }
 
-func (ac *accounts) reconcileWith(backend string) {
-	bill, billed, known := ac.invoice(backend)
+// reconcileWith enters what the machines of a backend cost until a time, less the charges of its
+// jobs and what is counted elsewhere, USD. The difference counts in a plan; "" = in none.
+func (ac *accounts) reconcileWith(backend, plan string, until time.Time, elsewhere decimal.Decimal) {
+	bill, billed, known := ac.invoice(backend, until)
 	if !known {
 		return
 	}
+	bill = bill.Sub(elsewhere)
 	was := state.Entry{}
 	for i := range ac.st.Ledger {
 		switch en := &ac.st.Ledger[i]; {
@@ -60,21 +110,23 @@ func (ac *accounts) reconcileWith(backend string) {
 	}
 	now := map[string]string{"usd": bill.String()}
 	en := state.Entry{Address: "backend." + backend, Token: machinesToken, Backend: backend, At: ac.Clock(), Spent: state.TextsOf(now)}
-	ac.budgets.Restate(en, before, now)
+	counted := en
+	counted.Plan = plan
+	ac.budgets.Restate(counted, before, now)
 	ac.Emit(state.Spent{Entry: en})
 	ac.warnOfBudgets()
 }
 
-// invoice is what the machines of a backend cost until now; billed where the cloud says
+// invoice is what the machines of a backend cost until a time; billed where the cloud says
 // so of every one, known where all are known.
-func (ac *accounts) invoice(backend string) (sum decimal.Decimal, billed, known bool) {
+func (ac *accounts) invoice(backend string, until time.Time) (sum decimal.Decimal, billed, known bool) {
 	billed = true
 	for _, r := range ac.st.Rentals {
 		if r.Backend != backend || !r.Rented() && r.Began.IsZero() && r.Billed == "" { // no cloud began to bill it
 			continue
 		}
 		known = true
-		usd, ok := r.Cost(ac.Clock())
+		usd, ok := r.Cost(until)
 		if !ok {
 			return sum, false, false
 		}

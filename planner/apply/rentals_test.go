@@ -123,6 +123,53 @@ func TestLedgerIsTheCloudsBill(t *testing.T) {
 	}
 }
 
+// TestJobsOfAMachineShareItsHold: jobs that one machine runs one after another are not each
+// counted with its boot and its hold until the run ends: a budget that covers the machine and
+// the next job stops none of them.
+func TestJobsOfAMachineShareItsHold(t *testing.T) {
+	t.Parallel()
+	for name, beside := range map[string]bool{"alone": false, "beside one that runs on": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			grid, budget := "1, 2, 3, 4, 5, 6", "1.5" // a job is at most $1.17, of which the hold is $0.17
+			s := newStage(t, "")
+			s.world.can.Rents, s.world.slots, s.world.price = true, 1, offer.Price{USDPerHour: "1"}
+			if beside {
+				budget, s.world.slots = "2.7", 2
+				s.world.result = func(j providers.Job, _ int) jobResult {
+					return jobResult{hang: strings.Contains(j.Address, "=1]")}
+				}
+			}
+			phase := strings.Replace(rentedPhase, "place {", "grid { axes = { n = ["+grid+"] } }\n  place {", 1)
+			phase = strings.Replace(phase, `"a.txt"`, `"a${cell.n}.txt"`, 1)
+			s.write(phase + "\nbudget \"b\" { limits = { usd = " + budget + " } }\n")
+			now := time.Now()
+			s.disk.events = append(s.disk.events, state.Rented{Rental: state.Rental{ID: "r1", Backend: "far.x", Status: "running", PerHour: "1", Since: now, Began: now}})
+			s.world.rentals = [][]offer.Rental{{{ID: "r1", Rate: "1", Status: offer.RentalRunning, Since: now, Began: now}}}
+			s.conf = func(c *Config) {
+				c.Event = func(ev state.Event) {
+					if o, ok := ev.(state.Observed); ok && beside && o.Status == state.Completed {
+						s.world.mu.Lock()
+						defer s.world.mu.Unlock()
+						over := 0
+						for _, j := range s.world.jobs {
+							if j.status == offer.Completed {
+								over++
+							}
+						}
+						for _, j := range s.world.jobs {
+							j.res.hang = j.res.hang && over < 5
+						}
+					}
+				}
+			}
+			if o := s.must(t.Context()); o.Done != 6 || o.Stopped != "" {
+				t.Errorf("outcome %+v\n%+v", o, s.state().Ledger)
+			}
+		})
+	}
+}
+
 // TestEndSaysWhatIsBilled: a run does not end without naming the machines that are
 // billed on.
 func TestEndSaysWhatIsBilled(t *testing.T) {
