@@ -132,7 +132,9 @@ func destroyAll(fs *facts, ps phases, loose []*state.Job) (active, ended []*stat
 			case f.Found:
 				w.pp.Kind[i] = Cancel
 			case k == Forget && f.Status != f.Was:
-				w.pp.Kind[i] = Record
+				if fs.unrecorded(job) {
+					w.pp.Kind[i] = Record
+				}
 			case k != Forget:
 				w.pp.Kind[i] = k
 			}
@@ -149,6 +151,14 @@ func destroyAll(fs *facts, ps phases, loose []*state.Job) (active, ended []*stat
 		}
 	}
 	return active, ended
+}
+
+// unrecorded reports whether the state may not have the end of a job's last launch. Of a job
+// that waits for muster to launch it again it has it.
+func (fs *facts) unrecorded(job *state.Job) bool {
+	o, told := fs.in.Observed.Observation(job)
+	last := job.Last()
+	return !told || job.Status != state.Waiting || last == nil || last.Ended.IsZero() || o.Attempt > last.N
 }
 
 // importJobs adopts jobs that import blocks name and the state does not know.

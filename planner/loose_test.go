@@ -22,8 +22,18 @@ func TestDestroyOfWhatIsUnderWay(t *testing.T) {
 		want   Kind
 		text   string
 	}{
-		"running":               {state.Running, nil, Cancel, ""},
-		"running, ended":        {state.Running, func(x *scene) { x.see(found(offer.Completed)) }, Record, ""},
+		"running":        {state.Running, nil, Cancel, ""},
+		"running, ended": {state.Running, func(x *scene) { x.see(found(offer.Completed)) }, Record, ""},
+		"failed, to be launched again": {state.Waiting, func(x *scene) {
+			x.job.Last().Ended = now
+			x.see(found(offer.Failed))
+		}, None, ""},
+		"failed, and so did a launch that its queue made": {state.Waiting, func(x *scene) {
+			x.job.Last().Ended = now
+			o := found(offer.Failed)
+			o.Attempt = x.job.Last().N + 1
+			x.see(o)
+		}, Record, ""},
 		"running, unreachable":  {state.Running, func(x *scene) { x.in.Observed.Unreachable = map[string]string{"local.local": "no route"} }, UnknownAt, "no route"},
 		"running, not selected": {state.Running, func(x *scene) { x.in.Options.Targets = []string{`phase.a["seed=2"]`} }, Skipped, ""},
 		"intent found":          {state.Submitting, func(x *scene) { x.see(found(offer.Queued)) }, Cancel, ""},

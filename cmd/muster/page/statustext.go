@@ -246,7 +246,10 @@ func reasons(j JobStatus, now time.Time) (lines []string) {
 	}
 	again := ""
 	if !j.Retry.IsZero() {
-		again = "next start in " + units.FormatDuration(max(0, j.Retry.Sub(now)).Round(time.Second))
+		again = "next start is due"
+		if wait := j.Retry.Sub(now).Round(time.Second); wait > 0 {
+			again = "next start in " + units.FormatDuration(wait)
+		}
 	}
 	start := ""
 	if j.Start.After(now) {
