@@ -142,6 +142,7 @@ type Turned struct {
 // allows. Machines of others in the account are not looked at. Without a list, or
 // with that of another account, nothing is known, and nothing changes.
 func (k *Keeper) Turn(ctx context.Context) (t Turned, err error) {
+	at := k.now() // the machine that muster runs on may sleep at any moment: a list is as old as its question
 	list, err := k.cloud.Machines(ctx)
 	if err != nil {
 		return t, err
@@ -151,7 +152,7 @@ func (k *Keeper) Turn(ctx context.Context) (t Turned, err error) {
 	}
 	ours := slices.DeleteFunc(list, func(m Machine) bool { return !strings.HasPrefix(m.Label, k.tag) })
 	for _, r := range k.book.sorted() {
-		if err := k.step(ctx, r, ours); err != nil {
+		if err := k.step(ctx, r, ours, at); err != nil {
 			t.Errs = append(t.Errs, err)
 		}
 	}
@@ -171,8 +172,8 @@ func (k *Keeper) claims(r *Rental, m Machine) bool {
 // label is what the machine of a rental's last try is called.
 func (k *Keeper) label(r *Rental) string { return k.tag + r.Token + "-" + strconv.Itoa(r.Try) }
 
-// step leads one rental on.
-func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
+// step leads one rental on, by a list that was asked for at a time.
+func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine, at time.Time) error {
 	if err := k.replaced(r); err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 		return k.rent(ctx, r)
 	}
 	m, listed := k.find(r, list)
-	if !listed && k.now().Sub(r.Asked) < k.terms.Lag {
+	if !listed && at.Sub(r.Asked) < k.terms.Lag {
 		return nil // the list may lag
 	}
 	if listed {
@@ -200,9 +201,9 @@ func (k *Keeper) step(ctx context.Context, r *Rental, list []Machine) error {
 	case !listed:
 		return k.ended(ctx, r)
 	case r.Step == Boots:
-		return k.boots(r, m)
+		return k.boots(r, m, at)
 	case r.Step == Checking:
-		return k.checks(ctx, r, m)
+		return k.checks(ctx, r, m, at)
 	case r.Step == Ready && (m.Status == Stopped || m.Status == Broken):
 		r.Step, r.Why, r.Lost = Preempted, m.Why, k.now()
 		return k.put(r)
@@ -338,12 +339,16 @@ func (k *Keeper) unanswered(r *Rental) error {
 	return k.put(r)
 }
 
-// boots waits until a machine runs.
-func (k *Keeper) boots(r *Rental, m Machine) error {
+// boots waits until a machine runs, which it did not yet at a time.
+func (k *Keeper) boots(r *Rental, m Machine, at time.Time) error {
 	if r.Since.IsZero() {
 		r.Since = k.since(r, m)
 	}
-	late := k.now().Sub(r.Asked) > k.terms.Boot
+	began := r.Asked
+	if r.Since.After(began) { // the order went out later: this machine slept
+		began = r.Since
+	}
+	late := at.Sub(began) > k.terms.Boot
 	switch {
 	case m.USDPerHour.GreaterThan(r.Want.MostUSDPerHour):
 		return k.bad(r, fmt.Sprintf("it is billed $%s/h, and the limit is $%s/h", m.USDPerHour, r.Want.MostUSDPerHour))
@@ -371,8 +376,8 @@ func (k *Keeper) since(r *Rental, m Machine) time.Time {
 	return m.Since
 }
 
-// checks looks at a machine before any work goes there.
-func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
+// checks looks at a machine before any work goes there, which ran at a time.
+func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine, at time.Time) error {
 	found, err := k.check(ctx, m, r.Offer)
 	r.Found = found
 	var unfit *Unfit
@@ -382,7 +387,7 @@ func (k *Keeper) checks(ctx context.Context, r *Rental, m Machine) error {
 		return k.put(r)
 	case errors.As(err, &unfit):
 		return k.bad(r, unfit.Why)
-	case k.now().Sub(r.Up) > k.terms.Boot && !errors.Is(err, ErrHolds):
+	case at.Sub(r.Up) > k.terms.Boot && !errors.Is(err, ErrHolds):
 		return k.bad(r, fmt.Sprintf("it runs, and cannot be reached in %s: %v", k.terms.Boot, err))
 	}
 	return err

@@ -109,6 +109,54 @@ func TestWhatGoesWrong(t *testing.T) {
 	}
 }
 
+// The machine of muster sleeps between a list and what muster makes of it: a machine that was
+// booting is not given up, and one that the list did not show yet is not rented again.
+func TestSleepAfterAList(t *testing.T) {
+	t.Parallel()
+	for name, faults := range map[string][]string{
+		"booting":       nil,
+		"not shown yet": {`{"on":"create","do":"lost"}`, `{"on":"list","do":"lag","for":"20s","times":9}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for _, f := range faults {
+				w.fault(f)
+			}
+			w.wants()
+			w.turns(10 * time.Second)
+			w.cloud.slept = func(call string) {
+				if call == "list" {
+					w.cloud.slept = nil
+					w.clock.Advance(8 * time.Hour)
+				}
+			}
+			w.turns(time.Minute) // all of it asleep
+			w.turns(5 * time.Minute)
+			w.are("ready")
+			if w.cloud.calls["rent"] != 1 {
+				t.Errorf("%v", w.cloud.calls)
+			}
+		})
+	}
+}
+
+// The machine of muster sleeps before its order goes out: the machine that is made hours later
+// has all its time to boot.
+func TestSleepBeforeAnOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.cloud.before = func(call string) {
+		if call == "rent" {
+			w.clock.Advance(8 * time.Hour)
+		}
+	}
+	w.wants()
+	w.turns(time.Minute) // all of it asleep
+	w.turns(5 * time.Minute)
+	w.are("ready")
+}
+
 // A crash before or after any call to the cloud: what is on the disk and the list are
 // enough to go on.
 func TestKilledAtEachCall(t *testing.T) {

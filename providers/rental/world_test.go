@@ -211,6 +211,7 @@ type watched struct {
 	crash  int  // the call at which it crashes; 0 = none
 	after  bool // after the call, and not before
 	before func(call string)
+	slept  func(call string) // once it is answered
 }
 
 type crashed struct{}
@@ -230,6 +231,9 @@ func (c *watched) do(call string, f func()) {
 	f()
 	if n == c.crash {
 		panic(crashed{})
+	}
+	if c.slept != nil {
+		c.slept(call)
 	}
 }
 
