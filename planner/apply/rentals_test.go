@@ -6,8 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/internal/clock"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/amount"
+	"github.com/muster-run/muster/planner/apply/backends"
+	"github.com/muster-run/muster/planner/apply/cells"
+	"github.com/muster-run/muster/planner/apply/ledger"
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -131,7 +135,7 @@ func TestJobsOfAMachineShareItsHold(t *testing.T) {
 	for name, beside := range map[string]bool{"alone": false, "beside one that runs on": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			grid, budget := "1, 2, 3, 4, 5, 6", "1.5" // a job is at most $1.17, of which the hold is $0.17
+			budget := "1.5" // a job is at most $1.17, of which the hold is $0.17
 			s := newStage(t, "")
 			s.world.can.Rents, s.world.slots, s.world.price = true, 1, offer.Price{USDPerHour: "1"}
 			if beside {
@@ -140,7 +144,7 @@ func TestJobsOfAMachineShareItsHold(t *testing.T) {
 					return jobResult{hang: strings.Contains(j.Address, "=1]")}
 				}
 			}
-			phase := strings.Replace(rentedPhase, "place {", "grid { axes = { n = ["+grid+"] } }\n  place {", 1)
+			phase := strings.Replace(rentedPhase, "place {", "grid { axes = { n = range(1, 7) } }\n  place {", 1)
 			phase = strings.Replace(phase, `"a.txt"`, `"a${cell.n}.txt"`, 1)
 			s.write(phase + "\nbudget \"b\" { limits = { usd = " + budget + " } }\n")
 			now := time.Now()
@@ -183,3 +187,46 @@ func TestEndSaysWhatIsBilled(t *testing.T) {
 		t.Errorf("rentals %+v", o.Rentals)
 	}
 }
+
+// TestRunningJobsAreCountedOnce: of the machines' cost, jobs in flight have used up what they ran
+// so far, by no clock but the one here more than the time since their launch, and no more than
+// their ceiling. Half an hour at $1/h is half a dollar.
+func TestRunningJobsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	for name, c := range map[string]struct {
+		status          cells.Status
+		intent, started time.Time
+		walltime        time.Duration
+		want            string
+	}{
+		"runs":                  {cells.Running, ago(40 * time.Minute), ago(30 * time.Minute), time.Hour, "0.5"},
+		"its clock is behind":   {cells.Running, ago(30 * time.Minute), ago(90 * time.Minute), time.Hour, "0.5"},
+		"its clock is ahead":    {cells.Running, ago(30 * time.Minute), ago(-90 * time.Minute), time.Hour, "0"},
+		"longer than it may":    {cells.Running, ago(3 * time.Hour), ago(2 * time.Hour), 30 * time.Minute, "0.5"},
+		"nothing bounds it":     {cells.Running, ago(3 * time.Hour), ago(2 * time.Hour), 0, "0"},
+		"waits for its machine": {cells.Queued, ago(40 * time.Minute), time.Time{}, time.Hour, "0"},
+	} {
+		st := &state.State{Jobs: map[string]*state.Job{"a": {Attempts: []state.Attempt{{N: 1, Intent: c.intent, Started: c.started}}}}}
+		b := &backends.Backend{Contact: &backends.Contact{}}
+		b.Name = "far.x"
+		f := &attempt{Attempt: backends.Attempt{Key: "a", B: b, Status: c.status}, asked: &offer.Shape{Walltime: c.walltime}}
+		f.tab.Tariff = &ledger.Tariff{Price: offer.Price{Known: true, USDPerHour: "1", Granularity: time.Hour, Minimum: time.Hour}}
+		ac := &accounts{jobs: &jobs{run: &run{Config: Config{Time: still{clock.Wall, now}}, st: st}, attempts: map[string]*attempt{"t": f}}}
+		if got := ac.running("far.x"); !got.Equal(amount.Of(c.want)) {
+			t.Errorf("%s: $%s, want $%s", name, got, c.want)
+		}
+		if got := ac.running("far.y"); !got.IsZero() {
+			t.Errorf("%s: $%s on another backend", name, got)
+		}
+	}
+}
+
+// still is a time that does not pass.
+type still struct {
+	clock.Clock
+	at time.Time
+}
+
+func (s still) Now() time.Time { return s.at }
