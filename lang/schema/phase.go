@@ -10,7 +10,7 @@ var phase = &Block{
 		{Name: "order", Type: "number or bool", Default: "the longest first", Doc: "Expression over `cell` and `param`. Jobs for which it is true, or with the smallest number, start first. It changes no result: edit it at any time, and jobs that are not submitted yet follow it."},
 	},
 	Blocks: []*Block{
-		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid."},
+		{Name: "grid", Single: true, Attrs: gridAttrs, Doc: "The phase's own grid.", Hint: axisHint},
 		place, source, Job, smoke, pilot, retry, breaker, checkpoint, precondition, lifecycle, trial,
 	},
 }

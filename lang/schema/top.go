@@ -92,6 +92,9 @@ var source = &Block{
 	Doc: "The code of a job: files that muster ships to the backend, and whose content is part of the result hash. A phase's source narrows the campaign's.",
 }
 
+// axisHint helps who writes an axis as an attribute of the grid itself.
+const axisHint = "An axis is axes = { NAME = [ … ] }."
+
 var gridAttrs = []Attr{
 	{Name: "axes", Type: "map(list)", Doc: "The axes and their values: strings, numbers, bools, or objects with a `key` attribute."},
 	{Name: "where", Type: "bool", Doc: "Condition that keeps a cell if true; reads `cell.AXIS`."},
@@ -101,7 +104,7 @@ var gridAttrs = []Attr{
 }
 
 var grid = &Block{
-	Name: "grid", Labels: []string{"name"}, Attrs: gridAttrs,
+	Name: "grid", Labels: []string{"name"}, Attrs: gridAttrs, Hint: axisHint,
 	Doc: "Named axes of values; a phase has one job for each point of their product.",
 }
 

@@ -82,3 +82,27 @@ func TestSlips(t *testing.T) {
 		})
 	}
 }
+
+// TestUnknownNames: a name that a block lacks is answered by what takes its place.
+func TestUnknownNames(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"job {\nafter = [\"x\"]\n}":                "in depends_on",
+		"job {\ncores = 4\n}":                      "Cores are cpus",
+		"job {\nwalltime = \"4h\"\n}":              "resources { … }",
+		"job {\npartition = \"gpu\"\n}":            `options "slurm" { … }`,
+		"grid {\nlr = [0.1, 0.2]\n}":               "axes = { NAME = [ … ] }",
+		"job {\nresources {\nmem = \"4GiB\"\n}\n}": "Memory of a job is memory",
+		"job {\nresources {\ncpu = 2\n}\n}":        `did you mean "cpus"?`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			var s Source
+			s.Add("x.muster.hcl", []byte("campaign \"c\" {}\nphase \"t\" {\n"+text+"\n}\n"))
+			s.Blocks()
+			if len(s.Sure) == 0 || !strings.Contains(s.Sure[0].Detail, want) {
+				t.Errorf("got %v, want %s", s.Sure, want)
+			}
+		})
+	}
+}

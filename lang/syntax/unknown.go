@@ -59,15 +59,19 @@ var habits = map[string]string{
 	"module":        "A campaign is one directory; all its files are read together.",
 	"data":          "For values from outside use variable blocks, or file(), csvdecode() and jsondecode().",
 	"terraform":     "Versions, providers and the state are set in campaign \"NAME\" { … }.",
+	"after":         "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
+	"dependencies":  "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
+	"dependency":    "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
 	"needs":         "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
 	"timeout":       "The limit of an attempt is walltime, in resources { … }.",
 	"time":          "The limit of an attempt is walltime, in resources { … }.",
 	"mem":           "Memory of a job is memory = \"16GiB\", in resources { … }.",
+	"cores":         "Cores are cpus.",
 	"cpus_per_task": "Cores of a job are cpus, in resources { … }.",
 	"ntasks":        "Cores of a job are cpus, in resources { … }.",
 	"gres":          "GPUs of a job are gpus = N, in resources { … }; their kind is gpu { models = [ … ] } in the same block.",
 	"array":         "A phase has one job for each cell of its grid; muster makes the arrays.",
-	"partition":     "Options of a scheduler stand in options \"slurm\" { … } of the job.",
+	"partition":     "Options of a scheduler belong in options \"slurm\" { … } of the job.",
 	"retries":       "Failures are tried again by retry { on = [ … ] } in the phase.",
 	"outputs":       "Each output is a block of its own: output \"NAME\" { path = … }.",
 	"inputs":        "Each input is a block of its own: input \"NAME\" { from = … }.",
@@ -81,10 +85,10 @@ func noSuch(spec *schema.Block, kind, name string, known []string) string {
 	}
 	s := fmt.Sprintf("There is no %s named %q in %s", kind, wording.Clip(name), where)
 	homes, near := schema.Homes(name, kind == "attribute"), diag.Suggest(name, known)
-	if len(homes) > 0 && spec.Hint == "" && near != name+"s" {
-		s += fmt.Sprintf("; it belongs in %s.", strings.Join(homes, " or "))
-	} else if habit := habits[name]; habit != "" {
+	if habit := habits[name]; habit != "" {
 		s += ". " + habit
+	} else if len(homes) > 0 && spec.Hint == "" && near != name+"s" {
+		s += fmt.Sprintf("; it belongs in %s.", strings.Join(homes, " or "))
 	} else if near != "" {
 		s += fmt.Sprintf("; did you mean %q?", near)
 	} else {

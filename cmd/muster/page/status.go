@@ -151,6 +151,9 @@ func (m *statusMaker) phase(p *lang.Phase) {
 			m.list(s)
 		}
 	}
+	if ps.Jobs == 0 && !m.chosen.All() {
+		return
+	}
 	smokes := m.smokes(p)
 	switch missing := m.missing(p); {
 	case ps.Note != "":
