@@ -24,11 +24,11 @@ type forecaster struct {
 // unknown charge, too.
 func (fc *forecaster) assumed() (in forecast.Input, unpriced []place.Decision) {
 	c := fc.in.Campaign
-	in = forecast.Input{Pools: fc.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), Moves: fc.moves, SubmitDelay: fc.queues.SubmitDelay()}
+	in = forecast.Input{Pools: fc.in.Pools, CampaignCap: c.MaxParallel, BackendCaps: map[string]int{}, Driven: map[string]bool{}, Shared: map[string]bool{}, Scopes: forecast.Scopes(c.Budgets), Moves: fc.moves, SubmitDelay: fc.queues.SubmitDelay()}
 	for _, b := range c.Backends {
 		in.BackendCaps[b.Address()] = b.MaxParallel
 		can := fc.in.Can[b.Type]
-		in.Driven[b.Address()] = !can.HostQueue && !can.Arrays
+		in.Driven[b.Address()], in.Shared[b.Address()] = !can.HostQueue && !can.Arrays, can.Rents
 	}
 	for _, w := range fc.drafts {
 		l := layout{forecaster: fc, w: w, attempts: map[attemptGroup]uint16{}}

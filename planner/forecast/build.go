@@ -18,11 +18,12 @@ type builder struct {
 	offers    map[string]offer.Pool
 	submit    map[string]*int64 // pool → jobs that may be submitted to it still
 	slots     map[string]*int64 // of jobs with a limit of their own → those that may run still
+	fleets    map[string]*fleet // pool → its rented machines
 	transfers map[int]int       // of the input → its node
 }
 
 func build(in *Input, d deal) *sim {
-	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, submitAt: d.submitAt(in.SubmitDelay)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}, slots: map[string]*int64{}, transfers: map[int]int{}}
+	b := builder{sim: &sim{pools: map[string]*capacity{}, caps: map[string]*int64{}, last: nobody, submitAt: d.submitAt(in.SubmitDelay)}, in: in, deal: d, runs: map[string]int{}, offers: map[string]offer.Pool{}, submit: map[string]*int64{}, slots: map[string]*int64{}, fleets: map[string]*fleet{}, transfers: map[int]int{}}
 	b.caps[""] = limit(in.CampaignCap)
 	for name, n := range in.BackendCaps {
 		if n > 0 {
@@ -34,6 +35,9 @@ func build(in *Input, d deal) *sim {
 		key := poolKey(p.Backend, p.Name)
 		c := poolCapacity(p, ours[key])
 		b.pools[key], b.offers[key] = &c, p
+		if in.Shared[p.Backend] {
+			b.fleets[key] = &fleet{}
+		}
 		if n := takenAtOnce(p, in.Driven[p.Backend]); n > 0 {
 			b.submit[key] = limit(n)
 		}
@@ -233,7 +237,7 @@ func (b *builder) line(n *node, g Group, lines map[lineKey]int) int {
 	if !ok {
 		at = len(n.lines)
 		lines[key] = at
-		l := line{pool: pool, need: key.need, most: key.most, held: key.held, slots: key.slots, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}}
+		l := line{pool: pool, need: key.need, most: key.most, held: key.held, slots: key.slots, wait: key.wait, caps: []*int64{n.cap, b.caps[""]}, fleet: b.fleets[key.pool], boot: d.Boot, kept: d.Hold}
 		if c := b.caps[d.Backend]; c != nil {
 			l.caps = append(l.caps, c)
 		}

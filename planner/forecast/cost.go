@@ -36,10 +36,10 @@ type sums map[string]*sum
 func (f *Forecast) addCosts(in Input) {
 	total, phases, backends, pools, scopes := sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}, map[string]sums{}
 	jobs := map[string]int{}
-	alike, packs, unpacked := alikeIn(in), packsIn(in), sums{}
+	alike, packs, shares, unpacked := alikeIn(in), packsIn(in), sharesIn(in), sums{}
 	shared := false // a node, and not only an allocation
 	eachGroup(in, func(phase string, g Group, n int) {
-		g.alike = alike[phase]
+		g.alike, g.share = alike[phase], shares[tenantOf(phase, g)]
 		if g.packed() {
 			g.fill = packs[packOf(phase, g)]
 			shared = shared || g.Decision.Shape.Beside() > 1
@@ -276,6 +276,9 @@ func (s sums) level(i int, d charge, t time.Duration, launches decimal.Decimal, 
 		charged = place.Most
 	}
 	cost, priced := charged(d.Shape, d.Price, t, d.Around(), d.Hold)
+	if i != atMost && d.share != nil {
+		cost, priced = d.share.charged(i, d.Decision, t)
+	}
 	for unit, v := range cost {
 		if i == atMost {
 			v = amount.Counted(v)

@@ -20,7 +20,9 @@ type Input struct {
 	BackendCaps map[string]int // the same by backend
 	// Driven are backends that are handed no more jobs of a pool than it runs at
 	// once: they have no queue that goes on alone, and no arrays.
-	Driven    map[string]bool
+	Driven map[string]bool
+	// Shared are backends whose machines serve one job after another.
+	Shared    map[string]bool
 	Scopes    []Scope    // what budgets want summed
 	Moves     []Move     // files that leave a backend which bills them
 	Transfers []Transfer // files moved to their readers
@@ -104,6 +106,7 @@ type Group struct {
 
 	alike float64         // of how many jobs of its phase the runtimes average out
 	fill  decimal.Decimal // by how much nodes exceed the shares of its jobs; zero = by nothing
+	share *share          // of rented machines; nil = none
 }
 
 // A Dear is where jobs may go, too, and cost more in some unit than where they do.

@@ -54,8 +54,11 @@ type line struct {
 	turns  *int64 // places in their allocations, in which others follow; nil = they have none
 	caps   []*int64
 	wait   time.Duration
-	idle   fifo // to be submitted
-	queued fifo // whose queue wait is over
+	fleet  *fleet        // of rented machines; nil = none
+	boot   time.Duration // part of the wait; a machine that is there has booted
+	kept   time.Duration // a machine without work
+	idle   fifo          // to be submitted
+	queued fifo          // whose queue wait is over
 }
 
 // A batch is like cells that do the same at the same time.
@@ -144,7 +147,8 @@ func (l *line) room() int64 {
 }
 
 // hold takes n jobs out of the caps; a negative n gives them back.
-func (l *line) hold(n int64) {
+func (l *line) hold(n int64, now time.Duration) {
+	l.fleet.take(n, now)
 	for _, c := range l.caps {
 		*c -= n
 	}

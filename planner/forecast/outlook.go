@@ -11,7 +11,11 @@ import (
 func Outlook(in Input) (end time.Duration, lines []Line) {
 	_, end, _ = ends(&in)
 	total := sums{}
-	eachGroup(in, func(_ string, g Group, n int) { total.add(cost(g, n)) })
+	shares := sharesIn(in)
+	eachGroup(in, func(phase string, g Group, n int) {
+		g.share = shares[tenantOf(phase, g)]
+		total.add(cost(g, n))
+	})
 	return end, total.lines(false)
 }
 

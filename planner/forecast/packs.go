@@ -60,15 +60,17 @@ func packsIn(in Input) map[packKey]decimal.Decimal {
 // A charge is how launches are charged where a decision puts them.
 type charge struct {
 	place.Decision
-	fill decimal.Decimal // of what nodes are charged; zero = as it is
+	fill  decimal.Decimal // of what nodes are charged; zero = as it is
+	share *share          // of rented machines; nil = none
 }
 
 // filled is the charge of a group's launches.
 func (g Group) filled(d place.Decision) charge {
+	c := charge{Decision: d, share: g.share}
 	if d.Shape.Pack > 1 {
-		return charge{d, g.fill}
+		c.fill = g.fill
 	}
-	return charge{Decision: d}
+	return c
 }
 
 // whole is an amount with what the empty places of its nodes are charged.

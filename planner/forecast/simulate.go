@@ -113,7 +113,7 @@ func (s *sim) resume() {
 			}
 			if len(cells) > 0 {
 				s.activate(n, len(cells))
-				n.lines[r.line].hold(int64(len(cells)))
+				n.lines[r.line].hold(int64(len(cells)), s.now)
 				s.run(i, batch{uint16(g), cells})
 			}
 		}
@@ -223,7 +223,7 @@ func (s *sim) fold(e event) {
 		s.push(event{at: s.now + failed.gap, node: e.node, batch: batch{failed.next, cells}})
 		return
 	}
-	l.hold(-int64(len(cells)))
+	l.hold(-int64(len(cells)), s.now)
 	s.activate(n, -len(cells))
 	s.end, s.last = s.now, ref{int32(e.node), cells[len(cells)-1]}
 	for _, b := range n.ends {

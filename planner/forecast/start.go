@@ -40,16 +40,24 @@ func (s *sim) submit(i int, l *line) {
 		room = min(room, l.free())
 	}
 	for room > 0 && !l.idle.empty() {
-		b := l.idle.pop(room)
+		there := min(l.fleet.idle(s.now, l.kept), l.free())
+		b := l.idle.pop(min(room, cmp.Or(there, room)))
 		k := int64(len(b.cells))
 		room -= k
-		l.hold(k)
+		l.hold(k, s.now)
 		s.activate(s.nodes[i], len(b.cells))
 		s.nodes[i].waiting -= len(b.cells)
-		if l.wait == 0 {
+		wait := l.wait
+		if wait > 0 {
+			wait = cmp.Or(s.nodes[i].groups[b.group].wait, wait)
+		}
+		if there > 0 {
+			wait = max(wait-l.boot, 0)
+		}
+		if wait == 0 {
 			s.run(i, b)
 		} else {
-			s.push(event{at: s.now + cmp.Or(s.nodes[i].groups[b.group].wait, l.wait), node: i, batch: b})
+			s.push(event{at: s.now + wait, node: i, batch: b})
 		}
 	}
 }

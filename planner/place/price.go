@@ -36,7 +36,7 @@ func (k Known) And(o Known) Known { return Known{k.USD && o.USD, k.ServiceUnits 
 // are absent, and so is one with an unknown price; where only a billed wait is unknown, the
 // cost is the least possible.
 func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
-	lasts := decimal.NewFromInt(int64(billed(max(d, p.Minimum), p.Granularity)))
+	lasts := decimal.NewFromInt(int64(Paid(d, p)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
 	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, precision) }
 	// What nodes are charged is shared by the jobs that are packed into them.
@@ -216,12 +216,14 @@ func sumRates(node, part string, n int) string {
 	return sum.String()
 }
 
-// billed rounds up to the granularity of the bill.
-func billed(d, granularity time.Duration) time.Duration {
-	if granularity <= 0 || d%granularity == 0 {
+// Paid is the time that is billed of a duration: the minimum at least, rounded up to the
+// granularity.
+func Paid(d time.Duration, p offer.Price) time.Duration {
+	d = max(d, p.Minimum)
+	if p.Granularity <= 0 || d%p.Granularity == 0 {
 		return d
 	}
-	return d + granularity - d%granularity
+	return d + p.Granularity - d%p.Granularity
 }
 
 // Hours is a duration in hours, exact to the nanosecond.

@@ -147,10 +147,19 @@ func (s *Sim) Logs(_ context.Context, r providers.LogRequest, to io.Writer) erro
 // billed is what a launch is billed in money when its price is another than
 // the one that was quoted.
 func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) string {
+	return charged(p, s, paid(d, p), factor)
+}
+
+// paid is a duration as it is billed.
+func paid(d time.Duration, p offer.Price) time.Duration {
 	d = max(d, p.Minimum)
 	if g := p.Granularity; g > 0 && d%g != 0 {
 		d += g - d%g
 	}
+	return d
+}
+
+func charged(p offer.Price, s offer.Shape, d time.Duration, factor float64) string {
 	hours := decimal.NewFromInt(int64(d)).DivRound(decimal.NewFromInt(int64(time.Hour)), 12)
 	sum := decimal.Zero
 	add := func(rate string, n int) {

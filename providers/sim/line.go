@@ -13,6 +13,7 @@ type place struct {
 	slots, devices, cores int
 	bytes                 int64
 	started               int
+	machines              []*machine // where the pool's jobs share them
 }
 
 // A line is jobs that need the same and start in order.

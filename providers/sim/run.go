@@ -24,6 +24,7 @@ type job struct {
 	fate           *Fate // of this launch; nil once it ended for good
 	began          time.Time
 	factor         float64 // of its price
+	machine        *machine
 	line           *line
 	turn           int                // counts its forecast events: older ones are void
 	seen           *offer.Observation // the last report; nil once its end is acknowledged
@@ -47,6 +48,12 @@ func (w *world) start(j *job) {
 	w.byPhase[j.Phase]++
 	j.status = offer.Running
 	j.began = w.now.Add(p.Boot)
+	if j.machine = p.rent(j.Shape, w.now); j.machine != nil {
+		j.began = j.machine.ready
+		if w.now.After(j.began) {
+			j.began = w.now
+		}
+	}
 	w.runs(j, 1)
 	j.factor = w.factor(p, p.started, w.now)
 	w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
@@ -206,7 +213,10 @@ func (w *world) over(j *job) offer.Observation {
 		memory = -1
 	}
 	u := offer.Usage{Elapsed: d, CPU: d * time.Duration(max(j.Shape.CPUs, 1)), MaxRSS: memory, GPUSeconds: d.Seconds() * float64(j.Shape.GPUs)}
-	if j.factor != 1 {
+	if p := j.line.at; j.machine != nil {
+		u.Billed = charged(p.Price, j.Shape, p.leave(j.machine, j.Shape, w.now), j.factor)
+		j.machine = nil
+	} else if j.factor != 1 {
 		u.Billed = billed(j.line.at.Price, j.Shape, d, j.factor)
 	}
 	if p := w.packOf(j); p != nil {

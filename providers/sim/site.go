@@ -42,6 +42,10 @@ type Pool struct {
 	offer.Pool
 	Boot    time.Duration
 	WaitP90 time.Duration // what nine of ten wait at most; 0 = all wait the same
+	// Shared says that a machine serves one job after another, and is kept for so long after
+	// its last one; else each launch has a machine of its own.
+	Shared bool
+	Kept   time.Duration
 
 	Slots   int   // jobs
 	Devices int   // GPUs, of all nodes

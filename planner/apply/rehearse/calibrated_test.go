@@ -59,25 +59,59 @@ func TestForecastIsCalibrated(t *testing.T) {
 			y := newYard(t, campaign(c.pool, c.jobs, c.phases(c.first)))
 			y.apply(0)
 			y.write(campaign(c.pool, c.jobs, c.phases(c.all)))
-			p, runs := y.rehearse(100, nil)
-			money, span := forecast.LineOf(p.Forecast.Lines, "usd"), p.Forecast.Walltime
-			cost, took := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
-			for _, f := range []struct {
-				what              string
-				planned, played   float64
-				atLeast, atMostBy float64
-			}{
-				{"expected money", number(money.Expected.Text), cost.P50, 0.92, 1.08},
-				{"p90 of money", number(money.P90.Text), cost.P90, 0.95, 1.15},
-				{"expected time", span.P50.Hours(), took.P50, 0.90, 1.10},
-				{"p90 of time", span.P90.Hours(), took.P90, 0.90, 1.20},
-			} {
-				ratio := f.planned / f.played
-				t.Logf("%-15s planned %7.2f, rehearsed %7.2f: %.2f", f.what, f.planned, f.played, ratio)
-				if math.IsNaN(ratio) || ratio < f.atLeast || ratio > f.atMostBy {
-					t.Errorf("%s: %.2f planned, %.2f rehearsed: a ratio of %.2f", f.what, f.planned, f.played, ratio)
-				}
-			}
+			y.calibrated()
 		})
+	}
+}
+
+// TestSharedMachinesAreCalibrated: the same where a rented machine serves one job after
+// another, and is billed, boot and hold included, once.
+func TestSharedMachinesAreCalibrated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays 300 rehearsals: statistics, with no goroutine that others lack")
+	}
+	t.Parallel()
+	const machines = "word = \"offer\"\nnodes = 3\ngpus = 1\ngpu = \"A100\"\nboot = \"10m\"\nusd_per_hour = 1"
+	for name, c := range map[string]struct {
+		pool string
+		n    int
+	}{
+		"by the second":  {machines, 60},
+		"by whole hours": {machines + "\ngranularity = \"1h\"", 60},
+		"one job each":   {machines, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			jobs := "runtime = \"10m\"\nruntime_p90 = \"14m\""
+			y := newYard(t, campaign(c.pool, jobs, phase("a", 20, "")))
+			y.apply(0)
+			y.rents = true
+			y.write(campaign(c.pool, jobs, phase("a", 20+c.n, "")))
+			y.calibrated()
+		})
+	}
+}
+
+// calibrated holds the forecast of a yard's campaign against a hundred rehearsals.
+func (y *yard) calibrated() {
+	y.t.Helper()
+	p, runs := y.rehearse(100, nil)
+	money, span := forecast.LineOf(p.Forecast.Lines, "usd"), p.Forecast.Walltime
+	cost, took := rehearse.SpreadOf(runs, rehearse.Spent("usd")), rehearse.SpreadOf(runs, func(r rehearse.Result) float64 { return r.Took.Hours() })
+	for _, f := range []struct {
+		what              string
+		planned, played   float64
+		atLeast, atMostBy float64
+	}{
+		{"expected money", number(money.Expected.Text), cost.P50, 0.92, 1.08},
+		{"p90 of money", number(money.P90.Text), cost.P90, 0.95, 1.15},
+		{"expected time", span.P50.Hours(), took.P50, 0.90, 1.10},
+		{"p90 of time", span.P90.Hours(), took.P90, 0.90, 1.20},
+	} {
+		ratio := f.planned / f.played
+		y.t.Logf("%-15s planned %7.2f, rehearsed %7.2f: %.2f", f.what, f.planned, f.played, ratio)
+		if math.IsNaN(ratio) || ratio < f.atLeast || ratio > f.atMostBy {
+			y.t.Errorf("%s: %.2f planned, %.2f rehearsed: a ratio of %.2f", f.what, f.planned, f.played, ratio)
+		}
 	}
 }

@@ -37,6 +37,7 @@ type yard struct {
 	clock *clock.Virtual
 	sim   *sim.Sim
 	state *state.State
+	rents bool // the simulated machines serve one job after another
 }
 
 func newYard(t testing.TB, hcl string) *yard {
@@ -58,6 +59,10 @@ func (y *yard) plan() (*lang.Campaign, *planner.Plan, planner.Input) {
 	}
 	r := refresh.Observe(context.Background(), refresh.Input{Campaign: c, State: y.state, Provider: func(string) (providers.Provider, error) { return y.sim, nil }, Now: y.clock.Now(), Refresh: true})
 	in := planner.Input{Campaign: c, State: y.state, Observed: r.Observed, Pools: r.Pools, Quotes: r.Quotes, Can: r.Can, Now: y.clock.Now()}
+	if can := in.Can["sim"]; y.rents {
+		can.Rents = true
+		in.Can = map[string]offer.Capabilities{"sim": can}
+	}
 	p, diags := planner.Make(in)
 	if diags.HasErrors() {
 		y.t.Fatal(diags.Err())

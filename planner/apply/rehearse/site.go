@@ -29,7 +29,8 @@ func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int, visit
 			}
 		}
 		room := forecast.RoomOf(p, ours)
-		out.Pools = append(out.Pools, sim.Pool{Pool: p, Boot: s.boot(b.Name, p.Name), Slots: room.Jobs, Devices: room.Devices, Cores: room.Cores, Bytes: room.Memory})
+		boot, kept := s.boot(b.Name, p.Name)
+		out.Pools = append(out.Pools, sim.Pool{Pool: p, Boot: boot, Shared: can.Rents, Kept: kept, Slots: room.Jobs, Devices: room.Devices, Cores: room.Cores, Bytes: room.Memory})
 	}
 	if len(out.Pools) == 0 { // it could not be asked
 		out.Pools = []sim.Pool{{Pool: offer.Pool{Backend: b.Name}}}
@@ -39,14 +40,15 @@ func (s *Stage) site(b providers.Backend, can offer.Capabilities, nth int, visit
 	return out
 }
 
-// boot is how long a pool's machines take to come up, as the plan has it.
-func (s *Stage) boot(backend, pool string) (d time.Duration) {
+// boot is how long a pool's machines take to come up, and how long they are kept after their
+// last job, as the plan has it.
+func (s *Stage) boot(backend, pool string) (boot, kept time.Duration) {
 	for _, p := range s.plan.Phases {
 		for i := range p.Placements {
 			if at := &p.Placements[i]; at.Backend == backend && at.Pool == pool {
-				d = max(d, at.Boot)
+				boot, kept = max(boot, at.Boot), max(kept, at.Hold)
 			}
 		}
 	}
-	return d
+	return boot, kept
 }
