@@ -424,6 +424,11 @@ type Rental struct {
 	Began  time.Time `json:"began,omitzero"`
 	Ended  time.Time `json:"ended,omitzero"`
 	Billed string    `json:"billed,omitempty"`
+	// Metered is since when it is billed at PerHour, and Spent its cost until then, USD; the
+	// time since is billed rounded up to Unit. A zero Metered is not known.
+	Metered time.Time     `json:"metered,omitzero"`
+	Spent   string        `json:"spent,omitempty"`
+	Unit    time.Duration `json:"unit,omitempty"`
 	// Account is the cloud's own id of who rents it, "" where it does not say; AccountKey
 	// is a digest that tells the key that rented it from others.
 	Account    string `json:"account,omitempty"`
@@ -433,22 +438,34 @@ type Rental struct {
 // Rented reports whether the machine is there, and so billed.
 func (r Rental) Rented() bool { return r.Status != RentalReleased }
 
-// Cost is what the machine cost until a time, USD: as its cloud bills it, else its rate
-// from the cloud's own start of billing to its own end. It is not known where the cloud
-// told neither, nor while a stopped machine is billed at another rate than it ran at.
+// Cost is what the machine cost until a time, USD: as its cloud bills it, else its rate since
+// it is billed at that, and its cost before, else its rate from the cloud's own start of billing
+// to its own end. It is not known where the cloud told none of these, nor, without the first
+// two, while a stopped machine is billed at another rate than it ran at.
 func (r Rental) Cost(now time.Time) (usd decimal.Decimal, known bool) {
 	if d, err := decimal.NewFromString(r.Billed); err == nil {
 		return d, true
 	}
 	rate, err := decimal.NewFromString(r.PerHour)
+	if before, bad := decimal.NewFromString(r.Spent); err == nil && bad == nil && !r.Metered.IsZero() && r.Rented() {
+		d := max(now.Sub(r.Metered), 0)
+		if over := d % max(r.Unit, 1); over > 0 {
+			d += r.Unit - over
+		}
+		return before.Add(hourly(rate, d)), true
+	}
 	if err != nil || r.Began.IsZero() || r.Status == RentalStopped || !r.Rented() && r.Ended.IsZero() {
 		return decimal.Zero, false
 	}
 	if !r.Ended.IsZero() {
 		now = r.Ended
 	}
-	hour := decimal.NewFromInt(int64(time.Hour))
-	return rate.Mul(decimal.NewFromInt(int64(max(now.Sub(r.Began), 0)))).DivRound(hour, 15), true
+	return hourly(rate, max(now.Sub(r.Began), 0)), true
+}
+
+// hourly is an amount an hour for a duration.
+func hourly(rate decimal.Decimal, d time.Duration) decimal.Decimal {
+	return rate.Mul(decimal.NewFromInt(int64(d))).DivRound(decimal.NewFromInt(int64(time.Hour)), 15)
 }
 
 // A Hold stops starts: everywhere (Address "") or for a selection.

@@ -17,6 +17,10 @@ func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) 
 	known := was.ID != ""
 	r = state.Rental{ID: says.ID, Kind: says.Kind, Backend: backend, Since: says.Since.UTC(), Status: state.RentalStatus(says.Status), PerHour: cmp.Or(says.Rate, was.PerHour),
 		Began: latest(says.Began, was.Began), Ended: latest(says.Ended, was.Ended), Billed: cmp.Or(says.Billed, was.Billed), Account: was.Account, AccountKey: was.AccountKey}
+	r.Metered, r.Spent, r.Unit = was.Metered, was.Spent, was.Unit
+	if !says.Metered.IsZero() {
+		r.Metered, r.Spent, r.Unit = says.Metered.UTC(), says.Spent, says.Unit
+	}
 	if says.Account != (offer.Account{}) {
 		r.Account, r.AccountKey = says.Account.ID, says.Account.Key
 	}
@@ -29,7 +33,8 @@ func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) 
 		r.Since = now
 	}
 	same := known && r.Status == was.Status && r.Since.Equal(was.Since) && r.PerHour == was.PerHour && r.Kind == was.Kind &&
-		r.Began.Equal(was.Began) && r.Ended.Equal(was.Ended) && r.Billed == was.Billed && r.Account == was.Account && r.AccountKey == was.AccountKey
+		r.Began.Equal(was.Began) && r.Ended.Equal(was.Ended) && r.Billed == was.Billed &&
+		r.Metered.Equal(was.Metered) && r.Spent == was.Spent && r.Unit == was.Unit && r.Account == was.Account && r.AccountKey == was.AccountKey
 	return r, !same
 }
 

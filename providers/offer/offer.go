@@ -355,9 +355,14 @@ type Rental struct {
 	// billed still. Zero where the cloud does not say.
 	Began, Ended time.Time
 	Billed       string // USD that the cloud asks for it so far, a decimal; "" = not known
-	Orphan       bool   // it has the campaign's label, and its provider has no record of renting it
-	Account      Account
-	Order        string // id that it had before the cloud gave it one; "" = none
+	// Metered is since when it is billed at Rate, and Spent what it cost until then, USD, a
+	// decimal; the time since is billed rounded up to Unit. A zero Metered is not known.
+	Metered time.Time
+	Spent   string
+	Unit    time.Duration
+	Orphan  bool // it has the campaign's label, and its provider has no record of renting it
+	Account Account
+	Order   string // id that it had before the cloud gave it one; "" = none
 }
 
 // An Account rents machines. Nobody else's key sees them.

@@ -30,20 +30,43 @@ func (k *Keeper) runs(r *Rental, m Machine) error {
 	return k.put(r)
 }
 
-// cost is the cost of a released machine, USD: each run at its rate, rounded up to the billed
-// unit, and its disk at the rate of a stopped machine. "" = it never ran.
+// cost is the cost of a released machine, USD. "" = it never ran.
 func (r *Rental) cost(unit time.Duration) string {
 	if r.Since.IsZero() {
 		return ""
 	}
-	runs := r.Runs
-	if len(runs) == 0 {
-		runs = []Session{{From: r.Since}}
+	return r.spent(r.sessions(), r.Ended, unit)
+}
+
+// metered is since when a machine is billed at the rate of now, as one that runs or that is
+// stopped, what it cost until then, and the unit to which the time since is rounded up.
+func (r *Rental) metered(unit time.Duration) (since time.Time, spent string, by time.Duration) {
+	if r.Since.IsZero() {
+		return since, "", 0
 	}
+	runs := r.sessions()
+	last := len(runs) - 1
+	if to := runs[last].To; !to.IsZero() {
+		return to, r.spent(runs, to, unit), 0
+	}
+	return runs[last].From, r.spent(runs[:last], runs[last].From, unit), unit
+}
+
+// sessions are the times for which the machine ran.
+func (r *Rental) sessions() []Session {
+	if len(r.Runs) == 0 {
+		return []Session{{From: r.Since}}
+	}
+	return r.Runs
+}
+
+// spent is the cost of a machine until a time, USD: each run at its rate, rounded up to the
+// billed unit, and its disk at the rate of a stopped machine.
+func (r *Rental) spent(runs []Session, until time.Time, unit time.Duration) string {
 	var billed time.Duration
 	for _, run := range runs {
 		if run.To.IsZero() {
-			run.To = r.Ended
+			run.To = until
 		}
 		d := max(run.To.Sub(run.From), 0)
 		if unit > 0 {
@@ -52,6 +75,6 @@ func (r *Rental) cost(unit time.Duration) string {
 		billed += d
 	}
 	disk := r.Offer.StoppedUSDPerHour
-	sum := disk.Mul(decimal.NewFromInt(int64(max(r.Ended.Sub(r.Since), 0)))).Add(r.Offer.USDPerHour.Sub(disk).Mul(decimal.NewFromInt(int64(billed))))
+	sum := disk.Mul(decimal.NewFromInt(int64(max(until.Sub(r.Since), 0)))).Add(r.Offer.USDPerHour.Sub(disk).Mul(decimal.NewFromInt(int64(billed))))
 	return sum.DivRound(decimal.NewFromInt(int64(time.Hour)), 9).String()
 }

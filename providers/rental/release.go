@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// seen is a rental as others see it.
-func seen(r Rental) *offer.Rental {
+// seen is a rental as others see it, billed by a unit.
+func seen(r Rental, unit time.Duration) *offer.Rental {
 	o := &offer.Rental{ID: r.ID, Order: r.Token, Kind: poolOf(r.Want), Since: r.Since, Rate: r.Offer.USDPerHour.String(), Status: offer.RentalRunning}
 	if r.ID == "" {
 		o.ID, o.Order = r.Token, ""
@@ -25,6 +25,7 @@ func seen(r Rental) *offer.Rental {
 		o.Since = r.Asked
 	}
 	o.Began, o.Ended, o.Billed, o.Account = r.Since, r.Ended, r.USD, r.Account
+	o.Metered, o.Spent, o.Unit = r.metered(unit)
 	n := len(r.Runs)
 	stopped := n > 0 && !r.Runs[n-1].To.IsZero() && !r.Over()
 	switch r.Step {
@@ -46,6 +47,9 @@ func seen(r Rental) *offer.Rental {
 	}
 	if stopped {
 		o.Rate = r.Offer.StoppedUSDPerHour.String()
+		if n == 0 || r.Runs[n-1].To.IsZero() { // no list has shown it stopped: since when is not known
+			o.Metered, o.Spent, o.Unit = time.Time{}, "", 0
+		}
 	}
 	return o
 }
@@ -195,7 +199,7 @@ func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, er
 			r.USD = usd
 		}
 		if r.Step != Planned && (r.Step != Failed || r.ID != "") {
-			out = append(out, *seen(r))
+			out = append(out, *seen(r, b.platform.Facts().Granularity))
 		}
 	}
 	for _, m := range list {

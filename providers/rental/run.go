@@ -158,7 +158,7 @@ func (b *backend) shown(j *job) offer.Observation {
 	o := j.Seen
 	o.Queues = []string{b.at().identity()}
 	if r := b.rental(j.Box); r != nil {
-		o.Rental = seen(*r)
+		o.Rental = seen(*r, b.platform.Facts().Granularity)
 	}
 	if o.Status == offer.Queued && j.Box == "" {
 		o.Reason = b.why(j)
@@ -248,7 +248,7 @@ func (p *Provider) Watch(ctx context.Context, r providers.WatchRequest, fn func(
 			batch.Events = append(batch.Events, o)
 		}
 		for _, r := range b.rentals {
-			if m := seen(r); rented[r.Token] != *m && (m.Status != offer.RentalReleased || rented[r.Token] != offer.Rental{} || m.Billed != "") {
+			if m := seen(r, b.platform.Facts().Granularity); rented[r.Token] != *m && (m.Status != offer.RentalReleased || rented[r.Token] != offer.Rental{} || m.Billed != "") {
 				rented[r.Token] = *m
 				batch.Rentals = append(batch.Rentals, *m)
 			}

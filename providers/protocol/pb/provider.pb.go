@@ -5157,17 +5157,20 @@ func (x *JobRecord) GetFence() uint64 {
 
 type Rental struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`            // the provider's own
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`        // what it is: "1× RTX 4090"
-	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`     // when it came to be what status says; 0 = not told
-	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`        // USD an hour, a decimal; "" = not known
-	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`    // "asked", "booting", "checking", "running", "stopped", "deleting", "released"; "" = rented
-	Began         int64                  `protobuf:"varint,6,opt,name=began,proto3" json:"began,omitempty"`     // the cloud's own start of billing; 0 = not told
-	Ended         int64                  `protobuf:"varint,7,opt,name=ended,proto3" json:"ended,omitempty"`     // the cloud's own end of billing; 0 = billed still, or not told
-	Billed        string                 `protobuf:"bytes,8,opt,name=billed,proto3" json:"billed,omitempty"`    // USD that the cloud asks for it so far, a decimal; "" = not known
-	Orphan        bool                   `protobuf:"varint,9,opt,name=orphan,proto3" json:"orphan,omitempty"`   // it has the campaign's label, and the provider has no record of renting it
-	Account       *Account               `protobuf:"bytes,10,opt,name=account,proto3" json:"account,omitempty"` // that rents it
-	Order         string                 `protobuf:"bytes,11,opt,name=order,proto3" json:"order,omitempty"`     // id that it had before the cloud gave it one
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`             // the provider's own
+	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`         // what it is: "1× RTX 4090"
+	Since         int64                  `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`      // when it came to be what status says; 0 = not told
+	Rate          string                 `protobuf:"bytes,4,opt,name=rate,proto3" json:"rate,omitempty"`         // USD an hour, a decimal; "" = not known
+	Status        string                 `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`     // "asked", "booting", "checking", "running", "stopped", "deleting", "released"; "" = rented
+	Began         int64                  `protobuf:"varint,6,opt,name=began,proto3" json:"began,omitempty"`      // the cloud's own start of billing; 0 = not told
+	Ended         int64                  `protobuf:"varint,7,opt,name=ended,proto3" json:"ended,omitempty"`      // the cloud's own end of billing; 0 = billed still, or not told
+	Billed        string                 `protobuf:"bytes,8,opt,name=billed,proto3" json:"billed,omitempty"`     // USD that the cloud asks for it so far, a decimal; "" = not known
+	Orphan        bool                   `protobuf:"varint,9,opt,name=orphan,proto3" json:"orphan,omitempty"`    // it has the campaign's label, and the provider has no record of renting it
+	Account       *Account               `protobuf:"bytes,10,opt,name=account,proto3" json:"account,omitempty"`  // that rents it
+	Order         string                 `protobuf:"bytes,11,opt,name=order,proto3" json:"order,omitempty"`      // id that it had before the cloud gave it one
+	Metered       int64                  `protobuf:"varint,12,opt,name=metered,proto3" json:"metered,omitempty"` // since when it is billed at rate; 0 = not told
+	Spent         string                 `protobuf:"bytes,13,opt,name=spent,proto3" json:"spent,omitempty"`      // USD until then, a decimal
+	Unit          int64                  `protobuf:"varint,14,opt,name=unit,proto3" json:"unit,omitempty"`       // what the time since is rounded up to; 0 = to nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5277,6 +5280,27 @@ func (x *Rental) GetOrder() string {
 		return x.Order
 	}
 	return ""
+}
+
+func (x *Rental) GetMetered() int64 {
+	if x != nil {
+		return x.Metered
+	}
+	return 0
+}
+
+func (x *Rental) GetSpent() string {
+	if x != nil {
+		return x.Spent
+	}
+	return ""
+}
+
+func (x *Rental) GetUnit() int64 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
 }
 
 // Account of a cloud, as far as its API says whose a key is.
@@ -7633,7 +7657,7 @@ const file_provider_proto_rawDesc = "" +
 	"\x05smoke\x18\x02 \x01(\bR\x05smoke\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12\x14\n" +
 	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x14\n" +
-	"\x05fence\x18\x05 \x01(\x04R\x05fence\"\x97\x02\n" +
+	"\x05fence\x18\x05 \x01(\x04R\x05fence\"\xdb\x02\n" +
 	"\x06Rental\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
@@ -7646,7 +7670,10 @@ const file_provider_proto_rawDesc = "" +
 	"\x06orphan\x18\t \x01(\bR\x06orphan\x125\n" +
 	"\aaccount\x18\n" +
 	" \x01(\v2\x1b.muster.provider.v1.AccountR\aaccount\x12\x14\n" +
-	"\x05order\x18\v \x01(\tR\x05order\"+\n" +
+	"\x05order\x18\v \x01(\tR\x05order\x12\x18\n" +
+	"\ametered\x18\f \x01(\x03R\ametered\x12\x14\n" +
+	"\x05spent\x18\r \x01(\tR\x05spent\x12\x12\n" +
+	"\x04unit\x18\x0e \x01(\x03R\x04unit\"+\n" +
 	"\aAccount\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"l\n" +
