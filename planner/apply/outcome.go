@@ -45,6 +45,11 @@ func (sm *summary) outcome() progress.Outcome {
 	o.Submitted, o.First, o.Spent = sm.backends.Submitted, sm.first, sm.accounts.budgets.Spent.Text()
 	if sm.Plan.Destroy {
 		o.Cancelled = sm.outcomes.cancelled
+		for _, r := range sm.Plan.Loose {
+			if m, known := sm.st.Rentals[r.Address]; r.Machine() && known && !m.Rented() {
+				o.Released++
+			}
+		}
 	}
 	if o.Held > 0 && sm.Saved {
 		o.LetGo = sm.letGo()

@@ -78,7 +78,9 @@ func TestRunWaitsUntilAMachineIsGone(t *testing.T) {
 			s.opts = planner.Options{Destroy: true}
 			there := []offer.Rental{{ID: "r1", Status: offer.RentalRunning, Rate: "0.60"}}
 			s.world.lingers, s.world.rentals = "the machine is listed still", [][]offer.Rental{there, there, gone}
-			s.must(t.Context())
+			if o := s.must(t.Context()); o.Released != 1 {
+				t.Errorf("%d machines are counted as released", o.Released)
+			}
 			if r := s.state().Rentals["r1"]; r.Status != state.RentalReleased || r.PerHour != "0.60" {
 				t.Errorf("%+v", r)
 			}

@@ -83,6 +83,9 @@ func destroyed(o progress.Outcome) string {
 		text = "Not destroyed: " + units.Count(len(o.Rentals), "machine") + " still rented, "
 	}
 	text += units.Count(o.Cancelled, "job") + " cancelled"
+	if o.Released > 0 {
+		text += ", " + units.Count(o.Released, "machine") + " released"
+	}
 	if o.Deleted > 0 {
 		text += fmt.Sprintf(", %d outputs deleted", o.Deleted)
 	}

@@ -64,6 +64,7 @@ type Outcome struct {
 	Results   []lang.ResultValue
 	Spent     state.Amounts  // by this run
 	Rentals   []state.Rental // that are billed still, by id
+	Released  int            // machines that a destroy planned to release, and that are gone
 }
 
 // A BackendCount is a number of jobs on a backend.
