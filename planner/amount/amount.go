@@ -160,10 +160,18 @@ func Hourly(rate string) string {
 	return Rate(rate) + "/h"
 }
 
+// Digits is a rate without the digits that nobody reads: 0.3441.
+func Digits(rate decimal.Decimal) string {
+	if short := rate.Round(rateDigits); !short.IsZero() {
+		return short.String()
+	}
+	return rate.String()
+}
+
 // Rate is a rate in USD as people read it, "$0.3441", for any unit of time.
 func Rate(rate string) string {
-	if d := Of(rate); d.Exponent() < -rateDigits && !d.Round(rateDigits).IsZero() {
-		rate = d.Round(rateDigits).String()
+	if d := Of(rate); d.Exponent() < -rateDigits {
+		rate = Digits(d)
 	}
 	if whole, cents, dot := strings.Cut(rate, "."); dot && len(cents) == 1 {
 		rate = whole + "." + cents + "0"

@@ -13,6 +13,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -245,7 +246,7 @@ func rose(d place.Decision, now offer.Price, tolerance decimal.Decimal) string {
 	}
 	for _, unit := range slices.Sorted(maps.Keys(today)) {
 		if before.Of(unit) && today[unit].GreaterThan(then[unit].Mul(tolerance)) {
-			return fmt.Sprintf("%s an hour were %s and are %s", unit, then[unit], today[unit])
+			return fmt.Sprintf("%s an hour were %s and are %s", unit, amount.Digits(then[unit]), amount.Digits(today[unit]))
 		}
 	}
 	return ""
