@@ -176,7 +176,9 @@ func TestCheck(t *testing.T) {
 		}, want: "lineage"},
 		"price within the tolerance": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.10") }},
 		"price rose":                 {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.11") }, want: "usd an hour were 1 and are 1.11"},
-		"price rose by digits nobody reads": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) { return c, quote(f, "1.4141095890410959") }, want: "usd an hour were 1 and are 1.4141. That"},
+		"price rose by digits nobody reads": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
+			return c, quote(f, "1.4141095890410959")
+		}, want: "usd an hour were 1 and are 1.4141. That"},
 		"price in units not known any more": {was: completed(p), edit: func(f *File, st *state.State) (*lang.Campaign, []place.Quoted) {
 			q := quote(f, "1")
 			q[0].Quote.Price.UnknownSU = true
