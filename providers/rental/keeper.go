@@ -293,7 +293,7 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 	if last.err != nil { // all of them were refused: the fault may be in the request
 		return Offer{}, fmt.Errorf("each of the offers that fit was refused a moment ago; the last: %w", last.err)
 	}
-	return Offer{}, fmt.Errorf("no offer, of %d, fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
+	return Offer{}, fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
 }
 
 // A taken offer is one that could not be had.
