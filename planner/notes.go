@@ -104,15 +104,21 @@ func noteRented(fs *facts, dated []offer.Pool, say func(...string)) (due []strin
 
 // noteCode names code that is not committed, or that nothing tracks.
 func noteCode(fs *facts, ps phases) (notes []string) {
-	untracked := false
+	var untracked []string
 	for _, w := range ps.drafts {
-		untracked = untracked || w.p.Source == nil
+		if w.p.Source == nil {
+			untracked = append(untracked, "`"+w.p.Name+"`")
+		}
 		if s := w.pp.Source; s.Dirty && w.starting() {
 			notes = append(notes, fmt.Sprintf("phase.%s: code of commit %s with changes that are not committed.", w.p.Name, change.Short(s.Commit)))
 		}
 	}
-	if untracked && fs.in.Campaign.Source == nil && len(ps.drafts) > 0 && !fs.in.Options.Destroy {
+	switch {
+	case len(untracked) == 0 || fs.in.Campaign.Source != nil || fs.in.Options.Destroy:
+	case len(untracked) == len(ps.drafts):
 		notes = append(notes, "code: untracked, so a change of the programs re-runs nothing (add a source block)")
+	default:
+		notes = append(notes, fmt.Sprintf("code of %s: untracked, so a change of its programs re-runs nothing (add a source block)", warnings.Some(untracked)))
 	}
 	return notes
 }

@@ -286,6 +286,9 @@ type Input struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
+// Listed reports whether a file lists the paths of the input: one path needs no list.
+func (in Input) Listed() bool { return in.List != "" || len(in.Paths) > 1 || in.Partial }
+
 // Recorded is what a job recorded of an output that another job reads: of
 // Input.Paths with the same index, or of the files that match Path.
 type Recorded struct {

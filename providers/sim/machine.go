@@ -35,6 +35,13 @@ func (p *place) rent(s offer.Shape, now time.Time) *machine {
 	return m
 }
 
+// ranSince says that a job on the machine has run since a time; nil is no machine.
+func (m *machine) ranSince(at time.Time, boot time.Duration) {
+	if m != nil && at.Before(m.ready) {
+		m.since, m.ready = at.Add(-boot), at
+	}
+}
+
 // leave ends a launch on its machine. It returns the time by which that makes the bill longer.
 func (p *place) leave(m *machine, s offer.Shape, now time.Time) time.Duration {
 	m.jobs, m.gpus, m.until = m.jobs-1, m.gpus-max(s.GPUs, 1), now

@@ -171,6 +171,7 @@ func (w *world) remember() {
 		if !p.Since.IsZero() {
 			j.began = p.Since
 			j.factor = w.factor(at, p.Nth, p.Since)
+			j.machine.ranSince(p.Since, at.Boot)
 			w.tell(j, offer.Observation{Status: offer.Running, Started: j.began})
 		}
 		end := j.began.Add(j.lasts())

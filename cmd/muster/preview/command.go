@@ -2,7 +2,6 @@ package preview
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -50,10 +49,12 @@ func (v Preview) Command(pp *planner.PhasePlan, cell int, at place.Decision) (st
 	if diags.HasErrors() {
 		return "", diags
 	}
-	v.partial(pp, cell, job, &r, where)
+	v.partial(pp, cell, job)
 	lists := map[string]string{}
-	for name := range r.InputFiles {
-		lists[name] = lang.ListPath(folder, name)
+	for _, in := range job.Inputs {
+		if in.Listed() {
+			lists[in.Name] = lang.ListPath(folder, in.Name)
+		}
 	}
 	w := writer{job: job, rendered: r, backend: b, hidden: p.SensitiveIn(lang.Run), folder: folder, lists: lists}
 	fmt.Fprintf(&w, "# %s\n# as it runs on %s; it writes to the same outputs as the job\n(\n", term.CleanLine(job.Address), strings.TrimSuffix(s.at.Backend+", "+s.at.Pool, ", "))
@@ -65,17 +66,12 @@ func (v Preview) Command(pp *planner.PhasePlan, cell int, at place.Decision) (st
 	return w.String(), nil
 }
 
-// partial adds what a job reads of inputs that it may go on with in part: their lists,
-// and the keys of the missing producers.
-func (v Preview) partial(pp *planner.PhasePlan, cell int, job *providers.Job, r *lang.Rendered, where lang.Site) {
+// partial adds the keys of the missing producers of inputs that a job may go on with in part.
+func (v Preview) partial(pp *planner.PhasePlan, cell int, job *providers.Job) {
 	for k, in := range pp.Phase.Inputs {
 		if !in.Partial() {
 			continue
 		}
-		if r.InputFiles == nil {
-			r.InputFiles = map[string][]string{}
-		}
-		r.InputFiles[in.Name] = where.Input(in.Name)
 		_, missing := v.Plan.Reads(pp, in, cell)
 		for _, m := range missing {
 			job.Inputs[k].Missing = append(job.Inputs[k].Missing, in.From.Key(m))
@@ -103,10 +99,10 @@ func (w *writer) files() {
 	if len(w.lists) > 0 || r.Image != "" {
 		fmt.Fprintf(w, "mkdir -p %s || exit\n", w.folder)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.InputFiles)) {
-		w.list(w.lists[name], r.InputFiles[name])
-	}
 	for _, in := range w.job.Inputs {
+		if in.Listed() {
+			w.list(w.lists[in.Name], in.Paths)
+		}
 		if in.Partial {
 			w.list(wrapper.MissingFile(w.lists[in.Name]), in.Missing)
 		}

@@ -4,6 +4,7 @@
 package attempt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -106,14 +107,10 @@ func MakeFolder(j *providers.Job, dir string) error {
 func WriteLists(j *providers.Job, f wrapper.Folder) (map[string]string, error) {
 	var lists map[string]string
 	for _, in := range j.Inputs {
-		path := in.List
-		if path == "" && len(in.Paths) < 2 && !in.Partial {
+		if !in.Listed() {
 			continue
 		}
-		if path == "" {
-			path = filepath.Join(string(f), "list."+in.Name)
-		}
-		path = InWorkdir(j.Workdir, path)
+		path := InWorkdir(j.Workdir, cmp.Or(in.List, filepath.Join(string(f), "list."+in.Name)))
 		if err := MakeFolder(j, filepath.Dir(path)); err != nil {
 			return nil, fmt.Errorf("list of input %s: %w", in.Name, err)
 		}
