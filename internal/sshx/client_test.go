@@ -148,6 +148,22 @@ func TestAConnectionThatEndsIsNoRefusal(t *testing.T) {
 	}
 }
 
+// TestASessionThatEndsIsNoRefusal: its connection goes on, and the next one may work.
+func TestASessionThatEndsIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	s, c := setting(t, "")
+	s.Closes.Store(true)
+	if _, err := c.Run(t.Context(), "true", nil, nil); !isUnreachable(err) || !Broke(err) {
+		t.Errorf("%v, want a session that ended", err)
+	}
+	if _, err := c.Run(t.Context(), "true", nil, nil); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+	if n := s.Connections.Load(); n != 1 {
+		t.Errorf("%d connections, want one", n)
+	}
+}
+
 func TestADeadLinkEndsAStreamAndTheNextCallDialsAgain(t *testing.T) {
 	s, c := setting(t, "")
 	st, err := c.Open(context.Background(), "echo ready; cat")

@@ -155,6 +155,10 @@ func (s *channel) start(ctx context.Context, command string) (err error) {
 	if err != nil && s.conn.died(err) {
 		return s.conn.lost()
 	}
+	if errors.Is(err, io.EOF) { // a refusal is an answer (RFC 4254 5.4), and this is none
+		return &Error{Class: Unreachable, Summary: s.conn.host + " ended a session before a command began", Detail: "its ssh server gave no answer",
+			Hint: "if it does so each time, the account may need a shell", cause: err, broke: true}
+	}
 	if err != nil {
 		return &Error{Class: Config, Summary: s.conn.host + " runs no commands", Detail: "its ssh server refused: " + err.Error(),
 			Hint: "the account needs a shell, and neither its key nor sshd_config may forbid commands", cause: err}

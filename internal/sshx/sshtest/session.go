@@ -79,6 +79,9 @@ func (s *Server) session(nc ssh.NewChannel) {
 			})
 			return
 		}
+		if r.Type == "exec" && s.Closes.CompareAndSwap(true, false) {
+			return
+		}
 		r.Reply(r.Type == "exec", nil)
 		if r.Type != "exec" {
 			continue

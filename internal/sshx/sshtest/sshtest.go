@@ -25,6 +25,8 @@ type Server struct {
 	Deaf atomic.Bool
 	// Drops makes it close the next channel that asks for a command, and the connection after it.
 	Drops atomic.Bool
+	// Closes makes it close the next channel that asks for a command, without an answer.
+	Closes atomic.Bool
 
 	Connections, Refused, Peak atomic.Int64 // ever; sessions refused; most sessions of a connection
 
