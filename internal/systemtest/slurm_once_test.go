@@ -188,7 +188,7 @@ func slurmRestarted(t *testing.T) {
 	}
 	apply.Wait()
 	if !strings.Contains(out.String(), "57 of 60 jobs done and verified, 1 failed, 2 blocked") {
-		t.Errorf("%s", out.String())
+		t.Errorf("%s\n%s", out.String(), c.seen())
 	}
 	c.wantRan("teacher", 20)
 	for name, n := range c.ran() {

@@ -158,9 +158,28 @@ func (c *cluster) until(what string, limit time.Duration, done func() bool) {
 	for end := time.Now().Add(limit); !done(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			out, _ := os.ReadFile(c.log)
-			c.t.Fatalf("no %s within %v\nqueue:\n%s\nrecord:\n%s", what, limit, c.ours(), out)
+			c.t.Fatalf("no %s within %v\nqueue:\n%s\nrecord:\n%s\n%s", what, limit, c.ours(), out, c.seen())
 		}
 	}
+}
+
+// seen is what the machine shows of jobs that do not end: the processes of this world and of
+// the cluster's job steps, and the last words of Slurm's daemons.
+func (c *cluster) seen() string {
+	ps, _ := exec.Command("ps", "-eo", "pid,ppid,stat,etimes,wchan:24,args").Output()
+	var b strings.Builder
+	b.WriteString("processes:\n")
+	for line := range strings.Lines(string(ps)) {
+		if strings.Contains(line, c.workdir) || strings.Contains(line, "slurmstepd") {
+			b.WriteString(line)
+		}
+	}
+	logs, _ := filepath.Glob(filepath.Join(os.Getenv("SLURM_LAB_DIR"), "log", "slurm[cd]*.log"))
+	for _, f := range logs {
+		end, _ := exec.Command("tail", "-n", "25", f).Output()
+		fmt.Fprintf(&b, "%s:\n%s", f, end)
+	}
+	return b.String()
 }
 
 // idle waits until the cluster has nothing of ours left.

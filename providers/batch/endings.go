@@ -200,6 +200,8 @@ func (es *endings) neverBegan(j *job, o offer.Observation, end scheduler.End) bo
 		return end.ByDaemon
 	case scheduler.Failed:
 		return end.Exit != node.ExitRefused // that is the wrapper's own
+	case scheduler.TimedOut:
+		return true // its node never got the script, or what the site runs before it hung
 	}
 	return false
 }
@@ -232,6 +234,9 @@ func (es *endings) notLaunched(j *job, o offer.Observation, end scheduler.End) o
 		o.Reason = fmt.Sprintf("%s says %s: its script could not be started on node %s", name, end.Said, o.Node)
 		if o.Tail = attempt.TailOf(es.jobs.path("out", es.jobs.notation.Output(j.batch.Name, j.place()))); len(o.Tail) > 0 {
 			o.Reason = fmt.Sprintf("%s says %s: its script ended on node %s before the command was begun", name, end.Said, o.Node)
+		}
+		if end.Outcome == scheduler.TimedOut {
+			o.Reason = fmt.Sprintf("%s says %s: its walltime ended on node %s before the command was begun", name, end.Said, o.Node)
 		}
 	}
 	return o
