@@ -76,8 +76,11 @@ func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	if o.Node != "" {
 		v.Node, v.GPUs = o.Node, o.GPUs
 	}
-	if o.Status == offer.Running && !o.Started.IsZero() {
+	switch {
+	case o.Status == offer.Running && !o.Started.IsZero():
 		v.Since = o.Started
+	case (o.Status == offer.Failed || o.Status == offer.Cancelled) && !o.Ended.IsZero():
+		v.Since = o.Ended
 	}
 	if o.Cause == offer.CampaignHeld && len(st.Holds) == 0 { // it has not been told yet
 		o.Reason = "waits for `muster apply`"

@@ -341,6 +341,10 @@ func (m *statusMaker) job(address string, j *state.Job) JobStatus {
 		s.Exit, s.Signal, s.Tail = last.Exit, last.Signal, last.Tail
 	}
 	switch j.Status {
+	case state.Failed, state.Cancelled:
+		if !last.Ended.IsZero() { // muster may have been off
+			s.Since = last.Ended
+		}
 	case state.Running:
 		if !last.Started.IsZero() {
 			s.Since = last.Started

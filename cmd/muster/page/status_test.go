@@ -75,6 +75,25 @@ campaign "c"
 	}
 }
 
+// TestStatusOfAJobThatEndedBefore: a failure is as old as the end of its launch, although muster
+// was off by then, and read of it a minute ago.
+func TestStatusOfAJobThatEndedBefore(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
+	last := state.Attempt{N: 1, Token: "11", Backend: "slurm.lab", Started: now.Add(-8 * time.Hour), Ended: now.Add(-7 * time.Hour)}
+	recorded := &state.Job{Status: state.Failed, Updated: now.Add(-time.Minute), Attempts: []state.Attempt{last}}
+	m := statusMaker{st: &state.State{}}
+	if got := since(m.job("phase.t", recorded), now); got != "7h ago" {
+		t.Errorf("recorded: failed %s", got)
+	}
+	last.Ended = time.Time{}
+	runs := &state.Job{Status: state.Running, Updated: now.Add(-8 * time.Hour), Attempts: []state.Attempt{last}}
+	m.seen.Jobs = map[string]offer.Observation{"11": {Token: "11", Presence: offer.Found, Status: offer.Failed, Ended: now.Add(-7 * time.Hour)}}
+	if got := since(m.job("phase.t", runs), now); got != "7h ago" {
+		t.Errorf("seen by status -refresh: failed %s", got)
+	}
+}
+
 // TestStatusNamesRentals: machines that are billed are in the status, with what they cost
 // and what ends them; those that are gone are not.
 func TestStatusNamesRentals(t *testing.T) {

@@ -95,7 +95,7 @@ func (c *command) verdict(exit *int, sig string) (End, failure.Verdict) {
 		// dependents.
 		v = killedWithin(ev.OOMKills)
 		_, e.Seen.Tail = attempt.Tail(j, c.number(), mask)
-		e.Seen.Tail = append(e.Seen.Tail, v.Hint)
+		e.Seen.Tail = append(e.Seen.Tail, v.Line)
 	}
 	e.Seen.Notes = attempt.Notes(j, c.number())
 	if err := attempt.Tidy(j, c.number(), v.Class == "" && !cancelled); err != nil {
@@ -128,8 +128,8 @@ func killedWithin(n int64) failure.Verdict {
 	if n > 1 {
 		which = fmt.Sprintf("%d of its processes", n)
 	}
-	hint := "the command exited 0, but the kernel killed " + which + " for using more memory than the job may; raise resources.memory"
-	return failure.Verdict{Class: failure.OOMSched, Rule: "cgroup", Hint: hint, Line: hint, Signature: failure.OOMSched + ": " + failure.Signature(hint)}
+	line := "the command exited 0, but the kernel killed " + which + " for using more memory than the job may"
+	return failure.Verdict{Class: failure.OOMSched, Rule: "cgroup", Hint: "raise resources.memory", Line: line, Signature: failure.OOMSched + ": " + failure.Signature(line)}
 }
 
 func (c *command) used() *offer.Usage {
