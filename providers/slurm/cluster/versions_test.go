@@ -293,6 +293,7 @@ func TestRefusalVersions(t *testing.T) {
 		"sbatch: error: Job submission rejected: Batch jobs cannot use the `interactive_*` partitions.\nsbatch: error: Batch job submission failed: Unspecified error":                             providers.Invalid,
 		"sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)":                                                                                         providers.Unreachable,
 		"sbatch: error: slurm_receive_msg [10.0.0.1:6817]: Zero Bytes were transmitted or received\nsbatch: error: Batch job submission failed: Zero Bytes were transmitted or received":           providers.Unreachable,
+		"sbatch: error: Batch job submission failed: Transport endpoint is not connected":                                                                                                          providers.Unreachable,
 		"sbatch: error: Batch job submission failed: Incompatible versions of client and server code":                                                                                              providers.Unreachable,
 		"sbatch: error: Batch job submission failed: Protocol authentication error":                                                                                                                providers.Unreachable,
 		"sbatch: error: Batch job submission failed: Unexpected message received":                                                                                                                  providers.Unreachable,
