@@ -39,7 +39,7 @@ var messages = []said{
 	{"i/o error writing script", providers.Unreachable, "slurmctld cannot write its state", "its disk may be full; muster tries again"},
 	{"connection refused", providers.Unreachable, "slurmctld does not answer", ""},
 	{"connection reset by peer", providers.Unreachable, "slurmctld broke off", ""}, {"broken pipe", providers.Unreachable, "slurmctld broke off", ""}, // as one that is killed does
-	{"transport endpoint is not connected", providers.Unreachable, "slurmctld broke off", ""}, {"software caused connection abort", providers.Unreachable, "slurmctld broke off", ""}, // killed while it took the connection: seen on 22.05
+	{"transport endpoint is not connected", providers.Unreachable, "slurmctld broke off", ""}, // killed while it took the connection: seen on 22.05
 	{"no route to host", providers.Unreachable, "slurmctld's machine does not answer", ""}, {"network is unreachable", providers.Unreachable, "slurmctld's machine does not answer", ""},
 	{"network is down", providers.Unreachable, "slurmctld's machine does not answer", ""}, {"host is down", providers.Unreachable, "slurmctld's machine does not answer", ""},
 	{"unable to establish configuration source", providers.Unreachable, "there is no slurm.conf", "set SLURM_CONF, or run muster on a login node"},
