@@ -298,6 +298,13 @@ func slurmForgotten(t *testing.T) {
 		repair(t)
 	})
 	c.until("controller", time.Minute, func() bool { return exec.Command("scontrol", "ping").Run() == nil })
+	// A node that registers is told to end jobs without a record. Slurm applies that to a job
+	// that has got such an id since, and, as it counts whole seconds, to one that starts within
+	// the second after: slurmd logs "already killed, do not launch batch job".
+	c.until("end of what the controller has no record of", 2*time.Minute, func() bool {
+		return exec.Command("pgrep", "-f", c.workdir).Run() != nil
+	})
+	time.Sleep(2 * time.Second)
 	neighbour := c.slurm("sbatch", "--parsable", "-J", "neighbour", "-a", "0-5", "-t", "9", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 500")
 	t.Cleanup(func() { exec.Command("scancel", neighbour).Run() })
 	if neighbour != id {
@@ -321,6 +328,7 @@ func slurmForgotten(t *testing.T) {
 		}
 	}
 	if got := c.slurm("squeue", "-h", "-r", "-j", neighbour, "-o", "%T"); strings.Count(got, "RUNNING")+strings.Count(got, "PENDING") != 6 {
-		t.Errorf("the neighbour's jobs are %q", got)
+		ended, _ := exec.Command("sacct", "-n", "-P", "-X", "-j", neighbour, "-o", "JobID,JobIDRaw,State,ExitCode,Start,End").CombinedOutput()
+		t.Errorf("the neighbour's jobs are %q; accounting has\n%s%s", got, ended, c.seen())
 	}
 }
