@@ -128,9 +128,9 @@ func (es *endings) classify(j *job, o offer.Observation, end scheduler.End) offe
 	return o
 }
 
-// share is what is known of a job's use from a launch of the scheduler's job: of a pack
-// how long it lasted, and for how long its node counts as this job's, beside those
-// whose ends are known.
+// share is a job's part in the use of a launch of the scheduler's job: for a pack, how
+// long it lasted, and for how long its node counts as this job's, beside the jobs whose
+// ends are known.
 func (j *job) share(r *scheduler.Launch) *offer.Usage {
 	if r.Usage == nil || !j.batch.Packed {
 		return r.Usage
@@ -200,8 +200,8 @@ func (es *endings) neverBegan(j *job, o offer.Observation, end scheduler.End) bo
 		return end.ByDaemon
 	case scheduler.Failed:
 		return end.Exit != node.ExitRefused // that is the wrapper's own
-	case scheduler.TimedOut:
-		return true // its node never got the script, or what the site runs before it hung
+	case scheduler.TimedOut, scheduler.Completed:
+		return true // its node never got the script, or the site's own script before it hung or ended it
 	}
 	return false
 }
@@ -227,18 +227,21 @@ func daemonCancelled(l *scheduler.Launch) bool {
 // notLaunched is the end of a job that never began. The output of its script, if
 // any, is in the scheduler's own file.
 func (es *endings) notLaunched(j *job, o offer.Observation, end scheduler.End) offer.Observation {
-	name := es.jobs.notation.Words().Name
+	words := es.jobs.notation
 	o.Status, o.Class = offer.Failed, failure.NodeFailure
-	o.Reason = fmt.Sprintf("%s says %s: it was not launched, as its node %s could not be prepared for it", name, end.Said, o.Node)
+	why := "its script could not be started on node " + o.Node
 	if j.unlaunchable = end.Outcome != scheduler.Cancelled; j.unlaunchable {
-		o.Reason = fmt.Sprintf("%s says %s: its script could not be started on node %s", name, end.Said, o.Node)
-		if o.Tail = attempt.TailOf(es.jobs.path("out", es.jobs.notation.Output(j.batch.Name, j.place()))); len(o.Tail) > 0 {
-			o.Reason = fmt.Sprintf("%s says %s: its script ended on node %s before the command was begun", name, end.Said, o.Node)
-		}
-		if end.Outcome == scheduler.TimedOut {
-			o.Reason = fmt.Sprintf("%s says %s: its walltime ended on node %s before the command was begun", name, end.Said, o.Node)
-		}
+		o.Tail = attempt.TailOf(es.jobs.path("out", words.Output(j.batch.Name, j.place())))
 	}
+	switch {
+	case !j.unlaunchable:
+		why = "it was not launched, as its node " + o.Node + " could not be prepared for it"
+	case end.Outcome == scheduler.TimedOut:
+		why = "its walltime ended on node " + o.Node + " before the command was begun"
+	case end.Outcome == scheduler.Completed, len(o.Tail) > 0:
+		why = "its script ended on node " + o.Node + " before the command was begun"
+	}
+	o.Reason = fmt.Sprintf("%s says %s: %s", words.Words().Name, end.Said, why)
 	return o
 }
 

@@ -44,6 +44,8 @@ func TestNeverBegan(t *testing.T) {
 		"no output file":                             {state: "FAILED", exit: "0:53", status: offer.Failed, class: failure.NodeFailure, says: "could not be started on node cpu1"},
 		"no program there":                           {state: "FAILED", exit: "127:0", out: true, status: offer.Failed, class: failure.NodeFailure, says: "ended on node cpu1 before the command was begun"},
 		"walltime without a script":                  {state: "TIMEOUT", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "its walltime ended on node cpu1 before the command was begun"},
+		"completed without a claim":                  {state: "COMPLETED", exit: "0:0", status: offer.Failed, class: failure.NodeFailure, says: "Slurm says COMPLETED: its script ended on node cpu1 before the command was begun"},
+		"completed without an end":                   {state: "COMPLETED", exit: "0:0", claimed: true, status: offer.Failed, class: failure.Unknown, says: "it ended without a word from its wrapper"},
 		"walltime":                                   {state: "TIMEOUT", exit: "0:0", claimed: true, status: offer.Failed, class: failure.Walltime, says: "Slurm says TIMEOUT"},
 		"refused by its wrapper":                     {state: "FAILED", exit: "71:0", status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
 		"failed":                                     {state: "FAILED", exit: "3:0", claimed: true, status: offer.Failed, class: failure.Unknown, says: "Slurm says FAILED"},
