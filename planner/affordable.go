@@ -14,8 +14,8 @@ import (
 
 // affordable is how many of n jobs of a phase the budgets leave room for on a
 // place, each at the ceiling of one launch (of all of them where a budget is
-// strict), and which budget ends it. claimed is what of a budget is taken
-// already, of money and of service units.
+// strict), and which budget ends it. claimed is the part of a budget that is
+// taken already, of money and of service units.
 func affordable(budgets []lang.Budget, p *lang.Phase, d place.Decision, pools []offer.Pool, n int, claimed func(b lang.Budget, unit string) decimal.Decimal) (most int, bound string) {
 	most = n
 	for _, b := range budgets {

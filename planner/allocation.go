@@ -26,7 +26,8 @@ type allocation struct {
 }
 
 // overdrawn refuses a plan that is likely to need more of an account than its balance:
-// the last jobs would not start. What runs counts, too: sites book it when it ends.
+// the last jobs would not start. Running jobs count, too: sites book them when they
+// end.
 func overdrawn(fs *facts, ps phases, f forecast.Forecast) (out diag.List) {
 	if !ps.anythingStarts() {
 		return nil

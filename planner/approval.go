@@ -38,9 +38,9 @@ func (p *Plan) Destructive() []Destruction {
 	return out
 }
 
-// DestructiveRows are the addresses of Destructive by what a flag must allow: re-runs
-// and cancels. A release needs no flag: its machine runs nothing and has no output that
-// is nowhere else, or a person named the orphan.
+// DestructiveRows are the addresses of Destructive by the flag that must allow them:
+// re-runs and cancels. A release needs no flag: its machine runs nothing and has no
+// output that is nowhere else, or a person named the orphan.
 func (p *Plan) DestructiveRows() (reruns, cancels []string) {
 	for _, d := range p.Destructive() {
 		switch {
@@ -64,7 +64,7 @@ func (p *Plan) Released() (ids []string) {
 }
 
 // Restored are the addresses of the rows that put an earlier result in the
-// place of another. What allows a re-run allows them.
+// place of another. A flag that allows re-runs allows them.
 func (p *Plan) Restored() (out []string) {
 	for _, d := range p.Destructive() {
 		if d.Result {

@@ -17,19 +17,19 @@ import (
 // two bytes a cell.
 const mostRequests = 1<<16 - 2
 
-// An arrangement is where everything goes that starts, what moves for it, and when
-// and at what cost it ends.
+// An arrangement is the placement of the jobs that start, the files that move for
+// them, and when and at what cost they end.
 type arrangement struct {
-	forecaster // of what moves, and when all of it ends
+	forecaster // of the moves, and of the end of all
 	forecast   forecast.Forecast
 	spills     []spillover      // of phases that may overflow
 	unpriced   []place.Decision // of jobs in flight with an unknown charge
 	diags      diag.List
 }
 
-// arrange places what starts, opens or shuts gates, blocks what waits for
-// something held, and forecasts. Whether work is urgent follows from the
-// forecast and decides placements, so an urgent plan is arranged twice.
+// arrange places the jobs that start, opens or shuts gates, blocks jobs behind
+// held ones, and forecasts. Whether work is urgent follows from the forecast
+// and decides placements, so an urgent plan is arranged twice.
 func arrange(fs *facts, ps phases, hash *result.Hasher, smokes map[string]*state.Job, past *history.Queues) arrangement {
 	kinds := make([][]Kind, len(ps.drafts))
 	for at, w := range ps.drafts {

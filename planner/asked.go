@@ -23,8 +23,8 @@ func (p *Plan) WithFaster(list []Faster) {
 	p.tried, p.live.Faster = &list, func() []Faster { return list }
 }
 
-// Assumed is what the forecast of a plan was made from: how long each job is
-// taken to run, where, and how often it fails. It is empty for a plan that was
+// Assumed is the input of a plan's forecast: how long and where each job is
+// expected to run, and how often it fails. It is empty for a plan that was
 // read from a file.
 func (p *Plan) Assumed() forecast.Input {
 	if p.live.Assumed == nil {
@@ -33,8 +33,9 @@ func (p *Plan) Assumed() forecast.Input {
 	return p.live.Assumed()
 }
 
-// InputHashes are, by input, what a job depends on of its producers: their
-// result hash, or a hash over them. They are kept with the job's record.
+// InputHashes are, by input, the hashes of the producers on which a job
+// depends: their result hash, or a hash over them. They are kept with the
+// job's record.
 func (p *Plan) InputHashes(phase *PhasePlan, cell int) map[string]string {
 	if len(phase.Phase.Inputs) == 0 {
 		return nil

@@ -97,8 +97,8 @@ func poolsInUse(ps phases, backend string) map[string]bool {
 	return out
 }
 
-// lookFirst refuses to delete and to give back, by old facts, what nobody looked
-// at just now.
+// lookFirst refuses to delete files or release machines by old facts: somebody
+// must have looked at them just now.
 func lookFirst(fs *facts, deletions []Deletion, loose []Row) diag.List {
 	doomed := map[string]bool{}
 	for _, d := range deletions {

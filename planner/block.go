@@ -69,7 +69,8 @@ func (w *draft) stuckAmong(cells []int) []string {
 	return out
 }
 
-// blockedBy names what a cell waits for, nil when nothing is held.
+// blockedBy names the held jobs for which a cell waits, nil when there are
+// none.
 func (ps phases) blockedBy(w *draft, i int) []string {
 	for _, name := range w.p.DependsOn {
 		if from := ps.byPhase[name]; from != nil {

@@ -140,7 +140,7 @@ func ledger(fs *facts, ps phases) []state.Entry {
 	return out
 }
 
-// claims are what starts, at its ceiling.
+// claims are the jobs that start, at their ceilings.
 func claims(ps phases, pools []offer.Pool) (out []budget.Work) {
 	for _, w := range ps.drafts {
 		o := budget.Work{Phase: w.p.Name, Smokes: map[string]decimal.Decimal{}}

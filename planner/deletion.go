@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// deletions lists what completed jobs left, copies excepted, where the person
+// deletions lists the outputs of completed jobs, except copies, where the user
 // asked for it. Ended are records that have no cell. A file that several jobs
 // share is deleted once.
 func deletions(fs *facts, ps phases, ended []*state.Job) (out []Deletion, diags diag.List) {

@@ -307,7 +307,7 @@ func (df *differ) diffCompleted(w *draft, i int, f observed.Fact, d *Detail) Kin
 	return None
 }
 
-// unlessHeld keeps what a hold covers from starting; what runs goes on.
+// unlessHeld keeps jobs under a hold from starting; running ones continue.
 func (df *differ) unlessHeld(w *draft, i int, d *Detail, kind Kind) Kind {
 	if h := df.heldBy(w, i); h != "" {
 		d.Text = h

@@ -109,8 +109,8 @@ func (fs *facts) retries(p *lang.Phase, f observed.Fact) bool {
 	return p.Retry.Spare(f.Class, earlier) || p.Retry.Covers(f.Class) && n < p.Retry.Launches()
 }
 
-// unasked reports whether a job starts only by the default that what its machine
-// failed is launched once more: nobody wrote a retry of its class.
+// unasked reports whether a job starts only by the default of one more launch
+// after a fault of its machine: nobody wrote a retry of its class.
 func (fs *facts) unasked(w *draft, i int) bool {
 	job := w.record(i)
 	if w.pp.Kind[i] != Retry || job == nil || w.is(w.rerun, i) {
@@ -151,7 +151,7 @@ func (fs *facts) backend(address string) *lang.Backend {
 	return nil
 }
 
-// can is what a backend is able to do.
+// can is the capabilities of a backend.
 func (fs *facts) can(address string) offer.Capabilities {
 	typ, _, _ := strings.Cut(address, ".")
 	return fs.in.Can[typ]

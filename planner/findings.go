@@ -12,9 +12,9 @@ import (
 	"github.com/muster-run/muster/planner/warnings"
 )
 
-// findings are what the refresh found wrong, of what this plan starts; each
-// says which jobs it blocks where that is not all of a phase. Used are the
-// backends where something goes.
+// findings are the faults that the refresh found in jobs that this plan
+// starts; each says which jobs it blocks where that is not all of a phase.
+// Used are the backends where something goes.
 func findings(fs *facts, ps phases, used map[string]bool) (diags diag.List) {
 	for _, f := range fs.in.Observed.Findings {
 		w := ps.byPhase[f.Phase]
@@ -39,7 +39,7 @@ func findings(fs *facts, ps phases, used map[string]bool) (diags diag.List) {
 		}
 		blocked, all := concerned(w, f)
 		if len(blocked) == 0 {
-			continue // what needs it is done
+			continue // the jobs that need it are done
 		}
 		if len(blocked) < all {
 			verb := "blocks"
@@ -87,7 +87,7 @@ func (fs *facts) concerns(f observed.Finding, used map[string]bool) bool {
 	return !strings.HasPrefix(name, localType+".")
 }
 
-// goesElsewhere reports whether what of a phase has a place goes to other
+// goesElsewhere reports whether the placed jobs of a phase go to other
 // backends than this one.
 func goesElsewhere(w *draft, backend string) bool {
 	if g := w.pp.Smoke; g != nil && len(g.Run) > 0 && g.Place.Backend == backend {

@@ -65,7 +65,7 @@ func (h *hold) resume() string {
 
 func resumeOf(address string) string { return "`muster resume " + shell.Quote(address) + "`" }
 
-// Stops are what keeps jobs from starting until a person resumes them: holds, and breakers.
+// Stops keep jobs from starting until a person resumes them: holds, and breakers.
 type Stops struct {
 	holds    []hold
 	breakers map[string]state.Breaker

@@ -27,11 +27,11 @@ type Input struct {
 	Observed Observed
 	Pools    []offer.Pool
 	Quotes   []place.Quoted
-	// Can is what each type of backend can do; a missing type can nothing.
+	// Can has the capabilities of each type of backend; a missing type has none.
 	Can     map[string]offer.Capabilities
 	Now     time.Time
 	Options Options
-	// Precedents are what other campaigns of the workspace showed.
+	// Precedents are the results of other campaigns of the workspace.
 	Precedents []precedent.Line
 }
 
@@ -50,7 +50,7 @@ type Options struct {
 	Reason      string // given by the person, kept with the plan
 }
 
-// Observed is what a refresh found.
+// Observed is the result of a refresh.
 type Observed = observed.Refresh
 
 // An Orphan is a rented resource the state does not know.

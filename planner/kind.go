@@ -1,6 +1,6 @@
 package planner
 
-// A Kind is what a plan does with one job. One byte a job.
+// A Kind is the action of a plan on one job. One byte a job.
 type Kind uint8
 
 // The kinds, in the order of the diff table.
@@ -23,7 +23,7 @@ const (
 	Duplicate              // ! duplicate
 	Cancel                 // - cancel
 	Forget                 // - forget
-	Record                 // verify and record what ended while nobody looked
+	Record                 // verify and record jobs that ended while nobody looked
 	Skipped                // not selected by -target
 	Altered                // ≠ output changed
 	Restore                // ⟲ restore: a result that was replaced is put back

@@ -81,8 +81,8 @@ func (fs *facts) cancelDuplicate(job *state.Job) Row {
 	return Row{Kind: Cancel, Address: job.Address, Backend: backendOf(job), Detail: Detail{State: job, Destroy: true, Text: "duplicate " + fs.observe(job).Duplicate}}
 }
 
-// looseSmokes cancels smokes of an old fingerprint. What ended stays as a
-// verdict in the state and needs no row.
+// looseSmokes cancels smokes of an old fingerprint. Smokes that ended stay as
+// verdicts in the state and need no row.
 func looseSmokes(fs *facts, ps phases, smokes map[string]*state.Job) (rows []Row) {
 	current := map[string]bool{}
 	for _, w := range ps.drafts {
@@ -111,9 +111,9 @@ func looseSmokes(fs *facts, ps phases, smokes map[string]*state.Job) (rows []Row
 	return rows
 }
 
-// destroyAll wants nothing: every record is treated as that of a job which
-// left the campaign, but what ended is left alone. It parts the loose records in
-// those that still run and those that ended.
+// destroyAll treats every record as that of a job which left the campaign, but
+// leaves ended jobs alone. It divides the loose records into those that still
+// run and those that ended.
 func destroyAll(fs *facts, ps phases, loose []*state.Job) (active, ended []*state.Job) {
 	for _, w := range ps.drafts {
 		for i := range w.pp.Kind {
@@ -234,7 +234,7 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string, diags
 }
 
 // resultless names the jobs that ran on the backends of released machines and have no result:
-// what they left on a machine's disk ends with it.
+// their files on a machine's disk end with it.
 func resultless(fs *facts, rows []Row) (notes []string) {
 	released, names := map[string]bool{}, map[string][]string{} // by backend
 	for i := range rows {

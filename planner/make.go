@@ -8,12 +8,12 @@ import (
 	"github.com/muster-run/muster/planner/history"
 )
 
-// Make plans. The list holds what the person should know; with errors in it
-// the plan is for showing only.
+// Make plans. The list has the diagnostics for the user; with errors in it the
+// plan is for showing only.
 //
 // Its steps run in order, each over whole phases. A step takes the facts, the
-// phases, and what its other parameters name of earlier steps. It fills columns of
-// the phases, which type work lists by step, and returns the rest.
+// phases, and, as its other parameters, results of earlier steps. It fills columns
+// of the phases, which type work lists by step, and returns the rest.
 func Make(in Input) (*Plan, diag.List) {
 	j := join(in)
 	fs, ps := j.facts, j.phases
@@ -64,9 +64,9 @@ func Make(in Input) (*Plan, diag.List) {
 
 // A report is the messages of a step, beside its decisions.
 type report struct {
-	notes []string  // what the plan assumes
+	notes []string  // the plan's assumptions
 	asks  []string  // why a flag does not approve the plan
-	diags diag.List // what the person should know; errors keep the plan from being applied
+	diags diag.List // diagnostics for the user; errors keep the plan from being applied
 }
 
 func (s *report) add(more report) {
@@ -87,7 +87,7 @@ type joined struct {
 	records
 	hashes  *hashes
 	differ  *differ
-	queues  *history.Queues // what earlier jobs say of queues
+	queues  *history.Queues // the evidence of earlier jobs about queues
 	fitting *fitting        // of runtimes, in phases' pasts
 	diags   diag.List
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A note is what a plan says beside its rows and figures.
+// A note is a sentence of a plan beside its rows and figures.
 type note struct {
 	notes      []string
 	dangers    []string // those of notes that tell when something is deleted, ended or billed
 	unattended []string // phases that start nothing while muster is closed
 }
 
-// Decided is what notes are about, beside the phases.
+// decided is the subject of notes, beside the phases.
 type decided struct {
 	used      map[string]bool // backends where something goes
 	transfers []Transfer
@@ -33,7 +33,7 @@ type decided struct {
 	queues    *history.Queues
 }
 
-// notes gathers what a plan says that is decided.
+// notes gathers the notes of a decided plan.
 func notes(fs *facts, ps phases, d decided) (out note) {
 	say := func(notes ...string) { out.notes = append(out.notes, notes...) }
 	in, c := &fs.in, fs.in.Campaign

@@ -123,8 +123,8 @@ func retryDelay(p *lang.Phase, ev *history.Measurements, d place.Decision, turn 
 	return max(p.Retry.Delay, ev.Again-max(d.Wait, turn, 0))
 }
 
-// What a job has waited in a queue counts in steps, so that groups stay few, and
-// of more than a week no more.
+// The wait of a job in a queue counts in steps, so that groups stay few, and for
+// a week at most.
 const (
 	waitedStep = 30 * time.Minute
 	mostWaited = 7 * 24 * time.Hour
@@ -146,7 +146,7 @@ type attemptGroup struct {
 	waits         bool   // in a queue: it has not started
 	unknown       bool   // its backend cannot be asked
 	fresh, short  bool   // it has not started; a limit holds it
-	apart         string // by what its work is another than that of the completed jobs; "" = it is not
+	apart         string // the difference between its work and that of the completed jobs; "" = none
 }
 
 // inFlight is the group of a job that is with a backend already.

@@ -146,8 +146,8 @@ func (sl *spiller) queueOf(w *draft, d place.Decision) placeQueue {
 	return placeQueue{Slots: n, Each: each, Wait: max(d.Wait, 0) + d.Boot}
 }
 
-// claimed is what of a budget is spent, in flight at its ceiling, or wanted by
-// the phases before, at one launch each.
+// claimed is the part of a budget that is spent, in flight at its ceiling, or
+// wanted by the phases before, at one launch each.
 func (sl *spiller) claimed(b lang.Budget, unit string) decimal.Decimal {
 	if sl.ledger == nil {
 		sl.ledger = ledger(sl.facts, sl.phases)

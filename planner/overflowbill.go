@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/planner/place"
 )
 
-// A overflowBill is what launches may be charged at most.
+// An overflowBill is the most that launches may be charged.
 type overflowBill struct {
 	usd, serviceUnits     decimal.Decimal
 	unpriced, unpricedSUs bool // the charge of some is unknown

@@ -35,8 +35,8 @@ func (c overflowCase) cheapest() overflowWay {
 	return first
 }
 
-// fastest is what ends them soonest: all of them on the second place, or, where
-// both together are sooner, as few there as it takes.
+// fastest is the way that ends them soonest: all of them on the second place,
+// or, where both together are sooner, as few there as it takes.
 func (c overflowCase) fastest(at, there placeQueue) overflowWay {
 	best := c.there()
 	for k := range c.Free + 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/planner/amount"
 )
 
-// Note says what overflows, what ended it, and what either place alone would
-// cost and take; or why nothing does.
+// Note says which jobs overflow, what limits them, and the cost and time of
+// either place alone; or why none do.
 func (s spillover) Note() string {
 	if s.N == 0 {
 		return fmt.Sprintf("phase.%s does not overflow: %s.", s.phase, strings.TrimSuffix(s.Not, "."))

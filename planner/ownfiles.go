@@ -10,9 +10,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// OwnFiles is what the state knows of a job's own files in a workdir. Earlier are
-// the attempts that the record does not count any more. A record that a person
-// had forgotten knows of none.
+// OwnFiles are a job's own files in a workdir, by the state. Earlier are the
+// attempts that the record does not count any more. A record that a person made
+// muster forget has none.
 func OwnFiles(rec *state.Job, earlier []state.Attempt, workdir string) offer.Guard {
 	var g offer.Guard
 	if rec == nil {

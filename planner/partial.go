@@ -45,8 +45,8 @@ func MissingKeys(job *state.Job, input string) []string {
 	return nil
 }
 
-// Reads are the producers that a job goes on with of an input, and those that it goes on
-// without: by its record where nothing starts, else by what the plan does with them.
+// Reads are the producers with which a job goes on, and those without which it does, for
+// an input: by its record where nothing starts, else by the plan's actions on them.
 func (p *Plan) Reads(pp *PhasePlan, in *lang.Input, cell int) (read, missing []int) {
 	all, from := members(in, cell), p.Phase(in.From.Name)
 	if from == nil || !in.Partial() {
@@ -64,14 +64,15 @@ func (p *Plan) Reads(pp *PhasePlan, in *lang.Input, cell int) (read, missing []i
 	return read, missing
 }
 
-// InputDigests are the digests of what a recorded job read, by input.
+// InputDigests are the digests of the files that a recorded job read, by
+// input.
 func InputDigests(job *state.Job) map[string]string {
 	out := job.InputBytes.Map()
 	maps.DeleteFunc(out, func(name, _ string) bool { return strings.HasSuffix(name, lang.MissingOf("")) })
 	return out
 }
 
-// A Lack is what a recorded job went on without of an input.
+// A Lack names the producers of an input without which a recorded job went on.
 type Lack struct {
 	Input   string   `json:"input"`
 	Missing []string `json:"missing"`        // addresses of producers
@@ -145,8 +146,8 @@ func (hs *hashes) isDone(in *lang.Input, producer int) bool {
 	return rec != nil && rec.Status == state.Completed
 }
 
-// partialChange is how an input differs from what a record read that went on without
-// some producers; known is false where another change explains it.
+// partialChange is the difference between an input and the files that a recorded job
+// read without some producers; known is false where another change explains it.
 func (hs *hashes) partialChange(in *lang.Input, i int, job *state.Job) (r []Reason, known bool) {
 	if !in.Partial() || len(MissingKeys(job, in.Name)) == 0 {
 		return nil, false

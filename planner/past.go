@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A past is what the records of one phase say of its jobs, worked out once and
-// only when asked.
+// A past is the evidence of one phase's records about its jobs, worked out
+// once and only when asked.
 type past struct {
 	phase       *lang.Phase
 	records     []*state.Job

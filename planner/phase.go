@@ -167,7 +167,7 @@ type Detail struct {
 	Computed result.Hash
 }
 
-// A Gate is what a phase's smoke does.
+// A Gate is the state of a phase's smoke.
 type Gate struct {
 	Run      []int // cells whose smoke is still to run
 	Passed   []int // cells with a passed fingerprint

@@ -189,10 +189,11 @@ func (w *draft) starting() bool {
 // starts reports whether a job of the phase starts now.
 func (w *draft) starts() bool { return slices.ContainsFunc(w.pp.Kind, Kind.Starts) }
 
-// request is what a cell asks for as a run.
+// request is the request of a cell as a run.
 func (w *draft) request(i int) lang.Request { return w.reqs[w.p.RequestOf(i, lang.Run)] }
 
-// groupJobs counts what starts by placement; a blocked job costs nothing yet.
+// groupJobs counts the starting jobs by placement; a blocked job costs nothing
+// yet.
 func (w *draft) groupJobs() []int {
 	out := make([]int, len(w.pp.Placements))
 	for i, k := range w.pp.Kind {

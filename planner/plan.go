@@ -17,7 +17,7 @@ type Plan struct {
 	ID       string // from the content: the same plan has the same id
 	Body     string // digest of its actions, whenever it was made; see IDOf
 	Campaign string
-	About    string // what the campaign is for, as it says
+	About    string // the campaign's description
 	Digest   string // campaign digest
 	Lineage  string
 	Serial   uint64

@@ -15,10 +15,9 @@ import (
 // it may be a program's name, with or without its folder.
 var submitters = lazyregexp.New("(?:^|[\\s;&|({`\"'/])(sbatch|qsub|bsub|condor_submit)(?:$|[\\s;&|)}`\"'])")
 
-// propagates warns of a job that submits jobs by itself, or one of the scripts that
-// its command runs: muster can neither count nor stop what that starts, and one such
-// chain that fails at once starts thousands. Whoever means it saves the plan and
-// applies the file.
+// propagates warns of a job, or a script of its command, that submits jobs by
+// itself: muster can neither count nor stop them, and one such chain that fails at
+// once starts thousands. Whoever means it saves the plan and applies the file.
 func propagates(p *lang.Phase, r lang.Rendered, scripts []observed.Script) (out report, does bool) {
 	what, found := "Its command", submitters.FindStringSubmatch(r.Shell+"\n"+r.Setup+"\n"+strings.Join(r.Argv, "\n"))
 	for _, s := range scripts {

@@ -9,9 +9,9 @@ import (
 // namedRows is how many rows a refusal lists by name.
 const namedRows = 20
 
-// protect refuses to re-run what prevent_rerun guards. The state remembers
-// the guard, so that deleting its block does not disarm it; writing
-// prevent_rerun = false does.
+// protect refuses to re-run jobs under prevent_rerun. The state remembers the
+// guard, so that deleting its block does not disarm it; writing prevent_rerun
+// = false does.
 func protect(fs *facts, ps phases) (diags diag.List) {
 	for _, w := range ps.drafts {
 		l := w.p.Lifecycle

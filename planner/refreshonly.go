@@ -10,9 +10,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// refreshOnly plans nothing: every record gets what became of it since it was
-// written, and the rest is left out. Loose records get a row, of which it returns
-// those that say something.
+// refreshOnly plans nothing: every record is brought up to date, and the rest is
+// left out. Loose records get a row, of which it returns those that say
+// something.
 func refreshOnly(fs *facts, ps phases, loose []*state.Job) (rows []Row, diags diag.List) {
 	for _, w := range ps.drafts {
 		for i := range w.pp.Kind {
@@ -48,7 +48,8 @@ func backendOf(job *state.Job) string {
 	return ""
 }
 
-// news is what a refresh found of a record that it does not say yet.
+// news is a refresh's finding about a record that the record does not have
+// yet.
 func (fs *facts) news(job *state.Job) (Kind, Detail) {
 	f, d := fs.observe(job), Detail{State: job}
 	switch {

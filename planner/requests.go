@@ -37,7 +37,7 @@ func compareRequests(fs *facts, ps phases) (out report) {
 	return out
 }
 
-// farOff says which requests of a phase are far off what its runs used; of
+// farOff says which requests of a phase are far off the use of its runs; of
 // several requests the one that is most off.
 func (w *draft) farOff(ev *history.Measurements) []string {
 	var most offer.Shape
@@ -61,8 +61,8 @@ func (w *draft) asking() func(memory int64) bool {
 	return func(memory int64) bool { return asked[memory] }
 }
 
-// longest is the longest runtime that a fitted model forecasts of what starts,
-// at the 90th percentile; 0 without one.
+// longest is the longest runtime that a fitted model forecasts for the
+// starting jobs, at the 90th percentile; 0 without one.
 func (w *draft) longest() (out time.Duration) {
 	model, ok := w.fit()
 	if !ok {

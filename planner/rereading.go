@@ -8,8 +8,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Rereading is what an apply reads again from the outputs of a phase's completed jobs,
-// without running them: metrics whose definition changed since they were read.
+// A Rereading lists the metrics that an apply reads again from the outputs of a phase's
+// completed jobs, without running them, since their definition has changed.
 type Rereading struct {
 	Jobs     int      `json:"jobs"`
 	Metrics  []string `json:"metrics"`

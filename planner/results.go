@@ -34,7 +34,7 @@ func scheme(job *state.Job) int {
 	return job.Scheme
 }
 
-// Hashes compare jobs with what their records were made from.
+// hashes compare jobs with the sources of their records.
 type hashes struct {
 	*facts
 	phases
@@ -196,7 +196,7 @@ func (w *draft) unchanged(i int, job *state.Job) bool {
 	return column[i].Is(job.Result)
 }
 
-// sameRequest reports whether a record asked for what the job asks for now.
+// sameRequest reports whether a record has the same request as the job now.
 func (w *draft) sameRequest(i int, job *state.Job) bool {
 	if job.Request == "" {
 		return true

@@ -24,7 +24,7 @@ type Risk struct {
 	Kind string   `json:"kind"`         // "failures"
 	Of   string   `json:"of,omitempty"` // its subject: a budget, a backend, a block
 	Text string   `json:"text"`
-	More string   `json:"more,omitempty"` // what a diagnostic says beside its first line
+	More string   `json:"more,omitempty"` // the rest of a diagnostic after its first line
 	Rows []string `json:"rows,omitempty"` // its parts, each by itself
 	// Damage is its expected damage: the share of the plan's jobs that it would stop, lose or
 	// repeat, times its probability.
@@ -36,7 +36,7 @@ type Risk struct {
 // that start. The risk of moving them aside has its text.
 const filesInTheWay = "files exist that their jobs did not make"
 
-// How likely muster takes what nothing was measured of.
+// How likely muster takes risks without any measurement.
 const (
 	likely   = 0.5
 	doubtful = 0.2 // a figure that is guessed
@@ -46,7 +46,7 @@ const (
 	riskRows = 5  // of one risk
 )
 
-// Risks are what could go wrong, the greatest expected damage first.
+// Risks are the plan's risks, the greatest expected damage first.
 func (p *Plan) Risks() []Risk {
 	if p.risks != nil {
 		return *p.risks
@@ -98,7 +98,7 @@ func (r *risks) add(risk Risk) {
 	r.list = append(r.list, risk)
 }
 
-// share is how much of what the plan starts so many jobs are.
+// share is the share of so many jobs in those that the plan starts.
 func (r *risks) share(jobs int) float64 { return min(float64(jobs)/float64(max(r.starts, 1)), 1) }
 
 // diagnostics turns diagnostics into risks; those of budgets are with the budgets.
@@ -240,7 +240,7 @@ func (r *risks) behind(phase string) (n int) {
 	return n
 }
 
-// unattended is what waits while muster is closed.
+// unattended is the risk of jobs that wait while muster is closed.
 func (r *risks) unattended() {
 	jobs, smokes := 0, 0
 	for _, pp := range r.p.Phases {
@@ -301,7 +301,8 @@ func (r *risks) failures() {
 	r.add(Risk{Kind: "failures", Text: text, Damage: failing * r.share(jobs)})
 }
 
-// costliest is the line of what a reader cares for most that is not zero.
+// costliest is the line of the unit that matters most to a reader and is not
+// zero.
 func (p *Plan) costliest() forecast.Line {
 	for _, l := range p.Forecast.Lines {
 		if amount.Of(l.AtMost.Text).IsPositive() {
@@ -345,7 +346,7 @@ func (r *risks) transfers() {
 	}
 }
 
-// estimates are what figures rest on that may be off.
+// estimates are the assumptions under the figures that may be off.
 func (r *risks) estimates() {
 	if slices.Contains(r.p.Forecast.Basis, forecast.NoHistory) {
 		r.add(Risk{Kind: "no history", Text: "some jobs have never run: their times and costs come from the requested walltimes, not from measurements", Damage: doubtful * failing})
@@ -457,7 +458,7 @@ func isOrAre(n int) string {
 	return "are"
 }
 
-// heldBy is for what reason jobs wait for a person, phase by phase.
+// heldBy says why jobs wait for a person, phase by phase.
 func (p *Plan) heldBy() (rows []string) {
 	type cause struct{ phase, why string }
 	var order []cause

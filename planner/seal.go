@@ -18,14 +18,14 @@ func (p *Plan) Seal() {
 	p.ID = idOf(p.Body, p.Now)
 }
 
-// idOf is the id of a plan that does what body says, made at a time: the same
-// plan has the same id.
+// idOf is the id of a plan with this body, made at a time: the same plan has
+// the same id.
 func idOf(body string, now time.Time) string {
 	h := sha256.Sum256(fmt.Appendf(nil, "%s %d", body, now.UnixNano()))
 	return hex.EncodeToString(h[:16])
 }
 
-// body is taken over what the plan does.
+// body is a digest of the plan's actions.
 func (p *Plan) body() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "muster plan 2\n%s\n%s\n%s\n%d\n%t\n", p.Campaign, p.Digest, p.Lineage, p.Serial, p.Destroy)

@@ -16,8 +16,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A SecondLook is what somebody reads before a plan is approved, where the campaign
-// has known patterns or a policy that asks for more than one person.
+// A SecondLook is for a reader who approves a plan, where the campaign has known
+// patterns or a policy that asks for more than one person.
 type SecondLook struct {
 	// Approvals is how many persons must approve the plan; 0 is a campaign without
 	// known patterns and without such a policy. Why says which conditions of the
@@ -250,7 +250,7 @@ func (ps phases) firstOfKind(fs *facts) (out []first) {
 	return out
 }
 
-// precedent is what another campaign showed of the work of a phase, nil if nothing.
+// precedent is the result of another campaign for the work of a phase, nil if none.
 func (ps phases) precedent(fs *facts, w *draft) *precedent.Line {
 	if len(fs.in.Precedents) == 0 {
 		return nil

@@ -92,8 +92,8 @@ func (ps phases) selectBy(texts []string, put func(*draft, []bool)) {
 	}
 }
 
-// narrow leaves out what -target does not select, but for what the selected
-// jobs need and is not there yet. It notes how many are left in and out.
+// narrow leaves out the jobs that -target does not select, except for missing
+// producers of selected ones. It notes how many are left in and out.
 func narrow(targets []string, ps phases) (notes []string) {
 	if len(targets) == 0 {
 		return nil

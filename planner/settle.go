@@ -37,7 +37,7 @@ func (s *Settler) Smoke(pp *PhasePlan, cell int, class string) result.Hash {
 	})
 }
 
-// Inputs is InputHashes by what the producers have come to.
+// Inputs is InputHashes by the current results of the producers.
 func (s *Settler) Inputs(pp *PhasePlan, cell int) map[string]string {
 	return inputHashes(s.settled(pp, cell), pp.Phase, cell)
 }

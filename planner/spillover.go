@@ -24,7 +24,7 @@ type overflowCase struct {
 	Afford func(n int) (most int, bound string)
 }
 
-// A spillover is what became of the jobs of a case.
+// A spillover is the outcome for the jobs of a case.
 type spillover struct {
 	N   int    // how many go to the second place
 	Not string // why none does
@@ -36,7 +36,7 @@ type spillover struct {
 	cost     string        // of the spilled at most, in words
 	cheapest overflowWay
 	fastest  overflowWay
-	bound    string // what kept more from it, "" when more would end no sooner
+	bound    string // the bound on their number, "" when more would end no sooner
 	tried    string // the backend of the phase's smoke, "" without one
 }
 

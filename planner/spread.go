@@ -85,7 +85,7 @@ func (sp *spreader) atOnce(d place.Decision) float64 {
 	return float64(forecast.AtOnce(ceiling.Pool(sp.in.Pools, d.Backend, d.Pool), d))
 }
 
-// busyHosts begins with what runs already.
+// busyHosts begins with the jobs that run already.
 func (sp *spreader) busyHosts() *hostLoad {
 	out := newHostLoad()
 	for _, w := range sp.drafts {

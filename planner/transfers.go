@@ -15,7 +15,7 @@ import (
 // A Transfer moves the files of one input between backends.
 type Transfer = transfers.Transfer
 
-// A mover lists what moves in one arrangement.
+// A mover lists the moves of one arrangement.
 type mover struct {
 	*facts
 	rows  []Transfer

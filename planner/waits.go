@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// pastOfQueues is what this campaign's jobs say of queues, from when it is decided
-// which record is whose.
+// pastOfQueues is the evidence of this campaign's jobs about queues. It needs the
+// decision which record is whose.
 func pastOfQueues(fs *facts, ps phases, smokes map[string]*state.Job) *history.Queues {
 	out := &history.Queues{Smokes: smokes, Approvals: fs.st.Approvals, Rents: fs.rents}
 	for _, w := range ps.drafts {

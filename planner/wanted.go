@@ -2,7 +2,7 @@ package planner
 
 import "github.com/muster-run/muster/state"
 
-// Does is what the plan does with a cell; None where it says nothing of it.
+// Does is the plan's action on a cell; None where it has none.
 func (pp *PhasePlan) Does(cell int32) Kind {
 	if int(cell) < len(pp.Kind) {
 		return pp.Kind[cell]

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// JobEnviron picks from an environment (as os.Environ gives it) what a job on
-// the same machine starts from: PATH, HOME, USER, SHELL, LANG, LC_*,
-// LD_LIBRARY_PATH, VIRTUAL_ENV and CONDA_*, sorted by name. The rest of a
-// person's environment has no part in a result.
+// JobEnviron picks from an environment (as os.Environ gives it) the variables
+// with which a job on the same machine starts: PATH, HOME, USER, SHELL, LANG,
+// LC_*, LD_LIBRARY_PATH, VIRTUAL_ENV and CONDA_*, sorted by name. The rest of
+// a person's environment has no part in a result.
 func JobEnviron(environ []string) []EnvVar {
 	var out []EnvVar
 	for _, line := range environ {

@@ -59,7 +59,8 @@ type Runner interface {
 	Watch(ctx context.Context, r WatchRequest, fn func(Batch) error) error
 	// Cancel fetches the log's tail, then ends jobs: politely, then hard.
 	Cancel(ctx context.Context, r CancelRequest) ([]Outcome, error)
-	// Control changes what a backend may start by itself: hold, release, caps.
+	// Control changes which jobs a backend may start by itself: hold, release,
+	// caps.
 	Control(ctx context.Context, r ControlRequest) error
 	// Logs writes a job's log to w, following it until the job ends if asked.
 	Logs(ctx context.Context, r LogRequest, w io.Writer) error
@@ -123,16 +124,16 @@ type Cleaner interface {
 
 // A Loginer is a backend that may ask its user for a password or a code.
 type Loginer interface {
-	// Login connects to a backend, and has ask put to a person what its hosts
-	// want to know. It returns when all of them have answered or cannot be
-	// reached; calls after it say why.
+	// Login connects to a backend, and has ask put its hosts' questions to a
+	// person. It returns when all of them have answered or cannot be reached;
+	// calls after it say why.
 	Login(ctx context.Context, backend string, ask Ask) error
 }
 
 // Ask puts a prompt to a person; it fails when nobody answers.
 type Ask func(context.Context, LoginPrompt) (answers []string, err error)
 
-// A LoginPrompt is what a host asks at once. Its texts are a stranger's.
+// A LoginPrompt is a host's set of questions. Its texts are a stranger's.
 type LoginPrompt struct {
 	Who         string // user@host
 	Name        string
@@ -184,9 +185,9 @@ type Backend struct {
 	Env         map[string]string `json:"env,omitempty"`
 	MaxParallel int               `json:"max_parallel,omitempty"`
 	Profile     string            `json:"profile,omitempty"`
-	// ProfileSource is what Profile holds where that is a file of the campaign's
-	// and none that the provider ships: whoever learns of the backend may run on
-	// another machine, and later.
+	// ProfileSource is the text of Profile where that is a file of the campaign
+	// and none that the provider ships: its reader may run on another machine, and
+	// later.
 	ProfileSource string          `json:"profile_source,omitempty"`
 	Price         offer.Price     `json:"price,omitzero"`
 	Config        json.RawMessage `json:"config,omitempty"` // the provider's own settings
@@ -200,8 +201,8 @@ type Backend struct {
 	// Rented are the machines that the campaign's state has as rented here: a provider
 	// that lost its records still knows which account rents them.
 	Rented []offer.Rental `json:"-"`
-	// Environ is what jobs on muster's own machine start from: of the
-	// environment of the command that submits them what JobEnviron lets pass.
+	// Environ is the initial environment of jobs on muster's own machine:
+	// JobEnviron of the command that submits them.
 	Environ []EnvVar `json:"environ,omitempty"`
 }
 
@@ -223,8 +224,8 @@ type Job struct {
 	Env     []EnvVar `json:"env,omitempty"`   // the backend's, then the job's
 	Secrets []EnvVar `json:"-"`               // never on disk but in a 0600 file on the job's machine; travels apart
 	offer.Process
-	// ImageBytes is what the result hash holds of an image that is a file: the job
-	// starts on no other bytes. Without a digest nothing is compared.
+	// ImageBytes is the part of the result hash for an image that is a file: the
+	// job starts on no other bytes. Without a digest nothing is compared.
 	ImageBytes Recorded `json:"image_bytes,omitzero"`
 
 	Shape   offer.Shape     `json:"shape"`
@@ -239,7 +240,7 @@ type Job struct {
 	// once the job is done.
 	Discard []string `json:"discard,omitempty"`
 	Watch   Watch    `json:"watch,omitzero"`
-	// Scratch is what of its files is on a disk of its node's own; nil = nothing.
+	// Scratch names its files on the node's own disk; nil = none.
 	Scratch *offer.Scratch `json:"scratch,omitempty"`
 
 	// After are tokens on the same backend that must be verified first.
@@ -289,7 +290,7 @@ type Input struct {
 // Listed reports whether a file lists the paths of the input: one path needs no list.
 func (in Input) Listed() bool { return in.List != "" || len(in.Paths) > 1 || in.Partial }
 
-// Recorded is what a job recorded of an output that another job reads: of
+// Recorded is a job's record of an output that another job reads: of
 // Input.Paths with the same index, or of the files that match Path.
 type Recorded struct {
 	Kind    string `json:"kind,omitempty"` // "path" or "" is a file; "glob", "dir"
@@ -314,7 +315,7 @@ type Output struct {
 	MinSize  int64         `json:"min_size,omitempty"`
 	Verify   []VerifyCheck `json:"verify,omitempty"`
 	Shared   bool          `json:"shared,omitempty"`
-	// What its verification may take; 0 = by the job's walltime. See verify.BoundOf.
+	// The limit of its verification; 0 = by the job's walltime. See verify.BoundOf.
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"`
 	VerifyMaxSize int64         `json:"verify_max_size,omitempty"` // bytes read and unpacked
 	// Metrics are values that a VerifyRequest with Open reads from it. Those of a
@@ -375,7 +376,8 @@ type Checkpoint struct {
 // Checked reports whether a launch resumes only from one that passes its checks.
 func (c Checkpoint) Checked() bool { return c.MinSize > 0 || len(c.Verify) > 0 }
 
-// Watch describes what ends or flags a running job. The zero value watches nothing.
+// Watch has the conditions that end or flag a running job. The zero value watches
+// nothing.
 type Watch struct {
 	Forbid       []string      `json:"forbid,omitempty"`        // RE2 patterns on lines that the job prints; a match ends it
 	StalledAfter time.Duration `json:"stalled_after,omitempty"` // without output and without a checkpoint; 0 = never
@@ -402,8 +404,8 @@ type Breaker struct {
 	Of string `json:"of,omitempty"`
 }
 
-// StoppedAs is what the breaker of a job counts and stops: the name of a phase, or the address
-// of jobs of one.
+// StoppedAs names the jobs that a job's breaker counts and stops: the name of a phase, or the
+// address of jobs of one.
 func (j *Job) StoppedAs() string { return cmp.Or(j.Breaker.Of, j.Phase) }
 
 // A SubmitRequest submits jobs to one backend under a fence.
@@ -422,7 +424,7 @@ type Submitted struct {
 	Err    *Error // nil when accepted
 	Stage  offer.Stage
 	HeldBy offer.Holder
-	Queue  string // identity of what keeps the job, as in offer.Pool
+	Queue  string // identity of the queue that has the job, as in offer.Pool
 }
 
 // A WatchRequest names what to watch.
@@ -465,14 +467,14 @@ type CancelRequest struct {
 	Grace   time.Duration
 }
 
-// An Outcome is what became of one token or id.
+// An Outcome is the result for one token or id.
 type Outcome struct {
 	ID   string
 	What string // "cancelled", "ended already", "not found"
 	Err  *Error
 }
 
-// A ControlRequest changes what a backend may start by itself.
+// A ControlRequest changes which jobs a backend may start by itself.
 type ControlRequest struct {
 	Backend string
 	Fence   uint64
@@ -530,7 +532,7 @@ type Rename struct {
 	To   string `json:"to"`
 }
 
-// A Check is what preflight looks at for like jobs.
+// A Check is the needs of like jobs that preflight checks.
 type Check struct {
 	Addresses []string // the jobs that it checks for
 	Workdir   string
@@ -558,7 +560,7 @@ func (c Check) SetupEnv() (out []EnvVar) {
 	return out
 }
 
-// A Finding is what preflight found wrong, or worth saying.
+// A Finding is a fault or a fact that preflight found.
 type Finding struct {
 	Check   int // index into the checks; -1 = the backend as a whole
 	Warning bool
@@ -603,7 +605,7 @@ func (e *Error) Error() string {
 	return e.Summary + ": " + e.Detail
 }
 
-// WithHint is what an error says, and what to do about it where it knows.
+// WithHint is the text of an error, and its advice where it has one.
 func WithHint(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Login != "" {

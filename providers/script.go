@@ -11,8 +11,8 @@ import (
 type Scripter interface {
 	// Script is how like jobs would be submitted.
 	Script(r ScriptRequest) (Script, error)
-	// Terms are what jobs ask of the queue by the settings of their backend and their
-	// own options.
+	// Terms are the requests of jobs to the queue by the settings of their backend
+	// and their own options.
 	Terms(config, options json.RawMessage) offer.Terms
 }
 

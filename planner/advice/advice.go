@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// What a proposal rests on at least, and how far beyond the evidence it goes.
+// The least evidence of a proposal, and how far it goes beyond the evidence.
 // The sources are the rules by which people size jobs on shared clusters.
 const (
 	// enough is how many measured launches outweigh a guess; the forecast
@@ -33,7 +33,7 @@ const (
 	often = history.Often
 )
 
-// An Input is what advice is drawn from.
+// An Input is the evidence for advice.
 type Input struct {
 	Campaign *lang.Campaign
 	State    *state.State
@@ -45,7 +45,7 @@ type Report struct {
 	Launches  int // that ended
 	Phases    []History
 	Proposals []Proposal
-	Notes     []string // what could not be judged, and why
+	Notes     []string // jobs that could not be judged, and why
 }
 
 // Of draws the advice of a campaign.
@@ -101,7 +101,7 @@ type Proposal struct {
 	Saves  []Saving
 }
 
-// A Saving is what a change would have spared, or will: an amount by unit, or
+// A Saving is the past or future saving of a change: an amount by unit, or
 // time that jobs wait.
 type Saving struct {
 	Unit   string // "usd", "service_units", "gpu_hours", "cpu_hours", "node_hours", "wait_hours", "run_hours"

@@ -56,8 +56,8 @@ func (ed editor) whole(at hcl.Range, value string) Edit {
 	return e
 }
 
-// asked is the edit of what a phase asks for; where it asks for nothing, the
-// line to add to its resources.
+// asked is the edit of a phase's request; where there is none, the line to add
+// to its resources.
 func (ed editor) asked(g *group, name, value string) Edit {
 	if at, ok := g.phase.Asks[name]; ok {
 		return ed.edit(at, value)
@@ -196,7 +196,7 @@ func smaller(unit string) []string {
 	return []string{"GiB", "MiB"}
 }
 
-// timeLike rounds a time up to what people write.
+// timeLike rounds a time up to one that people would write.
 func timeLike(d time.Duration) time.Duration {
 	step := time.Hour
 	switch {
@@ -217,7 +217,7 @@ func (ed editor) sizeText(g *group, name string, asked float64) string {
 	return units.FormatSize(int64(asked))
 }
 
-// old is the text of what a phase asks for.
+// old is the text of a phase's request.
 func (ed editor) old(g *group, name string) string {
 	at, ok := g.phase.Asks[name]
 	if !ok {

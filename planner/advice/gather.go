@@ -43,7 +43,7 @@ func gather(in Input, has func(address string) bool) []*group {
 	return out
 }
 
-// shape is what a cell asks for, as the campaign is written now.
+// shape is the request of a cell, as the campaign is written now.
 func (g *group) shape(cell int) offer.Shape {
 	return g.phase.Requests(lang.Run)[g.phase.RequestOf(cell, lang.Run)].Shape
 }

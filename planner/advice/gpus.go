@@ -111,7 +111,7 @@ func (a *adviser) cheapest(g *group, here offer.Pool, s offer.Shape, suits func(
 // priced reports whether all that a pool charges is known.
 func priced(p offer.Pool) bool { return p.Price.Known && !p.Price.UnknownSU }
 
-// cost is what a shape costs on a pool for its walltime, in the pool's unit.
+// cost is the cost of a shape on a pool for its walltime, in the pool's unit.
 func cost(s offer.Shape, p offer.Pool) decimal.Decimal {
 	amounts, _ := place.Cost(s, place.NodePrice(p, p.Price), s.Walltime)
 	return amounts[place.USD].Add(amounts[place.ServiceUnits])

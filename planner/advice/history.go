@@ -23,8 +23,8 @@ type History struct {
 	Median, Sum history.Times
 }
 
-// A Use is what launches asked for and used of one resource, in its own unit:
-// bytes, cores, nanoseconds, or bytes of one device.
+// A Use compares the requests of launches with their use of one resource, in
+// its own unit: bytes, cores, nanoseconds, or bytes of one device.
 type Use struct {
 	What         string  // "memory", "cores", "walltime", "gpu memory"
 	Asked, Least float64 // most and least that a launch asked for
@@ -120,7 +120,7 @@ func (g *group) times() (mid, sum history.Times) {
 	return mid, sum
 }
 
-// What a job asks for, by resource.
+// The request of a job, by resource.
 func askedMemory(s offer.Shape) float64 { return float64(s.Memory) }
 func askedCores(s offer.Shape) float64  { return float64(s.CPUs) }
 func askedTime(s offer.Shape) float64   { return float64(s.Walltime) }

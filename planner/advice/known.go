@@ -92,7 +92,7 @@ func (a *adviser) cataloged(line string) bool {
 	return false
 }
 
-// block is a failure block to paste. What people noted on these jobs is its hint.
+// block is a failure block to paste. People's notes on these jobs are its hint.
 func (a *adviser) block(signature string, s *sighting) string {
 	hint := "say what fixes it"
 	var noted []state.Note

@@ -80,8 +80,8 @@ func (a *adviser) moreMemory(c *class, m history.Memory) []Proposal {
 	return []Proposal{p}
 }
 
-// nearlyAll is from what share of the memory that was given on the most that was
-// measured tells how much is needed; below it the peak was not seen.
+// nearlyAll is the share of the given memory above which the measured peak
+// counts as the need; below it the peak was missed.
 const nearlyAll = 0.75
 
 // enoughMemory is how much, in bytes, the jobs of a class need, of which some ran out

@@ -8,7 +8,8 @@ import (
 	"github.com/muster-run/muster/planner/rounds"
 )
 
-// promote proposes what each round promotes as the baseline of the round after it.
+// promote proposes the trial that each round promotes as the baseline of the next
+// round.
 func (a *adviser) promote() (out []Proposal) {
 	for _, r := range rounds.Of(a.Campaign, a.State) {
 		if !r.Gained() {

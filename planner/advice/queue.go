@@ -39,7 +39,7 @@ func (a *adviser) split(g *group) []Proposal {
 		switch {
 		case from == 0:
 			p.Why += fmt.Sprintf(" What jobs on %s wait there is not known: try one.", count(half, "GPU", "GPUs"))
-		case smaller+run >= wait: // what the queue gives back, twice the runtime takes
+		case smaller+run >= wait: // twice the runtime takes more than the queue gives back
 			continue
 		default:
 			p.Why += fmt.Sprintf(" Jobs on at most %s waited %s there (%s).", count(half, "GPU", "GPUs"), brief(smaller), count(from, "launch", "launches"))
@@ -87,8 +87,8 @@ func (a *adviser) waitOf(gpus int, backend string) (time.Duration, int) {
 	return time.Duration(median(sorted(waits))), len(waits)
 }
 
-// beside is what a smaller shape saves of the wait where cores and memory are
-// those of one machine: as many more jobs run beside one another.
+// beside is the wait that a smaller shape saves where cores and memory belong
+// to one machine: more jobs run beside one another.
 func (a *adviser) beside(c *class, change func(offer.Shape) offer.Shape) []Saving {
 	if len(c.launches) == 0 || c.left < 2 {
 		return nil

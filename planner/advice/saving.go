@@ -21,7 +21,7 @@ const (
 // units is the order in which savings are listed.
 var savedUnits = []string{place.USD, place.ServiceUnits, place.GPUHours, place.CPUHours, place.NodeHours, WaitHours, RunHours}
 
-// A tally adds up what a change saves.
+// A tally adds up the savings of a change.
 type tally struct {
 	by      map[string]decimal.Decimal
 	guessed bool // a saving in money or service units, by a guessed price
@@ -57,9 +57,9 @@ func (a *adviser) pool(l launch) offer.Pool {
 	return a.Pools[at]
 }
 
-// charged adds what a shape costs on a pool for a time, times a factor, and says
-// what of it is known. Where whole nodes are charged, what a job leaves of its
-// node is not given back.
+// charged adds the cost of a shape on a pool for a time, times a factor, and
+// says which units of it are known. Where whole nodes are charged, the free part
+// of a job's node is charged, too.
 func (t *tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times decimal.Decimal) place.Known {
 	amounts, known := place.Cost(s, place.NodePrice(p, p.Price), d)
 	for unit, v := range amounts {
@@ -73,8 +73,8 @@ func (t *tally) charged(s offer.Shape, p offer.Pool, d time.Duration, times deci
 	return known
 }
 
-// spared is what launches would have cost less with another shape, scaled to
-// the jobs that are left, where any are.
+// spared is how much less launches would have cost with another shape, scaled
+// to the remaining jobs, where there are any.
 func (a *adviser) spared(c *class, change func(offer.Shape) offer.Shape) []Saving {
 	return a.sparedOn(c, change, func(p offer.Pool) offer.Pool { return p })
 }

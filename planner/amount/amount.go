@@ -27,7 +27,8 @@ const places = 15
 // Counted is the cost of one launch as it is kept.
 func Counted(d decimal.Decimal) decimal.Decimal { return d.Round(places) }
 
-// dust is what sums of launches may be off by since thirds have no end.
+// dust is the largest rounding error in sums of launches: a third has no
+// finite decimal.
 var dust = decimal.New(1, -9)
 
 // Exceeds reports whether an amount is above a limit, by more than rounding.

@@ -20,8 +20,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// accounts are what launches cost and may still cost. No attempt is in the tables
-// without its tab in the books.
+// accounts keep the costs of launches, billed and still possible. No attempt is
+// in the tables without its tab in the books.
 type accounts struct {
 	*jobs
 	budgets ledger.Books
@@ -97,8 +97,8 @@ func (ac *accounts) openTab(f *attempt) {
 	}
 }
 
-// setAside is what an attempt may still cost: as recorded with its attempt, or
-// from its placement.
+// setAside is the most that an attempt may still cost: as recorded with the
+// attempt, or from its placement.
 func (ac *accounts) setAside(f *attempt, recorded state.Amounts) {
 	ac.openTab(f)
 	a := ledger.Ask{Where: f.where, Recorded: recorded, Charged: f.charged, Now: f.asked, Before: f.First - 1, Pool: f.pool()}
@@ -160,15 +160,15 @@ func (ac *accounts) claim(list ...*attempt) bool {
 	return ac.budgets.Claim(tabs...)
 }
 
-// publish records what the run's launches cost for the other campaigns. Nothing is
-// started once it cannot.
+// publish records the costs of the run's launches for the other campaigns. If it
+// cannot, the run starts nothing more.
 func (ac *accounts) publish(err error) {
 	if err != nil {
 		ac.halt(progress.Budget, "what other campaigns count in with this one cannot be recorded: "+err.Error())
 	}
 }
 
-// bill enters what a launch really cost, once.
+// bill enters the real cost of a launch, once.
 func (ac *accounts) bill(f *attempt, o *offer.Observation, n int) *state.Entry {
 	if n <= f.tab.Paid || !ac.ran(f, o, n) && (!f.tab.Queued() || f.Handle == "") {
 		return nil // counted already, or nothing was billed: it never ran
@@ -187,9 +187,9 @@ func (ac *accounts) bill(f *attempt, o *offer.Observation, n int) *state.Entry {
 	return &entries[last]
 }
 
-// Pay enters what files cost that leave a backend which bills them, before they
-// go: a move that is cut off has cost something, too. It is refused where no
-// budget covers it.
+// Pay enters the cost of files that leave a backend which bills for them,
+// before they leave, since a move that breaks off is billed, too. It fails
+// where no budget covers the cost.
 func (ac *accounts) Pay(f staging.Charge) error {
 	en, billed := ac.charge(f)
 	if !billed {
@@ -260,7 +260,7 @@ func (ac *accounts) ran(f *attempt, o *offer.Observation, n int) bool {
 	return jobspec.Ran(ac.st.Jobs[f.Key], f.Token, n)
 }
 
-// size is what an attempt's first launch asked for.
+// size is the request of an attempt's first launch.
 func (f *attempt) size() (s offer.Shape) {
 	switch {
 	case f.asked != nil:
@@ -332,7 +332,7 @@ func (ac *accounts) land(f *attempt) {
 	ac.leave(f)
 }
 
-// learnPrice takes in what a launch was billed. When the last two, as they started and in
+// learnPrice learns from the bill of a launch. When the last two, as they started and in
 // whatever order they ended, were billed above their rates, like launches that are not over
 // count at as much more.
 func (ac *accounts) learnPrice(f *attempt, l ledger.Launch) {

@@ -68,9 +68,9 @@ func approvedCeiling(st *state.State, plan string) (most state.Amounts, ok bool)
 	return nil, false
 }
 
-// ceilingCovers reports whether the ceiling approved for a plan holds what a job, that it
-// treats so, had in flight: its launches are counted under that plan from then on,
-// whichever launched it first.
+// ceilingCovers reports whether the ceiling approved for a plan covers a job of kind k
+// that was in flight already. From then on the launches of that job count under this
+// plan, whichever plan launched it first.
 func ceilingCovers(st *state.State, plan string, k planner.Kind) bool {
 	return k.InFlight() && approvalOf(st, plan) != nil
 }

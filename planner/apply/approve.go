@@ -8,9 +8,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// approve records what the campaign is applied with, and the approval as
-// begun. A begun plan goes on; a finished one is refused; -once goes on under
-// the approval that it finds.
+// approve records the variables and files of this apply, and that work under
+// the approval has begun. An unfinished plan continues; a finished one is
+// refused; -once continues under the approval that it finds.
 func (e *engine) approve() error {
 	began := begin(e.Plan, e.Campaign, e.st.Lineage, mint(), e.Variables, e.Muster, e.Clock())
 	for _, b := range e.Campaign.Backends {
@@ -48,8 +48,8 @@ func (e *engine) conclude() {
 	}
 }
 
-// continueApproval finds what -once may go on with: the last approval that
-// was begun for this campaign as it is now.
+// continueApproval finds the approval under which -once may continue: the last
+// one that was begun for this campaign as it is now.
 func (e *engine) continueApproval() {
 	if e.approval = openPlan(e.st, e.Plan.Digest); e.approval != "" {
 		return

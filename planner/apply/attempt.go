@@ -186,7 +186,7 @@ func (f *attempt) whereItWas(p *planner.Plan) *place.Decision {
 	return d
 }
 
-// plannedEnd is what the plan does with an attempt.
+// plannedEnd ends an attempt as the plan asks.
 func (e *engine) plannedEnd(f *attempt) {
 	if f.smoke {
 		return

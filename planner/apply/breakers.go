@@ -31,7 +31,7 @@ func (bs *breakers) load() {
 	}
 }
 
-// breaker is the breaker of what it stops, as in state.Breaker.
+// breaker is the breaker of a phase or a setting, named as in state.Breaker.
 func (p *phase) breaker(of string) *retry.Breaker {
 	b := p.breakers[of]
 	if b == nil {
@@ -44,8 +44,8 @@ func (p *phase) breaker(of string) *retry.Breaker {
 	return b
 }
 
-// stops is what the breaker of a cell stops: the name of the phase, or the address of the cell's
-// setting.
+// stops names the jobs that the breaker of a cell stops: by the name of the phase, or by the
+// address of the cell's setting.
 func (p *phase) stops(cell int32) string {
 	if p.Trial == nil {
 		return p.Name
@@ -66,7 +66,7 @@ func (p *phase) isOpen(of string) bool {
 	return b != nil && b.Open
 }
 
-// open are what the open breakers of the phase stop, in order.
+// open lists the phase or settings whose breakers are open, in order.
 func (p *phase) open() (list []string) {
 	for _, of := range slices.Sorted(maps.Keys(p.breakers)) {
 		if p.breakers[of].Open {
@@ -109,7 +109,7 @@ func (bs *breakers) countSuccess(f *attempt) {
 	bs.heed(f.p, f.p.stops(f.cell), trip, warning)
 }
 
-// heed does what the breaker of something says.
+// heed follows the decision of a breaker.
 func (bs *breakers) heed(p *phase, of string, trip *retry.Trip, warning string) {
 	if title := (state.Breaker{Phase: p.Name, Of: setting(of)}).Address(); warning != "" {
 		bs.Note("phase."+p.Name, title+": "+warning, true)
@@ -168,8 +168,8 @@ func (bs *breakers) openBreaker(p *phase, of, cause, reason string, count int) {
 	bs.holds.controlQueued(func(f *attempt) bool { return f.p == p && p.tripped(f.cell) }, true)
 }
 
-// breakerReason names what a breaker holds, "" if none does. muster reported it when the breaker
-// opened.
+// breakerReason names the jobs that a breaker holds, "" if none does. muster reported it when
+// the breaker opened.
 func (bs *breakers) breakerReason() string {
 	for _, p := range bs.phases {
 		for _, of := range p.open() {

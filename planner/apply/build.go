@@ -26,7 +26,7 @@ type builder struct {
 	inputs *inputs
 }
 
-// share prepares what a phase's jobs on a backend share, once.
+// share prepares the common part of a phase's jobs on a backend, once.
 func (bd *builder) share(p *phase, b *backends.Backend) *jobspec.Spec {
 	if p.baseOn != b {
 		p.base, p.baseOn = jobspec.NewSpec(bd.Campaign, p.Phase, b.Env, bd.Secrets), b
@@ -75,8 +75,8 @@ func (bd *builder) build(f *attempt) (*providers.Job, state.Job, diag.List) {
 	return job, record, diags
 }
 
-// imageBytes is what the hash of an attempt's job holds of its image, where that is
-// a file.
+// imageBytes is the image's part in the hash of an attempt's job, where the image
+// is a file.
 func (bd *builder) imageBytes(f *attempt, record *state.Job) providers.Recorded {
 	digest := record.InputBytes.Get(hashes.Image)
 	if f.smoke {
@@ -108,8 +108,8 @@ func (bd *builder) record(f *attempt, req lang.Request, label string) state.Job 
 	return j
 }
 
-// keepContents records the digests of what a job reads that no phase makes: its image,
-// and raw inputs.
+// keepContents records the digests of the files that a job reads and no phase makes:
+// its image, and raw inputs.
 func (bd *builder) keepContents(p *phase, cell int, j *state.Job) {
 	bd.keepBytes(p, cell, j, hashes.Image)
 	for _, in := range p.Raw {
@@ -196,7 +196,7 @@ func (f *attempt) pool() offer.Pool {
 	return pool
 }
 
-// identity is what a job without a launch is recorded under.
+// identity is the record of a job without a launch.
 func (bd *builder) identity(p *phase, cell int32) state.Job {
 	i := int(cell)
 	j := state.Job{Address: p.Address(i), Phase: p.Name, Axes: state.TextsOf(p.Axes(i)), Name: p.Label(i), Definition: bd.define(p), Scheme: planner.Scheme,

@@ -44,12 +44,12 @@ type Config struct {
 	Away map[string]string
 	// Rentals are rented machines as their providers just said, by backend.
 	Rentals map[string][]offer.Rental
-	// Variables are recorded as what the campaign was applied with; nil
-	// means that they are taken from Campaign.Variables.
+	// Variables are recorded as the variables of this apply; nil means
+	// Campaign.Variables.
 	Variables map[string]state.Variable
 
-	AllowRerun  bool // Once: re-running what completed is covered
-	AllowCancel bool // Once: ending what runs is covered
+	AllowRerun  bool // Once: re-running completed jobs is covered
+	AllowCancel bool // Once: ending running jobs is covered
 
 	// Progress is called from the loop, at most every 100 ms, at notes and
 	// once at the end. It must be cheap and must not keep the value's slices.
@@ -59,7 +59,8 @@ type Config struct {
 	// the store holds it durably.
 	Event func(state.Event)
 
-	// Common is what the campaign of a lineage counts in with others; nil is nothing.
+	// Common opens the budgets that the campaign of a lineage shares with others; nil
+	// = none.
 	Common func(lineage string) ledger.Common
 	// Secrets reads a secret at submission; nil uses site.Secret.
 	Secrets func(lang.Secret) (string, error)
@@ -73,10 +74,10 @@ type Config struct {
 	// Requests is the folder through which hold, resume, cancel and override
 	// reach a running apply; "" = none.
 	Requests string
-	// Play takes sources as copied: what runs the jobs reads none.
+	// Play takes sources as copied: simulated jobs read none.
 	Play bool
-	// Time is what the run lives by; nil is clock.Wall. On a virtual one every
-	// provider has to live by it, too, and Requests is not served.
+	// Time is the clock of the run; nil is clock.Wall. With a virtual clock every
+	// provider must use the same one, and Requests is not served.
 	Time clock.Clock
 	// Mint makes a token; nil mints 128 random bits.
 	Mint func() string

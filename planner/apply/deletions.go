@@ -27,7 +27,7 @@ type remover interface {
 	Remove(name string, files []backends.File, told func(n int, err error)) bool
 }
 
-// delete deletes what a plan lists.
+// delete deletes the files on a plan's list.
 func (dl *deletions) delete(list []planner.Deletion) {
 	by := map[string][]planner.Deletion{} // by where they are
 	for _, d := range list {

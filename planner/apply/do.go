@@ -14,8 +14,8 @@ const (
 	doEnds = 2 * time.Minute // for cancelled jobs to end; they end without us, too
 )
 
-// Do does what a request asks when no apply runs: its caller holds the lease.
-// Nothing is started; what a backend has of ours is looked up first.
+// Do carries out a request when no apply runs: its caller holds the lease. It
+// starts nothing, and first looks up our jobs on the backends.
 func Do(ctx context.Context, c Config, r request.Request) (request.Answer, error) {
 	e, done, err := quiet(ctx, c)
 	defer done()
@@ -62,11 +62,11 @@ func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	e.holds.load()
 	e.accounts.load()
 	e.loadAttempts()
-	e.endNone() // what the plan would cancel is not asked for here
+	e.endNone() // nobody asked here for the plan's cancels
 	e.loadCells()
 	e.gates.load()
 	e.breakers.load()
-	e.endNone() // nor what comes after work that has failed
+	e.endNone() // nor the successors of failed jobs
 	e.backends.Recover(func() bool { return false })
 	return e, e.Close, nil
 }
@@ -77,7 +77,7 @@ func (e *engine) endNone() {
 	}
 }
 
-// until runs what arrives until done, at most for limit.
+// until handles events until done, at most for limit.
 func (e *engine) until(ctx context.Context, limit time.Duration, done func() bool) error {
 	t, stop := e.Time.Timer(limit)
 	defer stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// holds are what keeps jobs from starting, here and in their queues: people's
-// holds, breakers, limits and full volumes.
+// holds keep jobs from starting, here and in their queues: people's holds,
+// breakers, limits and full volumes.
 type holds struct {
 	*jobs
 	personHolds
@@ -185,7 +185,8 @@ func (h *holds) started(b *backends.Backend) {
 	delete(h.room, b)
 }
 
-// What the user was told about the room of a queue since a job started there.
+// roomTold is the last message to the user about the room of a queue, since a
+// job started there.
 type roomTold int
 
 const (

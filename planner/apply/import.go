@@ -15,7 +15,7 @@ import (
 // without muster.
 const imported = "imported"
 
-// verifyImport checks what a job left that no wrapper of ours looked after.
+// verifyImport checks the outputs of a job that ran without our wrapper.
 func (oc *outcomes) verifyImport(f *attempt, o *offer.Observation, n int) {
 	kept := *o
 	at := f.filesystem()

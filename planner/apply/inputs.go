@@ -20,7 +20,7 @@ type inputs struct {
 	doubtful bool // jobs started whose hashes were not known
 }
 
-// newStaging is what moves files for this run.
+// newStaging returns the transfers of this run.
 func (is *inputs) newStaging() *staging.Transfers {
 	return staging.New(staging.Config{
 		Loop: is.Loop, Engine: is, Ctx: is.Context(), Time: is.Time, Campaign: is.Campaign, State: is.st, Fence: is.Session.Fence(), Holder: is.Session.Holder(),
@@ -106,7 +106,7 @@ func (is *inputs) inputsHere(p *phase, cell int32, b *backends.Backend, pool str
 	return started, ""
 }
 
-// brought is what follows from where the files of an input are.
+// brought is the verdict that follows from the place of an input's files.
 func brought(v staging.Verdict) verdict {
 	if v == staging.Never {
 		return refused
@@ -114,7 +114,7 @@ func brought(v staging.Verdict) verdict {
 	return parked
 }
 
-// carryAhead moves what a producer made to where its consumers are planned,
+// carryAhead moves a producer's outputs to where its consumers are planned,
 // before all their inputs are there.
 func (is *inputs) carryAhead(ed *edge, producer int32) {
 	g := ed.Group[producer]
@@ -148,8 +148,8 @@ func (is *inputs) loadTransfers() {
 	}
 }
 
-// loadCode notes what source each phase has, and begins to ship what the plan
-// needs.
+// loadCode notes the source of each phase, and begins to ship those that the
+// plan needs.
 func (is *inputs) loadCode() {
 	for _, p := range is.phases {
 		if p.Source == nil || p.plan.Source.Digest == "" {

@@ -22,7 +22,7 @@ type jobs struct {
 	hashes   *planner.Settler    // of jobs settled while the run lasts
 }
 
-// grown is what launch n of an attempt asked for, grown from that of an earlier one.
+// grown is the request of launch n of an attempt, grown from that of an earlier one.
 func (js *jobs) grown(f *attempt, s offer.Shape, from, n int) offer.Shape {
 	rec := js.st.Jobs[f.Key]
 	if f.p == nil || f.smoke || rec == nil {

@@ -25,7 +25,7 @@ type limits struct {
 	*jobs
 	accounts *accounts
 	holds    *holds
-	repriced bool      // queued jobs cost what their places ask now
+	repriced bool      // queued jobs cost the current price of their places
 	deadline time.Time // of a budget, when queued jobs are held; zero = none ahead
 }
 
@@ -189,7 +189,8 @@ func (l *limits) begun(f *attempt) {
 	l.backends.HoldJobs(f.B, []string{f.Token}, false)
 }
 
-// unheld takes in that a backend does not hold jobs: they count as what starts.
+// unheld notes that a backend does not hold jobs: they count as jobs that
+// start.
 func (l *limits) unheld(fs []*backends.Attempt, b *backends.Backend, why string) {
 	n := 0
 	for _, o := range fs {
@@ -215,7 +216,7 @@ func (f *attempt) title() string {
 	return f.Pool + " of backend." + f.B.Name
 }
 
-// bills are what a pool billed.
+// bills are the bills of a pool.
 type bills struct {
 	last    decimal.Decimal // factor above the quote of the last launch
 	since   time.Time       // its start
@@ -225,8 +226,8 @@ type bills struct {
 	earlier place.Rise      // by those of earlier runs
 }
 
-// repriceQueued has jobs that have not started cost what their places ask now,
-// once it is known which have not.
+// repriceQueued counts jobs that have not started at the current price of
+// their places, once muster knows which they are.
 func (l *limits) repriceQueued() {
 	if l.repriced {
 		return
@@ -239,8 +240,8 @@ func (l *limits) repriceQueued() {
 	}
 }
 
-// reprice has a queued job cost what its place asks now, where that is dearer or a
-// limit holds the job, and notes that with its attempt.
+// reprice counts a queued job at the current price of its place, where that is
+// dearer or a limit holds the job, and notes that with its attempt.
 func (l *limits) reprice(f *attempt, rec *state.Job) {
 	a := rec.Last()
 	if a == nil || a.Rates == nil || !a.Started.IsZero() || f.N != f.First {
@@ -264,8 +265,8 @@ func (l *limits) reprice(f *attempt, rec *state.Job) {
 		Attempt: state.Attempt{N: f.N, Token: f.LaunchToken(f.N), Ceiling: ceiling, Rates: now.Rates(*f.asked)}, At: l.Clock()})
 }
 
-// Restrain holds, in the queues, what the budgets of now do not cover. Nothing is
-// started. The outcome is Stopped with Budget where jobs are held.
+// Restrain holds, in the queues, the jobs that the current budgets do not cover.
+// It starts nothing. The outcome is Stopped with Budget where jobs are held.
 func Restrain(ctx context.Context, c Config) (progress.Outcome, error) {
 	e, done, err := quiet(ctx, c)
 	defer done()

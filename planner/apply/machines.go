@@ -43,9 +43,9 @@ func (ac *accounts) endedOn(f *attempt) {
 
 // reconcileEnded does so in mid-run for backends on which launches have ended: each was charged
 // its boot and its hold, which launches on one machine pay once. The machines count until the
-// hold of their last job is over. What jobs in flight have cost of it so far counts in their
-// ceilings. The approval of this run is charged less, too, unless an earlier one paid for jobs
-// of those machines.
+// hold of their last job is over. The cost so far of jobs in flight counts in their ceilings.
+// The approval of this run is charged less, too, unless an earlier one paid for jobs of those
+// machines.
 func (ac *accounts) reconcileEnded() {
 	for _, name := range slices.Sorted(maps.Keys(ac.ended)) {
 		plan := ac.approval
@@ -57,8 +57,8 @@ func (ac *accounts) reconcileEnded() {
 	clear(ac.ended)
 }
 
-// running is what the jobs that run on a backend have cost so far, USD. No clock but the one
-// here makes it more than the time since their launch.
+// running is the cost so far of the jobs that run on a backend, USD. It counts at most the
+// time since their launch by this machine's clock, whatever other clocks say.
 func (ac *accounts) running(backend string) (sum decimal.Decimal) {
 	now := ac.Clock()
 	for _, f := range ac.attempts {
@@ -85,8 +85,8 @@ func (ac *accounts) occupied(backend string) bool {
 	return false
 }
 
-// reconcileWith enters what the machines of a backend cost until a time, less the charges of its
-// jobs and what is counted elsewhere, USD. The difference counts in a plan; "" = in none.
+// reconcileWith enters the cost of a backend's machines until a time, less the charges of its
+// jobs and the amount counted elsewhere, USD. The difference counts in a plan; "" = in none.
 func (ac *accounts) reconcileWith(backend, plan string, until time.Time, elsewhere decimal.Decimal) {
 	bill, billed, known := ac.invoice(backend, until)
 	if !known {
@@ -99,7 +99,7 @@ func (ac *accounts) reconcileWith(backend, plan string, until time.Time, elsewhe
 		case en.Backend != backend:
 		case en.Token == machinesToken:
 			was = *en
-		case en.Attempt > 0 || billed: // what a cloud bills has the files that left it, too
+		case en.Attempt > 0 || billed: // a cloud's bill has egress, too
 			bill = bill.Sub(amount.Of(en.Spent.Map()["usd"]))
 		}
 	}
@@ -117,8 +117,8 @@ func (ac *accounts) reconcileWith(backend, plan string, until time.Time, elsewhe
 	ac.warnOfBudgets()
 }
 
-// invoice is what the machines of a backend cost until a time; billed where the cloud says
-// so of every one, known where all are known.
+// invoice is the cost of a backend's machines until a time. It is billed where the cloud
+// told the cost of every machine, and known where each has one.
 func (ac *accounts) invoice(backend string, until time.Time) (sum decimal.Decimal, billed, known bool) {
 	billed = true
 	for _, r := range ac.st.Rentals {

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// newBackends is what backends have in this run.
+// newBackends returns the backends of this run.
 func (e *engine) newBackends() *backends.Set {
 	return backends.New(backends.Config{
 		Loop: e.Loop, Ctx: e.Context(), Time: e.Time, Campaign: e.Campaign, State: e.st, Fence: e.Session.Fence(), Holder: e.Session.Holder(),

@@ -75,7 +75,7 @@ func (sm *summary) outcome() progress.Outcome {
 	return o
 }
 
-// stopped is what ended the run before all was done, and why.
+// stopped says what ended the run before all jobs were done, and why.
 func (sm *summary) stopped(o *progress.Outcome) (by progress.Stop, why string) {
 	if sm.halted != progress.None && (sm.halted != progress.Beyond || sm.why != "") {
 		return sm.halted, sm.why
@@ -86,8 +86,8 @@ func (sm *summary) stopped(o *progress.Outcome) (by progress.Stop, why string) {
 	case sm.holds.Any() && o.Waiting() > 0:
 		return progress.Hold, sm.holds.Text
 	case sm.Mode == Drive && o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed == 0 && o.Waiting() > 0:
-		// Nothing has failed for good, and yet not all is done: a breaker holds what
-		// its backend would have tried again.
+		// No job has failed for good, and yet not all are done: a breaker holds jobs
+		// that their backend would have tried again.
 		if why := sm.breakers.breakerReason(); why != "" {
 			return progress.Hold, why
 		}

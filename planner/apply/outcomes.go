@@ -68,7 +68,8 @@ func (oc *outcomes) observe(f *attempt, o *offer.Observation) {
 	}
 }
 
-// noted keeps what a backend did with files of a job with the job, each once.
+// noted records, with a job, what a backend did with the job's files, each
+// once.
 func (oc *outcomes) noted(f *attempt, o *offer.Observation) {
 	for _, text := range o.Notes {
 		text = fmt.Sprintf("attempt %d: %s", o.Attempt, text)
@@ -239,7 +240,7 @@ func (oc *outcomes) cancelledAttempt(f *attempt, o *offer.Observation, n int) {
 			reason = "cancelled from outside"
 		}
 	} else {
-		reason = f.End.Reason(f.by) // what ended it from outside was muster
+		reason = f.End.Reason(f.by) // muster ended it from outside
 	}
 	oc.Emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()})
 	oc.afterCancel(f)
@@ -260,7 +261,7 @@ func (oc *outcomes) ended(f *attempt, s state.Status, reason string) {
 	oc.afterCancel(f)
 }
 
-// afterCancel does what follows a cancel.
+// afterCancel takes the step that follows a cancel.
 func (oc *outcomes) afterCancel(f *attempt) {
 	oc.arrived(f)
 	oc.cancelled++

@@ -42,8 +42,8 @@ func (f *attempt) grew() bool {
 // shares reports whether a job was submitted to share a node with others.
 func (f *attempt) shares() bool { return f.pack != "" || f.asked != nil && f.asked.Pack > 1 }
 
-// join keeps a job for a pack, and starts the pack when it is full: what each of its
-// jobs is charged depends on how many there are.
+// join keeps a job for a pack, and starts the pack when it is full: the charge of
+// each job depends on their number.
 func (s *starter) join(f *attempt) verdict {
 	if len(s.pack) > 0 && !s.pack[0].alike(f) {
 		s.send()

@@ -12,8 +12,8 @@ import (
 )
 
 // A job that may go on with some producers of an input does so when all of them have
-// ended. Its hash, and that of every job after it, is known only then: it covers what
-// the job reads.
+// ended. Its hash, and that of every job after it, is known only then: it covers the
+// job's inputs.
 
 // partial reports whether jobs of a phase may go on with some producers of an input.
 func (p *phase) partial() bool { return slices.ContainsFunc(p.Inputs, (*lang.Input).Partial) }

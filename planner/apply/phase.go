@@ -34,7 +34,7 @@ type phase struct {
 	length   func(cell int32) time.Duration // how long each is expected to take; nil = all alike
 	rank     func(cell int32) float64       // which start first; nil = all alike
 	ordered  []int32                        // cells by rank, once asked for; see inOrder
-	expects  func(cell int32) time.Duration // what each is expected to take; 0 = unknown
+	expects  func(cell int32) time.Duration // the expected time of each; 0 = unknown
 	unplaced bool
 	again    bool             // cells of queues that were looked at already became ready
 	inflight int              // runs and smokes submitted
@@ -49,11 +49,11 @@ type phase struct {
 
 	lost     map[int32]bool            // cells that did not get the result that was there for them
 	late     map[history.Mark]int      // running jobs, as last counted
-	breakers map[string]*retry.Breaker // by what they stop; see stops
+	breakers map[string]*retry.Breaker // by phase or setting; see stops
 	stalled  stall
 	source   string // digest of its source; "" without one
 	defined  string
-	base     jobspec.Spec      // what all jobs of the phase share
+	base     jobspec.Spec      // the common part of the phase's jobs
 	baseOn   *backends.Backend // where base is for
 }
 
@@ -98,7 +98,7 @@ func (e *engine) loadPhases() {
 }
 
 // loadCells gives every cell its first status, from the plan and the state,
-// and counts what each waits for.
+// and counts the cells for which each waits.
 func (e *engine) loadCells() {
 	for _, p := range e.phases {
 		for i := range int32(len(p.At)) {

@@ -33,7 +33,7 @@ func (p *places) Of(cell int32) *place.Decision {
 	return p.like(cell)
 }
 
-// like is where jobs go that ask for what a cell does, nil when none starts.
+// like is where jobs with a cell's requests go, nil when none starts.
 func (p *places) like(cell int32) *place.Decision {
 	// The planner places by request, in the order of requests, from 1.
 	if i := p.plan.Phase.RequestOf(int(cell), lang.Run) + 1; i < len(p.plan.Placements) && p.plan.Placements[i].Backend != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// programs identify what the jobs of a plan's phases run, by phase.
+// programs identify the programs of a plan's phases, by phase.
 func programs(p *planner.Plan) map[string]state.Program {
 	out := map[string]state.Program{}
 	for _, pp := range p.Phases {

@@ -8,9 +8,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Record notes what became of jobs and of recorded outputs since somebody
-// last looked, and starts nothing. Of outputs it notes what seen tells. The
-// caller holds the lease.
+// Record notes the changes of jobs and of recorded outputs since the last
+// look, and starts nothing. It takes those of outputs from seen. The caller
+// holds the lease.
 func Record(ctx context.Context, c Config, seen planner.Observed) error {
 	c.Rentals = seen.Rentals
 	e, done, err := quiet(ctx, c)

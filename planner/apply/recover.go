@@ -104,7 +104,7 @@ func States(ctx context.Context, c *lang.Campaign, pools []offer.Pool, provider 
 	return out
 }
 
-// mostFence bounds what a backend may say was the fence of the lost state: no campaign has had
+// mostFence bounds the fence of the lost state that a backend may report: no campaign has had
 // so many holders.
 const mostFence = 1 << 32
 
@@ -178,10 +178,10 @@ type Recovered struct {
 	Held     bool // everything is held
 }
 
-// Recover records the jobs that backends recalled as submitted, and the files that a plan
-// adopts; the next refresh finds what became of the jobs. Unless complete, and where the campaign
-// has a recalled job no longer, it sets a hold on everything: other jobs that the lost state
-// started may run. Else it clears the hold.
+// Recover records the jobs that backends recalled as submitted, and the files that a plan adopts;
+// the next refresh finds the status of the jobs. Unless complete, and where the campaign has a
+// recalled job no longer, it sets a hold on everything: other jobs that the lost state started
+// may run. Else it clears the hold.
 func Recover(ctx context.Context, c Config, known []Recalled, complete bool, hold state.Hold) (r Recovered, err error) {
 	e, done, err := quiet(ctx, c)
 	defer done()

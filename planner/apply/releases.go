@@ -50,8 +50,8 @@ func (rl *releases) giveBack(row *planner.Row) {
 	if known && !was.Rented() {
 		return
 	}
-	// A job that waits there would rent another machine. A destroy starts nothing: what may run
-	// there is looked up, or being ended.
+	// A job that waits there would rent another machine. A destroy starts nothing: jobs that
+	// may run there are being looked up or ended.
 	if rl.cancelling(row.Backend) || rl.Plan.Destroy && !row.Orphan && !rl.asked && rl.running(row.Backend) > 0 {
 		rl.waiting = append(rl.waiting, row)
 		return
@@ -133,7 +133,7 @@ func (rl *releases) askLast() bool {
 		return false
 	}
 	rl.asked = true
-	rl.look() // what still waits for its jobs is kept, and says so
+	rl.look() // machines that still wait for their jobs are kept, and reported
 	rented := map[string]bool{}
 	for _, backend := range rl.gone { // their ends, and their cost
 		rented[backend] = true
@@ -174,8 +174,8 @@ func (rl *releases) seen(backend string, list []offer.Rental) {
 	}
 }
 
-// machine records what a provider says of a machine that it rents, nil for none. One that
-// is gone and that the state never knew is left out, unless it was billed.
+// machine records a provider's report of a machine that it rents, nil for none. A machine
+// that is gone and that the state never had is left out, unless it was billed.
 func (r *run) machine(backend string, says *offer.Rental) {
 	if says == nil {
 		return
@@ -193,7 +193,7 @@ func (r *run) machine(backend string, says *offer.Rental) {
 	}
 }
 
-// machines records what providers just said of the campaign's machines.
+// machines records the providers' last reports of the campaign's machines.
 func (r *run) machines() {
 	seen := observed.Refresh{Rentals: r.Rentals}
 	for _, id := range slices.Sorted(maps.Keys(r.st.Rentals)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// requests are what other musters ask of the one that holds the lease.
+// requests come from other musters to the one that holds the lease.
 type requests struct {
 	*jobs
 	accounts *accounts
@@ -26,10 +26,10 @@ type requests struct {
 	inputs   *inputs
 	schedule *schedule
 
-	cancelling cancelling // what the last cancel found
+	cancelling cancelling // the jobs that the last cancel found
 }
 
-// serve takes what other musters ask while this one holds the lease.
+// serve takes the requests of other musters while this one holds the lease.
 func (rq *requests) serve() {
 	if rq.Requests == "" {
 		return
@@ -37,7 +37,7 @@ func (rq *requests) serve() {
 	rq.Spawn(func() { request.InLoop(rq.Context(), rq.Requests, rq.Post, rq.handle) })
 }
 
-// handle does what a request asks, makes it durable, and answers.
+// handle carries out a request, makes it durable, and answers.
 func (rq *requests) handle(r request.Request, got chan<- request.Answer) {
 	a := request.Answer{ID: r.ID, At: rq.Clock()}
 	var err error
@@ -135,7 +135,8 @@ func (rq *requests) missed(order string, orders []backends.Order, may string, ma
 	return jobs, text
 }
 
-// again is what repeats an order that did not reach every queue, "" if it did.
+// again is the command that repeats an order which did not reach every queue,
+// "" if it did.
 func (rq *requests) again(r request.Request, a *request.Answer) string {
 	switch {
 	case a.NotReached == 0:
@@ -242,7 +243,7 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 	return count, text, nil
 }
 
-// smokesAndJobs counts what a resume let go, some of it smokes.
+// smokesAndJobs counts the jobs that a resume let start, smokes among them.
 func smokesAndJobs(n, smokes int) string {
 	switch smokes {
 	case 0:
@@ -282,7 +283,7 @@ func (rq *requests) resumed(n, smokes, alone, there int, lifted bool) (int, stri
 	return n, "released " + smokesAndJobs(n, smokes)
 }
 
-// staysCancelled names what a resume of everything leaves alone.
+// staysCancelled names the jobs that a resume of everything leaves cancelled.
 func staysCancelled(jobs []string) string {
 	switch len(jobs) {
 	case 0:
@@ -320,7 +321,7 @@ func (rq *requests) startsAlone(free func(*lang.Phase, int) bool) (n int) {
 	return n
 }
 
-// heldNoMore takes back what the state says of jobs that the queue of a host
+// heldNoMore clears the holds in the state of jobs that the queue of a host
 // held with their campaign.
 func (rq *requests) heldNoMore() {
 	if rq.holds.All {

@@ -110,14 +110,14 @@ func (oc *outcomes) failedAttempt(f *attempt, o *offer.Observation, n int) {
 	oc.settleFailure(f, o, n, action)
 }
 
-// verdict is what follows a launch that failed; ask says that it is launched again
-// only if its checkpoint moved.
+// verdict is the action after a failed launch; ask says that the job is launched
+// again only if its checkpoint moved.
 func (oc *outcomes) verdict(f *attempt, o *offer.Observation, n int) (action retry.Action, ask bool) {
 	if f.p == nil {
 		return retry.Fail, false
 	}
-	// A scheduler starts again what ended by itself, as it was: what needs more
-	// of something, or lost its place in the queue, is ours to launch.
+	// A scheduler restarts a job that it ended, with the same request. A job that
+	// needs more resources, or lost its place in the queue, is ours to launch.
 	rides := f.rides() && f.B.Can.HostQueue
 	c := retry.Case{Class: o.Class, Launch: f.N, Smoke: f.smoke, On: f.B.Name, Rides: rides, Paid: f.paid(),
 		Policy: f.policy(), Shape: oc.accounts.launched(f, o, n).Shape, Most: policy.BoundOf(f.pool(), f.size().Nodes)}

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// rows are what a plan asks for beside launches.
+// rows are the plan's actions other than launches.
 type rows struct {
 	*jobs
 	accounts  *accounts
@@ -22,8 +22,8 @@ type rows struct {
 	releases  *releases
 }
 
-// apply does what the plan asks for beside launches: moves, acceptances,
-// adoptions, cancels, releases, and records that are forgotten.
+// apply carries out the plan's actions other than launches: moves,
+// acceptances, adoptions, cancels, releases, and records that are forgotten.
 func (rw *rows) apply() {
 	if rw.halted == progress.Beyond {
 		return
@@ -88,7 +88,8 @@ func (rw *rows) acceptUnverified(address string) {
 	rw.Emit(state.Observed{Address: address, Token: last.Token, Status: state.Completed, Attempt: last, At: rw.Clock()})
 }
 
-// once refuses, under -once, what ends or replaces work and no flag covers.
+// once refuses, under -once, an action that ends or replaces work and that no
+// flag covers.
 func (rw *rows) once(k planner.Kind, address string) {
 	if rw.Mode != Once || rw.halted == progress.Beyond {
 		return

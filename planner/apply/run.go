@@ -23,7 +23,7 @@ type run struct {
 	report   *progress.Reporter
 	approval string // plan id that new attempts are recorded under
 
-	quiet    bool          // nothing is sent: a request is done, or what came of jobs is read
+	quiet    bool          // nothing is sent: a request is done, or the results of jobs are read
 	halted   progress.Stop // nothing new is started
 	why      string        // in words
 	err      error

@@ -89,8 +89,8 @@ func (sc *schedule) takeBack(p *phase, which func(*attempt) bool) {
 	}
 }
 
-// backInQueue takes back what turns out to wait in its queue for something that
-// failed while nobody could say where it was itself.
+// backInQueue takes back a job that turns out to wait in its queue behind a
+// failed job, after its own place was unknown for a while.
 func (sc *schedule) backInQueue(f *attempt) {
 	if !f.orphaned || f.End != backends.Stays {
 		return
@@ -176,8 +176,9 @@ func (sc *schedule) unchainAll() {
 	}
 }
 
-// repoints reports whether what comes after a cell will come after its next
-// launch by itself: a host's queue knows nothing of a token that is yet to come.
+// repoints reports whether the successors of a cell will follow its next launch
+// without muster's help: a host's queue cannot know a token that does not exist
+// yet.
 func (sc *schedule) repoints(p *phase, cell int32) bool {
 	rec := sc.st.Jobs[p.Address(int(cell))]
 	if p.plan.Does(cell) != planner.Retry || rec == nil || rec.Last() == nil {
@@ -239,8 +240,8 @@ func (sc *schedule) retrying(of *phase) bool {
 	})
 }
 
-// makeReady puts a cell that waits for nothing into the queue of its backend,
-// unless its smoke has yet to run: then the smoke is what became ready.
+// makeReady puts a cell that waits for nothing into the queue of its backend.
+// If its smoke has yet to run, the smoke goes instead.
 func (sc *schedule) makeReady(p *phase, cell int32) {
 	if sc.Plan.Destroy {
 		return // nothing starts

@@ -106,7 +106,7 @@ func (p *phase) unsettle(cell int32) {
 	p.unsettled[cell] = unsettled
 }
 
-// awaitsHash reports whether a cell reads what a job makes whose hash is yet to come. Running
+// awaitsHash reports whether a cell reads an output of a job that has no hash yet. Running
 // and completed jobs keep the hash that they started with.
 func (p *phase) awaitsHash(cell int32) bool {
 	for _, ed := range p.inputs {
@@ -288,8 +288,8 @@ func (se *settler) settleSmoke(p *phase, cell int32) verdict {
 	return started
 }
 
-// rest takes as done, at the end, what a run leaves unsettled because a job
-// before it did not start.
+// rest takes as done, at the end, the jobs that a run leaves unsettled because
+// a job before them did not start.
 func (se *settler) rest() {
 	for _, p := range se.phases {
 		for c, u := range p.unsettled {
@@ -303,7 +303,8 @@ func (se *settler) rest() {
 	}
 }
 
-// inputHashes are, by input, what a cell depends on of its producers.
+// inputHashes are, by input, the hashes of the producers on which a cell
+// depends.
 func (js *jobs) inputHashes(p *phase, cell int) map[string]string {
 	if p.unsettled != nil && p.unsettled[cell] == settledLate {
 		return js.hashes.Inputs(p.plan, cell)

@@ -16,8 +16,8 @@ import (
 // job is no more regular than that.
 const leastDifference = 1
 
-// smokesDisagree says in what the last of several runs differs from the first by more
-// than a share of the larger one, "" if it does not.
+// smokesDisagree names the metric in which the last of several runs differs from the
+// first by more than a share of the larger one, "" if there is none.
 func smokesDisagree(runs []state.SmokeRun, tolerance float64) string {
 	if len(runs) < 2 {
 		return ""

@@ -209,8 +209,9 @@ func (s *starter) noRoom(p *phase, b *backends.Backend, pool string, own offer.L
 	return ""
 }
 
-// arrayLimit is what a queue keeps of a phase's cap by itself: as long as it
-// does, only so many of the phase's jobs there can run, however many wait.
+// arrayLimit is the part of a phase's cap that a queue enforces by itself: as
+// long as it does, only so many of the phase's jobs there can run, however
+// many wait.
 func arrayLimit(p *phase, b *backends.Backend) connection.Throttle {
 	if p.MaxParallel <= 0 || !b.Can.Arrays && !b.Can.HostQueue {
 		return connection.Throttle{}
@@ -322,8 +323,8 @@ func (s *starter) submitAhead() {
 	}
 }
 
-// submitCells submits what waits for others on the same backend: the pilots
-// of a phase, or the rest. It reports whether there was room.
+// submitCells submits the cells that wait for others on the same backend: the
+// pilots of a phase, or the rest. It reports whether there was room.
 func (s *starter) submitCells(p *phase, pilots bool) bool {
 	defer s.send()
 	for c := range p.inOrder() {

@@ -13,9 +13,10 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Ceiling is what an approval of the plan grants: the smaller of at most and
-// what the budgets over everything leave. A budget on a part binds that part at
-// each submission. The checks are those of the budgets.
+// Ceiling is the amount that an approval of the plan grants: the plan's at
+// most, or the rest of the budgets over everything where that is smaller. A
+// budget on a part binds that part at each submission. The checks are those of
+// the budgets.
 func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
 	out := state.Amounts{}
 	for _, l := range c.Forecast.All() {
@@ -24,7 +25,7 @@ func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
 		}
 	}
 	for i, b := range budgets {
-		if len(b.AppliesTo) > 0 || b.Shared != nil { // what others leave of a shared one changes
+		if len(b.AppliesTo) > 0 || b.Shared != nil { // the rest of a shared one changes
 			continue
 		}
 		for unit, limit := range b.Limits {
@@ -39,7 +40,7 @@ func (c Case) Ceiling(budgets []lang.Budget, checks []Check) state.Amounts {
 
 // Asks names why a flag alone does not approve a plan of this ceiling.
 func (c Case) Asks(policy lang.Policy, ceiling state.Amounts) (why []string) {
-	if c.Rests { // what runs was approved before, and the ceiling is what budgets leave
+	if c.Rests { // running jobs were approved before, and the ceiling is the rest of the budgets
 		return nil
 	}
 	for _, unit := range slices.Sorted(maps.Keys(policy.ApproveAbove)) {

@@ -1,4 +1,5 @@
-// Package budget compares what a plan may cost with the campaign's budgets.
+// Package budget compares the possible cost of a plan with the campaign's
+// budgets.
 package budget
 
 import (
@@ -34,7 +35,7 @@ type Case struct {
 	Owner     lang.Owner // whose plan it is
 	Forecast  *forecast.Forecast
 	Ledger    []state.Entry
-	Works     func() []Work            // what starts, in plan order
+	Works     func() []Work            // the jobs that start, in plan order
 	HowToKnow func(unit string) string // a change that would make an unknown cost known
 	End       time.Time                // at the 90th percentile; zero when nothing runs
 	Rests     bool                     // nothing starts: there is nothing that a budget could stop
@@ -44,7 +45,7 @@ type Case struct {
 	Now    time.Time
 }
 
-// Work is what of one phase starts.
+// Work is the part of one phase that starts.
 type Work struct {
 	Phase  string
 	Smokes map[string]decimal.Decimal // ceiling of all, by unit
@@ -149,7 +150,8 @@ func ofSpent(unit string, spent decimal.Decimal) string {
 	return fmt.Sprintf(" with %s spent already", amount.Words(unit, spent.String()))
 }
 
-// elsewhere is what other campaigns spent and may still spend of a shared budget.
+// elsewhere is the part of a shared budget that other campaigns spent or may
+// still spend.
 func elsewhere(b lang.Budget, me lang.Owner, unit string) decimal.Decimal {
 	var sum amount.Tally
 	for _, other := range b.Others(me) {

@@ -29,7 +29,7 @@ func Uncovered(st *state.State, dir string, b lang.Budget, each state.Amounts) (
 	return out
 }
 
-// inFlight is what launches that have not ended may still take.
+// inFlight is the most that launches in flight may still take.
 func inFlight(st *state.State, b lang.Budget, unit string) (sum decimal.Decimal) {
 	for _, j := range st.InFlight() {
 		if at := j.Last(); at != nil && b.Counts(j.Phase, at.Backend) {

@@ -14,7 +14,8 @@ import (
 )
 
 // Shapes are the shapes that the launches of one job may grow to, the first
-// included, up to what the pool has. Nil when no launch differs from the first.
+// included, up to the size of the pool. Nil when no launch differs from the
+// first.
 func Shapes(s offer.Shape, r lang.Retry, pool offer.Pool) []offer.Shape {
 	most := retry.BoundOf(pool, s.Nodes)
 	if r.Alike(s, most) {
@@ -33,8 +34,8 @@ func Segment(s offer.Shape, segments int) offer.Shape {
 	return s
 }
 
-// Most is how often a job of a shape may be launched in all on a pool: what the
-// policy allows, and once more for each segment after the first.
+// Most is how often a job of a shape may be launched in all on a pool: as often
+// as the policy allows, and once more for each segment after the first.
 func Most(s offer.Shape, r lang.Retry, segments int, pool offer.Pool) int {
 	return r.InSegments(segments).Count(Segment(s, segments), retry.BoundOf(pool, s.Nodes))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/lang"
 )
 
-// A Reason is one cause: which field, from what, to what.
+// A Reason is one cause: the field, its old and its new value.
 type Reason struct {
 	Field string
 	Old   string

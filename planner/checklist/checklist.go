@@ -57,7 +57,8 @@ var points = [...]struct {
 
 // A Queue is a type of backend whose jobs wait in the queue of a scheduler.
 type Queue interface {
-	// Terms are what jobs ask of it by the settings of a backend and their own options.
+	// Terms are the requests of jobs by the settings of a backend and their own
+	// options.
 	Terms(config, options json.RawMessage) offer.Terms
 }
 
@@ -81,7 +82,7 @@ func Of(p *planner.Plan, in planner.Input, store string, queues map[string]Queue
 	return out
 }
 
-// A phase is what the points look at.
+// A phase has the facts that the points check.
 type phase struct {
 	*planner.PhasePlan
 	plan   *planner.Plan
@@ -97,7 +98,7 @@ type phase struct {
 	lost     place.Decision   // of the first of these
 }
 
-// look gathers what a phase does in queues; nil when that is nothing.
+// look gathers a phase's facts in queues; nil when no job goes to one.
 func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string, queues map[string]Queue) *phase {
 	f := &phase{PhasePlan: pp, plan: p, in: in, store: store, queues: queues}
 	placed, asked := map[uint16]bool{}, map[int]bool{}
@@ -158,7 +159,7 @@ func typeOf(backend string) string {
 	return typ
 }
 
-// words are what the queue that the phase goes to, or was to, calls things.
+// words are the terms of the queue to which the phase goes, or was to go.
 func (f *phase) words() offer.Terms { return f.queues[typeOf(f.backend())].Terms(nil, nil) }
 
 // backend is the first one with a queue that the phase goes to, or was to.

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// What a job asks of a queue: its pool, its time and its mail.
+// The request of a job to a queue: its pool, its time and its mail.
 
 // terms are those of a request on a backend.
 func (f *phase) terms(backend string, request int) offer.Terms {
@@ -72,8 +72,8 @@ func (f *phase) qos(backend string) string {
 	return strings.Join(names, ", ")
 }
 
-// walltime: a job ends within what its partition allows, or goes on from its
-// checkpoint in the next segment.
+// walltime: a job ends within the limit of its partition, or continues from
+// its checkpoint in the next segment.
 func walltime(f *phase) (bool, string) {
 	if f.nowhere > 0 {
 		return false, f.misfit()

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// determinants are all that a result hash is taken over: what the campaign says,
-// the source, and what the job reads, a field for each file.
+// determinants are all parts of a result hash: the campaign's text, the source,
+// and the job's inputs, a field for each file.
 func determinants(p *planner.Plan, pp *planner.PhasePlan, cell int, st *state.State, contents result.Contents) []lang.Field {
 	out := pp.Phase.Fields(cell, lang.Run)
 	if digest := contents.Cell(pp.Phase, lang.Run, result.Image, cell); digest != "" {

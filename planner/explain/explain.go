@@ -35,7 +35,7 @@ type Job struct {
 	Notes     []state.Note // on the job and on its phase
 	Barred    []string     // what else keeps it from starting, as sentences without a period
 	Unlocks   []string     // phases that read its outputs
-	Smoke     string       // what the gate of its phase does
+	Smoke     string       // the state of its phase's gate
 	Held      bool         // with its phase, for what Smoke says
 	Pilot     bool
 	Without   []planner.Lack // of the recorded job

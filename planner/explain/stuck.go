@@ -10,11 +10,11 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Stuck tells by address, from the state alone, which jobs wait for something
-// that will not come by itself, and what that is: a job that failed, is held
-// or was cancelled, or the smoke of their phase. A job in a queue may also wait for the
-// `muster resume` of a hold or a breaker, of its own or of a job before it. as may replace
-// a record, such as by what its backend says now.
+// Stuck tells by address, from the state alone, which jobs wait for something that needs a
+// person, and for what: a job that failed, is held or was cancelled, or the smoke of their
+// phase. A job in a queue may also wait for the `muster resume` of a hold or a breaker, of
+// its own or of a job before it. as may replace a record, such as by its backend's latest
+// report.
 func Stuck(c *lang.Campaign, st *state.State, as func(*state.Job) *state.Job) map[string]string {
 	s := stuckJobs{st: st, as: as, stops: planner.StopsOf(st), why: map[string]string{}, roots: map[string][]string{}, queued: map[string][]string{}}
 	for _, p := range c.Phases {
@@ -68,8 +68,8 @@ func (s *stuckJobs) phase(p *lang.Phase) {
 	}
 }
 
-// whole is what keeps all of a phase from starting: its smoke, or a phase that
-// it depends on.
+// whole names the obstacle to all jobs of a phase: its smoke, or a phase on
+// which it depends.
 func (s *stuckJobs) whole(p *lang.Phase) string {
 	if SmokeFailed(p, s.st) != nil {
 		return "the smoke of phase." + p.Name

@@ -39,10 +39,10 @@ type rival struct {
 // Multimodel Inference, 2002).
 const decided = 4.0
 
-// lessLikely is what counts against a mere power, or a square, where a constant part beside
-// what grows with its size explains the runs as well: a start-up time is more frequent than a
-// cost that grows more slowly than its size, and work for each item more than work for each
-// pair. A judgement of ours, within which two laws have about the same support.
+// lessLikely is the handicap of a mere power, or a square, where a constant part beside a
+// growing one explains the runs as well: a start-up time is more frequent than a cost that
+// grows more slowly than its size, and work for each item more than work for each pair. A
+// judgement of ours, within which two laws have about the same support.
 const lessLikely = 2.0
 
 // Fit finds the law that points follow, or reports false where none explains
@@ -91,8 +91,8 @@ func Fit(names []string, points []Point, b *Budget) (Model, bool) {
 // sooner.
 const mostExponent = 4.0
 
-// margin is what share of the mean's squared error a law may have at most on runs
-// that are left out: one that explains less is as often an accident.
+// margin is the largest share of the mean's squared error that a law may have on
+// runs that are left out: a law that explains less is as often an accident.
 const margin = 0.75
 
 // occurs reports whether the exponents of a law are such as costs have.
@@ -178,9 +178,9 @@ func rivals(all []fitted) []rival {
 }
 
 // At is the logarithm of the median runtime at some values of the axes, and the
-// standard deviation by which the law itself may be off there: what the points
-// leave open of it, and how far the laws that may hold as well differ from it. A
-// law by which a job takes no time there, or for ever, is none that may hold.
+// standard deviation of the law itself there: its uncertainty from the points,
+// and its distance from the laws that explain them as well. A law by which a job
+// takes no time there, or for ever, is none that may hold.
 func (m *Model) At(axes []float64) (log, unsure float64) {
 	var buf [8]float64
 	x := buf[:0]
@@ -197,12 +197,12 @@ func (m *Model) At(axes []float64) (log, unsure float64) {
 	return log, math.Sqrt(v)
 }
 
-// Typical is what unsure is on the average over the points.
+// Typical is the average of unsure over the points.
 func (m *Model) Typical() float64 {
 	return m.Spread * math.Sqrt(float64(len(m.law.theta))/float64(m.Points))
 }
 
-// A Reach is a value of an axis that is outside what ran.
+// A Reach is a value of an axis outside the values that ran.
 type Reach struct {
 	Name   string
 	At     float64
@@ -212,7 +212,7 @@ type Reach struct {
 // About reports whether the law is about an axis of the points.
 func (m *Model) About(axis int) bool { return slices.Contains(m.used, axis) }
 
-// Beyond are the axes on which a value is outside what ran.
+// Beyond are the axes on which a value is outside those that ran.
 func (m *Model) Beyond(axes []float64) (out []Reach) {
 	for i, a := range m.used {
 		if axes[a] < m.lo[i] || axes[a] > m.hi[i] {

@@ -11,7 +11,7 @@ import (
 
 // A law says how a runtime follows k axes: t = e^a · f(x), with f of one of three
 // kinds. All parts are above zero, for no part of a job takes less than no time;
-// a constant part is what starting it takes, whatever its size.
+// a constant part is its start-up time, whatever its size.
 //
 //	product:   f = Π x^b             b fitted, or 1 or 2
 //	constant:  f = e^r + Π x^b
@@ -104,7 +104,7 @@ func (l law) value(theta, x, grad []float64) float64 {
 		}
 		if v > 0 {
 			log += b * math.Log(v)
-		} else if b != 0 { // what falls with the axis has no end at 0
+		} else if b != 0 { // a part that falls with the axis has no bound at 0
 			log = math.Copysign(math.Inf(1), -b)
 			break
 		}
@@ -150,8 +150,8 @@ func (f *fitted) log(x []float64) float64 {
 	return f.value(f.theta, x, grad[:])
 }
 
-// leverage is what a place has of the variance of a single run: of the mean of n
-// runs 1/n, and more the further it is from them.
+// leverage is the variance of the law at a point, as a share of that of a single
+// run: 1/n at the mean of n runs, and more the further the point is from them.
 func (f *fitted) leverage(x []float64) (out float64) {
 	var grad [maxParams]float64
 	f.value(f.theta, x, grad[:])

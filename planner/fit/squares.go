@@ -50,8 +50,8 @@ func (d *data) zero() bool {
 	return slices.ContainsFunc(d.cells, func(c cell) bool { return slices.Contains(c.x, 0) })
 }
 
-// starts are where the search begins: with a constant part as large as what
-// grows has at its least, and one a tenth of it.
+// starts are where the search begins: with a constant part as large as the
+// least value of the growing part, and with one a tenth of it.
 func (d *data) starts(l law) (out [][]float64) {
 	mean := d.mean()
 	for _, share := range []float64{1, 0.1} {

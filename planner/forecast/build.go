@@ -48,7 +48,7 @@ func build(in *Input, d deal) *sim {
 	return b.sim
 }
 
-// inFlight sums what our own running jobs hold, by pool.
+// inFlight sums the room that our own running jobs hold, by pool.
 func inFlight(in *Input) map[string]int64 {
 	out := map[string]int64{}
 	at := map[string]offer.Pool{}
@@ -94,8 +94,8 @@ func (b *builder) own(key string, d place.Decision) (slots, submit *int64) {
 	return slots, submit
 }
 
-// most is what the jobs of a decision and all with the same limit may hold of a pool
-// together, and what each holds.
+// most is the room that the jobs of a decision, and all with the same limit, may
+// hold of a pool together, and the room that each holds.
 func (b *builder) most(key string, d place.Decision) (*capacity, capacity) {
 	p := d.Limits.On(b.offers[key])
 	k := fmt.Sprint(key, "\x00most", p.Most)
@@ -181,7 +181,7 @@ func (b *builder) add(n *node, groups []Group) int {
 	return len(b.nodes) - 1
 }
 
-// A lineKey is what jobs have in common that start alike.
+// A lineKey is common to the jobs that start alike.
 type lineKey struct {
 	pool string
 	need capacity
@@ -299,7 +299,7 @@ func (b *builder) gate(p *Phase, smoke, run int) {
 	}
 }
 
-// first is what the smokes release: the pilots, or everything (nil).
+// first lists the cells that the smokes release: the pilots, or all (nil).
 func first(pilots []int32) []int32 {
 	if len(pilots) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 // unlimited represents a resource nobody has stated a limit of.
 const unlimited = math.MaxInt64 / 4
 
-// A capacity is what a pool can run at once.
+// A capacity is the amount that a pool can run at once.
 type capacity struct{ jobs, gpus, cpus, memory int64 }
 
 // need is the part of a pool that one job of a decision takes.
@@ -20,7 +20,8 @@ func need(p offer.Pool, d place.Decision) capacity {
 	return capacity{1, int64(r.Devices), int64(r.Cores), r.Memory}
 }
 
-// most is what our own jobs may hold of a pool together, whatever is free.
+// most is the part of a pool that our own jobs may hold together, whatever is
+// free.
 func most(p offer.Pool) capacity {
 	c := capacity{unlimited, unlimited, unlimited, unlimited}
 	for _, x := range []struct {
@@ -34,17 +35,18 @@ func most(p offer.Pool) capacity {
 	return c
 }
 
-// holding is what one job of a decision holds of that: what its nodes give it, even where they
-// have a rest that no other can use.
+// holding is the part that one job of a decision holds: all that its nodes give it, with a
+// rest that no other job can use.
 func holding(p offer.Pool, d place.Decision) capacity {
 	p.WholeNode = d.WholeNode
 	r := p.Gives(d.Price.Given(d.Shape))
 	return capacity{0, int64(r.Devices), int64(r.Cores), r.Memory}
 }
 
-// counted leaves out of a need what the pool does not limit, so that jobs that
-// differ in it stand in one line. A job on GPUs with the one core that every
-// job has is counted by its GPUs, as the queue of a machine counts it.
+// counted leaves out of a need the resources that the pool does not limit, so
+// that jobs that differ only in them wait in one line. A job on GPUs with the
+// one core that every job has is counted by its GPUs, as the queue of a
+// machine counts it.
 func (c capacity) counted(n capacity) capacity {
 	if n.gpus > 0 && n.cpus <= 1 {
 		n.cpus = 0
@@ -57,8 +59,8 @@ func (c capacity) counted(n capacity) capacity {
 	return n
 }
 
-// atLeast makes room for one job: what fits a pool runs there once strangers
-// leave, even if it does not fit beside them now.
+// atLeast makes room for one job: a job that fits a pool runs there once
+// strangers leave, even if it does not fit beside them now.
 func (c *capacity) atLeast(n capacity) {
 	c.jobs, c.gpus, c.cpus, c.memory = max(c.jobs, n.jobs), max(c.gpus, n.gpus), max(c.cpus, n.cpus), max(c.memory, n.memory)
 }
@@ -119,8 +121,8 @@ func poolCapacity(p offer.Pool, ours int64) capacity {
 	return c
 }
 
-// Held is what a job of a shape holds of a pool, as poolCapacity counts it: what
-// its nodes give it.
+// Held is the part of a pool that a job of a shape holds, as poolCapacity counts
+// it: all that its nodes give it.
 func Held(p offer.Pool, s offer.Shape) int64 {
 	s = s.Given()
 	if p.HasDevices() {
@@ -129,7 +131,8 @@ func Held(p offer.Pool, s offer.Shape) int64 {
 	return int64(max(s.CPUs, 1))
 }
 
-// A Room is what of a pool we may use at once; 0 where nothing limits it.
+// A Room is the part of a pool that we may use at once; 0 where nothing limits
+// it.
 type Room struct {
 	Jobs, Devices, Cores int
 	Memory               int64

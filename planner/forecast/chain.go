@@ -6,7 +6,7 @@ import "time"
 // its place at its end, waits again, and goes on from the checkpoint of the one
 // before.
 
-// between is what passes from the end of a launch to the turn of the next.
+// between is the time from the end of a launch to the turn of the next.
 func (g *Group) between() time.Duration {
 	return g.Delay + max(g.Again-g.Turn, 0) + g.Decision.Boot
 }

@@ -141,7 +141,7 @@ func (g *Group) failing(runs []run, group, times int, each time.Duration) []run 
 	return runs
 }
 
-// left is what of a group's runtimes chance decides.
+// left is the part of a group's runtimes that chance decides.
 func (g Group) left() float64 {
 	if g.Runtime.Seen <= 0 {
 		return 0
@@ -149,8 +149,8 @@ func (g Group) left() float64 {
 	return g.Runtime.own() + g.again()
 }
 
-// golden, silver and bronze spread what follows one another evenly, however much
-// there is (a Kronecker sequence).
+// golden, silver and bronze spread successive values evenly, however many there
+// are (a Kronecker sequence).
 var golden, silver, bronze = (math.Sqrt(5) - 1) / 2, math.Sqrt2 - 1, (math.Sqrt(13) - 3) / 2
 
 func fraction(x float64) float64 { _, f := math.Modf(x); return f }
@@ -211,8 +211,9 @@ func (g *Group) launchedAgain(k, n int, d deal) int {
 	return times
 }
 
-// drawn is the runtime of a cell of a phase of n that is off the mean by itself:
-// late, by what all are off together, and by what its own may be off more.
+// drawn is the runtime of one cell in a phase of n: off the mean by its own
+// deviation, if late also by the common one, and by the further uncertainty of
+// its own.
 func (g *Group) drawn(z, spare float64, n int, late bool) time.Duration {
 	r := g.Runtime
 	switch {

@@ -98,7 +98,7 @@ func at(m map[string]sums, key string) sums {
 	return m[key]
 }
 
-// cost is what n jobs of a group take.
+// cost is the consumption of n jobs of a group.
 func cost(g Group, n int) sums {
 	s, jobs := sums{}, decimal.NewFromInt(int64(n))
 	if len(g.Aside) > 0 {

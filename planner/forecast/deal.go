@@ -28,8 +28,8 @@ type deal struct {
 }
 
 // deals is how often chance is dealt to the cells of an input, and whether each
-// is drawn: only where something was seen of all of them, for what nobody has
-// seen has no spread but what its phase is off as a whole.
+// is drawn: only where all of them have measurements, since without any the
+// only spread is that of the phase as a whole.
 func deals(in *Input) (n int, drawn bool) {
 	cells, chance, seen := 0, false, true
 	for _, p := range in.Phases {

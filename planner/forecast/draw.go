@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// What all jobs of a phase are off together, however many were seen, has two
-// parts: what a first part of them did not show of the rest, and the day on
-// which they run, which all phases have in common: the neighbours on the
+// The common deviation of a phase's jobs, however many were seen, has two
+// parts: the difference between a first part of them and the rest, and the day
+// on which they run, which all phases have in common: the neighbours on the
 // machine, its clock, the file system. leastCommon is a judgement of ours; the
 // others are from how far measured campaigns were off where the machine was
 // busier than their history had seen it (docs/accuracy.md).
@@ -68,8 +68,9 @@ func (r Runtime) loose() float64 {
 // off alike, beside the day.
 func (r Runtime) phase() float64 { return r.sigma() * math.Sqrt(r.common()) }
 
-// today is the standard deviation of log t that the day makes. What nobody has
-// seen is off by more than a day makes, and what never varied keeps to that.
+// today is the standard deviation of log t that the day makes. The deviation
+// of an unmeasured runtime is larger than a day's, and a runtime that never
+// varied has no day.
 func (r Runtime) today() float64 {
 	if r.Seen <= 0 || r.sigma() == 0 {
 		return 0
@@ -114,8 +115,8 @@ func (r Runtime) times(power float64) time.Duration {
 	return time.Duration(min(d, math.MaxInt64/4))
 }
 
-// Average is what the average of so many launches stays below with 90 %: a sum
-// of lognormal values is about lognormal (Fenton 1960), and the part that is
+// Average is the 90 % quantile of the average of so many launches: a sum of
+// lognormal values is about lognormal (Fenton 1960), and the part that is
 // common to all does not average out.
 func (r Runtime) Average(jobs float64) time.Duration {
 	own := r.own()

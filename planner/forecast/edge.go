@@ -47,9 +47,9 @@ func (e Edge) ending(of []uint16) []uint16 {
 }
 
 // newEdge joins a consumer's cells (by their index in the phase; nil = all) to
-// the producers that are still to run. It adds to pending what the cells wait
-// for, and returns nil when they wait for nothing. Where reads is given, other
-// cells wait for nothing of it.
+// the producers that are still to run. It adds to pending the number of
+// producers for which each cell waits, and returns nil when they wait for
+// none. Where reads is given, other cells wait for nothing of it.
 func newEdge(in Join, consumer int, cells []int32, of []uint16, pending []int32, reads func(cell int) bool) *edge {
 	groups := in.Groups()
 	e := &edge{consumer: consumer, left: make([]int32, groups)}

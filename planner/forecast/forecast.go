@@ -1,4 +1,4 @@
-// Package forecast estimates what a plan costs and when it ends: money in
+// Package forecast estimates the cost and the end of a plan: money in
 // decimals, walltime by discrete-event simulation.
 package forecast
 
@@ -56,7 +56,7 @@ type Forecast struct {
 	LeftOut   int               // jobs that start and have no place: no sum and no end is known
 }
 
-// Work is what of a phase starts or is in flight.
+// Work is the part of a phase that starts or is in flight.
 type Work struct {
 	Jobs  int // with the runs of its smokes
 	Lines []Line

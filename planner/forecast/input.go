@@ -23,7 +23,7 @@ type Input struct {
 	Driven map[string]bool
 	// Shared are backends whose machines serve one job after another.
 	Shared    map[string]bool
-	Scopes    []Scope    // what budgets want summed
+	Scopes    []Scope    // the sums that budgets need
 	Moves     []Move     // files that leave a backend which bills them
 	Transfers []Transfer // files moved to their readers
 }
@@ -35,8 +35,8 @@ const Never = math.MaxUint16
 // A Phase is the remaining work of one phase.
 type Phase struct {
 	Name      string
-	Inputs    []Edge   // what its cells wait for, cell by cell
-	Legs      [][]Leg  // by input: what of it has to be moved first; nil = nothing
+	Inputs    []Edge   // the producers for which its cells wait, cell by cell
+	Legs      [][]Leg  // by input: the parts that have to be moved first; nil = none
 	DependsOn []string // phases it waits for as a whole
 
 	Of     []uint16 // by cell: index into Groups; 0 = nothing to do, or Never
@@ -87,14 +87,14 @@ type Group struct {
 	Lost     time.Duration // how long such a launch ran; 0 = not known: as long as any
 	Delay    time.Duration // before the next launch
 	Turn     time.Duration // from the end of a job to the start of the next in its place
-	TurnP90  time.Duration // what nine in ten of these stay below; 0 = Turn
+	TurnP90  time.Duration // nine in ten of these stay below it; 0 = Turn
 	// WaitSpread is the standard deviation of the logarithm of the wait; 0 = all
 	// wait alike.
 	WaitSpread float64
 	Running    time.Duration // how long its jobs have run already
-	// Launch is how long one launch may last where the next goes on with its work,
-	// and Again what the queue has it wait, as it was seen; 0 = a job is one launch,
-	// but for those that fail.
+	// Launch is how long one launch may last where the next continues its work, and
+	// Again its measured wait in the queue; 0 = a job is one launch, except for
+	// failures.
 	Launch, Again time.Duration
 	// Aside is the reservation of a launch, by unit, of jobs whose place does not answer for
 	// its charge; nil elsewhere.
@@ -116,7 +116,7 @@ type Dear struct {
 }
 
 // StillQueued is a group whose jobs have waited in their backend's queue for so
-// long. What the site bills for the wait stays the whole of it.
+// long. The site bills the whole wait all the same.
 func (g Group) StillQueued(waited time.Duration) Group {
 	g.Queued = true
 	if !g.Decision.Price.BillsWhileQueued && g.Decision.Wait > 0 {
@@ -127,9 +127,9 @@ func (g Group) StillQueued(waited time.Duration) Group {
 
 // A Runtime is how long one launch takes, and how that is known.
 type Runtime struct {
-	Expected time.Duration // the mean: what many launches take, divided by how many they are
-	Median   time.Duration // what half of them stay below: what a draw starts from
-	P90      time.Duration // what nine in ten stay below
+	Expected time.Duration // the mean over many launches
+	Median   time.Duration // half of them stay below it: the start of a draw
+	P90      time.Duration // nine in ten stay below it
 	Ceiling  time.Duration // the walltime; 0 = not stated
 	Mark     Mark
 	Seen     int // runs that it is from; 0 = none was seen, and all are off together

@@ -41,7 +41,8 @@ func (f *fleet) idle(now, hold time.Duration) int64 {
 	return f.booted - f.busy
 }
 
-// A share is what launches pay of the machines that they share with others.
+// A share is the part that launches pay of the machines that they share with
+// others.
 type share struct {
 	beside int64            // jobs that a machine runs at once
 	extra  [2]time.Duration // of boot, hold and rounding, for each launch; expected and p90
@@ -54,13 +55,14 @@ func tenantOf(phase string, g Group) tenant {
 	return tenant{phase, poolKey(g.Decision.Backend, g.Decision.Pool)}
 }
 
-// A load is what a tenant, or all of a pool, needs of the machines, at one of two levels.
+// A load is the machines that a tenant, or all of a pool, needs, at one of two levels.
 type load struct {
 	launches, work float64 // work: time of machines, ns
 	machines       int64
 }
 
-// extra is what each launch pays beside its own time, where each machine does the same work.
+// extra is the time that each launch pays beside its own, where each machine does the same
+// work.
 func (l load) extra(d place.Decision) time.Duration {
 	if l.launches == 0 {
 		return 0

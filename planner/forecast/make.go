@@ -51,8 +51,8 @@ func eachGroup(in Input, fn func(phase string, g Group, cells int)) {
 	}
 }
 
-// basis lists how runtimes are known, each once, in the order met, then by whose
-// prices that are estimates the plan counts, and how long what moves is on its way.
+// basis lists how runtimes are known, each once, in the order met, then whose
+// estimated prices the plan counts, and how long transfers take.
 func basis(in Input) []string {
 	var out, guessed []string
 	eachGroup(in, func(_ string, g Group, _ int) {

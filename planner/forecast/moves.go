@@ -6,8 +6,8 @@ import (
 	"github.com/muster-run/muster/planner/place"
 )
 
-// A Move is what files cost in money that leave a backend. Amounts are decimal
-// text, "" where they are not known.
+// A Move is the cost in money of files that leave a backend. Amounts are
+// decimal text, "" where they are not known.
 type Move struct {
 	Phase            string // whose files they are
 	Backend, Pool    string // that they leave

@@ -4,13 +4,13 @@ import "time"
 
 // A node is the runs or the smokes of one phase.
 type node struct {
-	phase    string // or what a transfer is called
+	phase    string // or the name of a transfer
 	transfer bool
 	groups   []run
 	lines    []line // one for each way of starting
 	of       []uint16
-	pending  []int32 // what each cell still waits for
-	cause    []ref   // what released each cell
+	pending  []int32 // how many producers each cell still waits for
+	cause    []ref   // the producer that released each cell
 	fresh    [][]int32
 	touched  []uint16 // groups with fresh cells
 	mixed    bool     // cells start in their own order, whatever their group
@@ -48,7 +48,7 @@ type run struct {
 type line struct {
 	pool   *capacity
 	need   capacity
-	most   *capacity // what our jobs may hold together, and what each of these holds of it
+	most   *capacity // the room that our jobs may hold together, and the part of each
 	held   capacity
 	slots  *int64 // of jobs that have a limit of their own; nil = they have none
 	turns  *int64 // places in their allocations, in which others follow; nil = they have none

@@ -28,15 +28,15 @@ func (g Group) unpacked() Group {
 	return g
 }
 
-// A packKey is what jobs have in common that share nodes.
+// A packKey is common to the jobs that share nodes.
 type packKey struct{ phase, pool, shape string }
 
 func packOf(phase string, g Group) packKey {
 	return packKey{phase, poolKey(g.Decision.Backend, g.Decision.Pool), g.Decision.Shape.Key()}
 }
 
-// packsIn is by how much the nodes of jobs that share them exceed what their shares
-// add up to: of 18 jobs in packs of 4, two places stay empty.
+// packsIn is by how much the nodes of packed jobs exceed the sum of the jobs'
+// shares: of 18 jobs in packs of 4, two places stay empty.
 func packsIn(in Input) map[packKey]decimal.Decimal {
 	jobs, of := map[packKey]int{}, map[packKey]offer.Shape{}
 	eachGroup(in, func(phase string, g Group, n int) {
@@ -60,7 +60,7 @@ func packsIn(in Input) map[packKey]decimal.Decimal {
 // A charge is how launches are charged where a decision puts them.
 type charge struct {
 	place.Decision
-	fill  decimal.Decimal // of what nodes are charged; zero = as it is
+	fill  decimal.Decimal // of the charge of nodes; zero = unchanged
 	share *share          // of rented machines; nil = none
 }
 
@@ -73,7 +73,7 @@ func (g Group) filled(d place.Decision) charge {
 	return c
 }
 
-// whole is an amount with what the empty places of its nodes are charged.
+// whole is an amount with the charge of its nodes' empty places.
 func (c charge) whole(unit string, v decimal.Decimal) decimal.Decimal {
 	if c.fill.IsZero() || unit != place.USD && unit != place.ServiceUnits && unit != place.NodeHours {
 		return v

@@ -92,10 +92,10 @@ func mean(seen []time.Duration) time.Duration {
 // in ten of the next: the k-th of n is passed by one in (n+1-k)/(n+1).
 const enoughForRank = 9
 
-// next90 is what the next value stays below with a probability of 90 %, given
-// those seen. A quantile of few values is too low for that: of three, the
-// largest is passed by one in four. Many are taken by rank; few are taken to be
-// lognormal, and bounded by Student's distribution.
+// next90 is the bound below which the next value stays with a probability of 90
+// %, given those seen. A quantile of few values is too low for that: of three,
+// the largest is passed by one in four. Many are taken by rank; few are taken
+// to be lognormal, and bounded by Student's distribution.
 func next90(seen []time.Duration) time.Duration {
 	n := len(seen)
 	switch {
@@ -151,7 +151,8 @@ func (r Runtime) Paced(by float64) Runtime {
 	return r.bounded()
 }
 
-// leastLeft is what of a runtime is left at least of a job that has worked long.
+// leastLeft is the least remaining share of its runtime for a job that has
+// worked long.
 const leastLeft = 0.05
 
 // After is the rest of the same runtime after so long.
@@ -220,8 +221,8 @@ func (g Group) queueWait() time.Duration {
 	return max(g.Decision.Wait-g.Turn, 0) + g.Decision.Boot
 }
 
-// turn is what passes before a job starts in a place that is free; one that runs
-// has it behind it.
+// turn is the time before a job starts in a free place; a running job has it
+// behind it.
 func (g Group) turn(late bool) time.Duration {
 	if g.InFlight {
 		return 0
@@ -239,7 +240,7 @@ func (g Group) turnAt(deviation float64) time.Duration {
 	return time.Duration(float64(g.Turn) * math.Exp(spread*deviation))
 }
 
-// pause is what passes between two launches in one place.
+// pause is the time between two launches in one place.
 func (g Group) pause(late bool) time.Duration {
 	if late {
 		return max(g.Turn, g.TurnP90)
@@ -254,7 +255,7 @@ func (g Group) duration(late bool, alike int) time.Duration {
 	return g.work(late, alike) + g.turn(late) + g.retries(late)
 }
 
-// work is what such a job has left to do.
+// work is the remaining work of such a job.
 func (g Group) work(late bool, alike int) time.Duration {
 	d := g.Runtime.Expected
 	if late {
@@ -263,7 +264,7 @@ func (g Group) work(late bool, alike int) time.Duration {
 	return max(d-g.Running, 0)
 }
 
-// retries is what a job's failed launches take on the average.
+// retries is the average time of a job's failed launches.
 func (g Group) retries(late bool) time.Duration {
 	return time.Duration(g.again() * float64(g.loses(late)))
 }

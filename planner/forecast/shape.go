@@ -59,7 +59,7 @@ func spreadOf(v []time.Duration) float64 {
 
 // at is how far off the mean, in log t, a job is that is so many deviations off
 // by itself: as its rank among those seen, and beyond them as their spread has
-// it. share is what of the spread is its own.
+// it. share is its own part of the spread.
 func (s *shape) at(z, share float64) float64 {
 	n := float64(len(s.logs))
 	rank := below(z)*n - 0.5

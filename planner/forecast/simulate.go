@@ -120,8 +120,8 @@ func (s *sim) resume() {
 	}
 }
 
-// done is what a cell waits for that must not become ready any more: no
-// number of releases brings it to zero.
+// done is the count of a cell that must not become ready any more: no number
+// of releases brings it to zero.
 const done = -1
 
 // ready marks a cell for which nothing is left to wait.
@@ -141,7 +141,7 @@ func (s *sim) ready(i int, cell int32, cause ref) {
 	n.fresh[g] = append(n.fresh[g], cell)
 }
 
-// lineUp puts what became ready in this instant into its line.
+// lineUp puts the cells that became ready in this instant into their lines.
 func (s *sim) lineUp() {
 	for _, i := range s.dirty {
 		n := s.nodes[i]
@@ -234,7 +234,7 @@ func (s *sim) fold(e event) {
 	}
 }
 
-// less counts down what a cell waits for.
+// less counts down the producers for which a cell waits.
 func (s *sim) less(i int, cell int32, cause ref) {
 	n := s.nodes[i]
 	if n.pending[cell]--; n.pending[cell] == 0 {

@@ -2,7 +2,7 @@ package forecast
 
 import "cmp"
 
-// start launches what there is room for, producers' phases first.
+// start launches the jobs for which there is room, producers' phases first.
 func (s *sim) start() {
 	for i, n := range s.nodes {
 		if n.waiting == 0 {

@@ -15,7 +15,7 @@ type Transfer struct {
 	Cells []int32 // of that, whose output goes; else classes of files
 	Link  string  // the part it shares with others: the slower end
 	Each  time.Duration
-	Late  time.Duration // what nine in ten stay below
+	Late  time.Duration // nine in ten stay below it
 	Basis string
 }
 
@@ -48,8 +48,8 @@ func (p *Phase) readsHere(l Leg, smoke bool) func(cell int) bool {
 	return func(cell int) bool { g := p.Of[cell]; return g != Never && here[g] }
 }
 
-// transfer adds what moves to where a phase reads it, each way once. What takes no
-// time is there at once.
+// transfer adds the moves of a phase's inputs, each route once. A move that takes
+// no time is over at once.
 func (b *builder) transfer(p *Phase) {
 	for k := range p.Inputs {
 		for _, leg := range p.legs(k) {
@@ -84,7 +84,8 @@ func (b *builder) addTransfer(h *Transfer, makers []uint16) int {
 	return len(b.nodes) - 1
 }
 
-// follow has the node of a way wait for the node of those who make what goes it.
+// follow has the node of a route wait for the node of the producers whose files
+// take it.
 func (b *builder) follow(at, from int) {
 	n, makers := b.nodes[at], b.nodes[from].of
 	if e := newEdge(newItself(len(makers)), at, nil, makers, n.pending, func(c int) bool { return n.of[c] != 0 }); e != nil {
@@ -117,8 +118,8 @@ func (d deal) transfer(h *Transfer) time.Duration {
 	return time.Duration(float64(h.Each) * math.Exp(spread*d.day()))
 }
 
-// shownTransfer is from what share of the whole on the time that something is on its
-// way is shown; less is counted all the same.
+// shownTransfer is the share of the whole from which the time of transfers is shown;
+// less is counted all the same.
 const shownTransfer = 0.01
 
 // brief reports whether a node is a transfer that makes no difference to see.

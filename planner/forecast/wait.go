@@ -36,8 +36,8 @@ func Waits(wait time.Duration, spread, off float64) time.Duration {
 	return time.Duration(min(float64(wait)*math.Exp(spread*off), float64(max(wait, longestWait))))
 }
 
-// waitClass is the class of the wait of the k-th cell in a deal, and waitOf what
-// such a class waits.
+// waitClass is the class of the wait of the k-th cell in a deal, and waitOf the
+// wait of such a class.
 func (g *Group) waitClass(k int, d deal) int {
 	if g.waitAt(0, 0) == 0 {
 		return 0

@@ -13,9 +13,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Fitted model is how long each cell of a phase takes: by a law over what
-// determines the work, where the completed jobs show one; and of which cells these
-// say nothing, because their work is another.
+// A Fitted model is how long each cell of a phase takes: by a law over the values
+// that determine the work, where the completed jobs show one; and of which cells
+// these say nothing, because their work is another.
 type Fitted struct {
 	past   *Past
 	phase  *lang.Phase
@@ -132,7 +132,7 @@ func sampled(cells []int) []int {
 type Bucket struct {
 	log    int32  // of the runtime, in steps
 	unsure int16  // beyond the one of cells that ran, in steps of a factor; 0 = no more
-	beyond bool   // on some axis they are outside what ran
+	beyond bool   // on some axis they are outside the values that ran
 	apart  uint16 // counted from 1: why the completed jobs say nothing of them; 0 = they do
 }
 
@@ -140,16 +140,16 @@ const (
 	// logStep is the width of a bucket in log t: runtimes within 5 % count as one,
 	// so that cells whose runtimes differ make few groups.
 	logStep = 0.05
-	// unsureLeast is from what standard deviation of log t on it counts how unsure
-	// the model has for a cell beyond those that ran, and unsureStep by what factor
-	// that differs from one bucket to the next.
+	// unsureLeast is the standard deviation of log t from which the model's
+	// uncertainty counts for a cell beyond those that ran, and unsureStep the
+	// factor between one bucket and the next.
 	unsureLeast = 0.04
 	unsureStep  = 1.25
 	// maxLog is the logarithm, in seconds, of a runtime that nobody waits for.
 	maxLog = 20.7
 )
 
-// said is what the model says of a cell; the zero value is nothing.
+// said is the model's forecast of a cell; the zero value is none.
 type said struct {
 	log, unsure float64
 	bucket      Bucket
@@ -235,8 +235,8 @@ func (f *Fitted) Lawful() bool { return f.lawful }
 // Cut reports whether no law was sought to the end, for fits took too much work.
 func (f *Fitted) Cut() bool { return f.cut && !f.lawful }
 
-// Apart says by what the work of a cell is another than that of the completed jobs:
-// "epochs 400 → 40,000"; "" where these say something of it.
+// Apart names the difference between the work of a cell and that of the completed
+// jobs: "epochs 400 → 40,000"; "" where they are comparable.
 func (f *Fitted) Apart(cell int) string {
 	if b := f.of(cell).bucket; b.apart > 0 {
 		return (*f.apart)[b.apart-1]
@@ -348,20 +348,21 @@ func off(deviation float64) string {
 	return fmt.Sprintf("a factor of more than %d, so that nothing but the walltime bounds it: one run there, as a pilot, would tell more", mostFactor)
 }
 
-// mostFactor is beyond what factor it does not matter how far a model is off.
+// mostFactor is the factor beyond which it does not matter how far a model is
+// off.
 const mostFactor = 100
 
-// percent is what a standard deviation of log t makes.
+// percent is a standard deviation of log t in percent.
 func percent(deviation float64) float64 { return 100 * (math.Exp(deviation) - 1) }
 
-// A fitKey is what cells have in common that count as alike in the forecast.
+// A fitKey is common to the cells that count as alike in the forecast.
 type fitKey struct {
 	place  uint16
 	bucket Bucket
 }
 
-// Split splits the groups of a phase in a forecast by the runtimes of what starts,
-// in buckets, so that groups stay few.
+// Split splits the groups of a phase in a forecast by the runtimes of the jobs
+// that start, in buckets, so that groups stay few.
 func (f *Fitted) Split(out *forecast.Phase, starts func(cell int) bool) {
 	groups := map[fitKey]uint16{}
 	for i, at := range out.Of {

@@ -39,9 +39,9 @@ type Measurements struct {
 // enoughRuns is how many completed attempts outweigh the smoke.
 const enoughRuns = 3
 
-// Measurements gathers what the records of the phase say, and where these are too few
-// its smokes. Jobs whose work is another by now say how often launches fail, and not
-// how long they take.
+// Measurements gathers the evidence of the phase's records, and of its smokes where
+// these are too few. Jobs whose work has changed since show how often launches fail,
+// and not how long they take.
 func (h *Past) Measurements(verdicts map[string]state.Validation) *Measurements {
 	p := h.phase
 	ev := &Measurements{phase: p.Name, policy: p}
@@ -113,7 +113,7 @@ func (ev *Measurements) Pace(backend, pool string) float64 {
 	return v
 }
 
-// used counts in what a completed attempt used, and how long its work took.
+// used adds the use of a completed attempt, and how long its work took.
 func (ev *Measurements) used(at *state.Attempt, d time.Duration) {
 	ev.seen = append(ev.seen, d)
 	if at.Pool != "" {
@@ -168,7 +168,8 @@ func (ev *Measurements) OnPool(d place.Decision) forecast.Runtime {
 
 // smokeTime is the longest of the phase's smokes that passed last and by how much a run
 // takes longer: as its params were shortened, the product of the ratios of those that are
-// numbers. A canary shows with its smoke what a longer job adds, without the time to start.
+// numbers. A canary shows with its smoke how much a longer job adds, without the time to
+// start.
 func smokeTime(p *lang.Phase, verdicts map[string]state.Validation) (smoke time.Duration, ratio float64) {
 	if p.Smoke == nil || len(p.Smoke.Cells) == 0 {
 		return 0, 0

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Mark is what a time says of a job. The zero Mark is nothing.
+// A Mark is a judgement of a job by its time. The zero Mark is none.
 type Mark string
 
 // The marks.
@@ -20,8 +20,8 @@ const (
 	Suspect Mark = "suspect" // it completed in less than a tenth of it
 )
 
-// What the marks need: an expected time that was measured, of at least a minute.
-// Half a walltime is no measurement, and short jobs vary for any reason.
+// The marks need an expected time that was measured, of at least a minute. Half
+// a walltime is no measurement, and short jobs vary for any reason.
 const (
 	lateAt    = 2
 	overdueAt = 3
@@ -41,7 +41,7 @@ type Pace struct {
 }
 
 // PaceOf judges by the records of a phase, one for each cell, nil where it has none,
-// and the definitions of the state: what ran under another one may have had other work.
+// and the definitions of the state: jobs under another one may have had other work.
 func PaceOf(p *lang.Phase, records []*state.Job, definitions map[string]json.RawMessage, fits *fit.Budget) *Pace {
 	past := PastOf(p, records, definitions)
 	ph := &Pace{phase: p, times: make([]time.Duration, len(records)), speaks: past.Speaking()}

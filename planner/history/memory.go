@@ -49,7 +49,7 @@ func (l Attempt) Memory() (int64, bool) {
 	return l.At.Usage.MaxRSS, true
 }
 
-// shortLaunch is below what time a launch may end before anybody looks at its
+// shortLaunch is the time below which a launch may end before anybody measures its
 // memory: Slurm looks every 30 s (slurm.conf(5), JobAcctGatherFrequency), a host's
 // queue sooner.
 const shortLaunch = 30 * time.Second
@@ -74,19 +74,18 @@ func Given(p *lang.Phase, cell int, at *state.Attempt) int64 {
 // corner of its grid, has the wrong size. The breaker warns from there.
 const Often = 0.10
 
-// A Verdict is what launches say of a request.
+// A Verdict judges a request by its launches.
 type Verdict int
 
 // The verdicts.
 const (
 	Fits      Verdict = iota // or nothing is known of it
-	TooMuch                  // more than twice what any used
+	TooMuch                  // more than twice the use of any
 	TooLittle                // many ran out of it, or one used more than twice as much
 	Corner                   // few ran out of it
 )
 
-// Memory is what the launches of jobs that ask for the same host memory say of how
-// much these need.
+// Memory is the evidence of launches with the same request for host memory.
 type Memory struct {
 	Asked    int64 // bytes; 0 = nothing is written
 	Most     int64 // that a launch used
@@ -124,7 +123,7 @@ func (h *Past) Memory() (out []Memory) {
 	return out
 }
 
-// Verdict is what the evidence says of the request.
+// Verdict judges the request by the evidence.
 func (m Memory) Verdict() Verdict {
 	switch {
 	case len(m.Killed) > 0 && float64(len(m.Killed)) < Often*float64(m.Launches):

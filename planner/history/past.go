@@ -105,7 +105,8 @@ func index(p *lang.Phase, axis int) bool {
 	return a.Counts
 }
 
-// seedlike reports whether something is named as what only tells runs apart.
+// seedlike reports whether a name is that of a parameter which only tells runs
+// apart.
 func seedlike(name string) bool {
 	name = strings.ToLower(strings.ReplaceAll(name, "-", "_"))
 	for _, word := range strings.Split(name, "_") {
@@ -117,7 +118,7 @@ func seedlike(name string) bool {
 	return name == "random_state"
 }
 
-// rewritten adds what a job's definition had otherwise than its cell has now.
+// rewritten adds the differences between a job's definition and its cell now.
 // Where definitions differ, at most mostPoints jobs count.
 func (h *Past) rewritten(definitions map[string]json.RawMessage) {
 	other := func(cell int) bool {
@@ -240,7 +241,7 @@ func (d *dim) of(p *lang.Phase, cell int) mark {
 	return markOf(text)
 }
 
-// A reach is what values of a dim were seen.
+// A reach is the values of a dim that were seen.
 type reach struct {
 	first  mark
 	varied bool
@@ -305,9 +306,9 @@ func (r reach) String() string {
 	return r.first.String()
 }
 
-// apart says by what the work of a cell is another than that of the completed jobs:
-// "epochs 400 → 40,000"; "" where it is comparable. A law is known beyond them, too,
-// on the dims that it is about.
+// apart names the difference between the work of a cell and that of the completed
+// jobs: "epochs 400 → 40,000"; "" where they are comparable. A law is known beyond
+// them, too, on the dims that it is about.
 func (h *Past) apart(cell int, about func(k int) bool) string {
 	if len(h.cells) == 0 {
 		return ""

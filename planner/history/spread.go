@@ -14,8 +14,9 @@ const (
 	leastWait   = 30 * time.Second
 )
 
-// spread is the standard deviation of the logarithm of what launches waited for
-// the queue and not for a place that one of ours had; 0 where too few were seen.
+// spread is the standard deviation of the logarithm of launches' waits for the
+// queue, without waits for a place that one of ours had; 0 where too few were
+// seen.
 func (t *turnover) spread() float64 {
 	var waits []time.Duration
 	full := t.full()

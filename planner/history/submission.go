@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// longestSubmit is what a submission is taken to last at most: a longer one
+	// longestSubmit is the longest time that counts as a submission: a longer one
 	// waited for something that this plan need not wait for.
 	longestSubmit = time.Minute
 	// lastApplies is how many of the last applies speak for the next.

@@ -8,9 +8,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A turnover is what a pool takes to put the next job where one has ended: a
-// scheduler's cycle, epilog and prolog, or the other people who are served in
-// between. The launches of one pool are added in any order.
+// A turnover is the time in which a pool puts the next job where one has
+// ended: a scheduler's cycle, epilog and prolog, or the other people who are
+// served in between. The launches of one pool are added in any order.
 type turnover struct{ seen []stay }
 
 // A stay is one launch on a pool: from when it could have started, if that is
@@ -27,11 +27,13 @@ const (
 	mostStays = 5000
 	// enoughTurns is from how many turns on their median counts.
 	enoughTurns = 3
-	// longestTurn is what a turn is taken to last at most: where it lasted longer,
-	// others were served first, which is the queue's wait and not the pool's pace.
+	// longestTurn is the longest time that counts as a turn: where it lasted
+	// longer, others were served first, which is the queue's wait and not the
+	// pool's pace.
 	longestTurn = 10 * time.Minute
-	// longestCycle bounds what the wait for an idle place says of a turn: slurm.conf(5)
-	// has a cycle of 60 s (sched_interval), and other schedulers none longer.
+	// longestCycle bounds the wait for an idle place that counts as a turn:
+	// slurm.conf(5) has a cycle of 60 s (sched_interval), and other schedulers none
+	// longer.
 	longestCycle = time.Minute
 )
 
@@ -43,10 +45,10 @@ func (t *turnover) add(at *state.Attempt, ready time.Time) {
 	}
 }
 
-// takes is the time from the end of a job to the start of the next in its
-// place: its median, what nine in ten stayed below, and of how many turns. Where
-// too few were seen, the waits for places that were idle stand in, and turns is
-// 0. All are 0 where nothing is known.
+// takes is the time from the end of a job to the start of the next in its place:
+// its median, the bound of nine in ten, and the number of turns. Where too few
+// were seen, the waits for places that were idle stand in, and turns is 0. All
+// are 0 where nothing is known.
 func (t *turnover) takes() (each, late time.Duration, turns int) {
 	var turn, idle []time.Duration
 	var freed []time.Time // places that nobody has taken since, first freed first

@@ -6,18 +6,18 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Turn is what a pool takes from the end of a job to the start of the next in
-// its place, in the median and at most nine times in ten, and how often that was
+// A Turn is the time from the end of a job to the start of the next in its
+// place, in the median and at most nine times in ten, and how often that was
 // seen; 0 times = by the wait for an idle place.
 type Turn struct {
 	Each, Late time.Duration
 	Times      int
-	// Spread is the standard deviation of the logarithm of what launches waited in
+	// Spread is the standard deviation of the logarithm of the launches' waits in
 	// its queue where no job of ours was before them; 0 = not known.
 	Spread float64
 }
 
-// Turn is what the campaign's launches say of a pool.
+// Turn is the turn of a pool by the campaign's launches.
 func (p *Queues) Turn(backend, name string) Turn {
 	if p.turns == nil {
 		p.turns = p.pastTurns()

@@ -22,10 +22,10 @@ func (p *Queues) Waited(backend, name string) (time.Duration, bool) {
 	return list[len(list)/2], true
 }
 
-// WaitedAgain is how long the launches stood in the queue of a pool that went on
-// with the work of another: the median over phases, of each the shortest, since
-// the others may have waited for room that our own jobs had. What waits for the
-// first time is used where none was seen.
+// WaitedAgain is how long launches that continued the work of another waited in
+// the queue of a pool: the median over phases, of each the shortest, since the
+// others may have waited for room that our own jobs had. First launches count
+// where there was none.
 func (p *Queues) WaitedAgain(backend, name string) (time.Duration, bool) {
 	if p.again == nil {
 		p.again = p.pastAgain()

@@ -13,7 +13,7 @@ import (
 // missed it, before it counts as lost.
 const goneAfter = time.Minute
 
-// A Fact is a record joined with what a refresh saw of it.
+// A Fact is a record joined with a refresh's observation of it.
 type Fact struct {
 	Job    *state.Job
 	Status state.Status // as it is now
@@ -61,8 +61,8 @@ func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 	return f
 }
 
-// observeIntent says what became of a submission without an outcome; of one
-// that arrived, what its job is by now.
+// observeIntent finds the outcome of a submission that has none; if it
+// arrived, the current status of its job.
 func (r *Refresh) observeIntent(f *Fact, o offer.Observation, asked bool, now time.Time) {
 	f.Intent = true
 	switch {

@@ -38,8 +38,8 @@ func (f Fact) Failure() string {
 	return head
 }
 
-// refused is what a verifier said of the outputs of a job that ended well; it
-// is at the end of its log.
+// refused is a verifier's reason for refusing the outputs of a job that ended
+// well; it is at the end of its log.
 func (f Fact) refused() string {
 	at := f.Job.Last()
 	if at == nil || at.Exit == nil || *at.Exit != 0 || at.Signal != "" || f.Reason != "" || len(f.Tail) == 0 {

@@ -2,12 +2,12 @@ package observed
 
 import "github.com/muster-run/muster/internal/diag"
 
-// A Finding is what preflight found, attached to an address, and which jobs it
-// is about.
+// A Finding is a fault that preflight found, attached to an address, and the
+// jobs that it concerns.
 type Finding struct {
 	diag.Diagnostic
 	Phase  string // "" = a backend as a whole
-	On     string // it concerns what goes to this backend, "" = wherever it goes
+	On     string // it concerns jobs that go to this backend, "" = to any
 	Pauses bool   // it keeps launches on the backend waiting, and is over one day
 	Smoke  bool   // the phase's smokes, not its runs
 	Cells  []int  // of the phase, increasing; nil = all

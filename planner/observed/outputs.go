@@ -56,8 +56,8 @@ func (r *Refresh) Altered(job *state.Job) (texts []string, now []state.Output) {
 	return texts, now
 }
 
-// altered reports whether something other is where an output was recorded.
-// What cannot be read just now is no other.
+// altered reports whether another file has taken the place of a recorded
+// output. An unreadable one does not count.
 func altered(rec *state.Output, o *offer.Output) bool {
 	if rec == nil || rec.Digest == "" || !o.Present {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Refresh is what a refresh found. The zero value means that nothing was
+// A Refresh is the result of a refresh. The zero value means that nothing was
 // asked (-refresh=false): the state is believed.
 type Refresh struct {
 	Refreshed bool
@@ -26,8 +26,8 @@ type Refresh struct {
 	// Unasked are those of them that nobody tried to ask: this user has not
 	// allowed it, or did not want it.
 	Unasked map[string]bool
-	// Outputs is what a stat (or with -verify an opening) of recorded outputs
-	// found, by job address; a missing file has OK false.
+	// Outputs has the findings of a stat (or with -verify a read) of recorded
+	// outputs, by job address; a missing file has OK false.
 	Outputs map[string][]offer.Output
 	// Replaced are the results that were replaced and whose files are there as
 	// they were recorded, by the token of their last attempt.

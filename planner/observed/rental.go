@@ -10,9 +10,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Rental is the record of a rented machine after what its provider says of it now, at a
-// time; was is the record before, zero where there is none. A machine whose release was
-// asked for stays so until its provider says that it is gone.
+// Rental is the record of a rented machine after its provider's report at a time; was
+// is the record before, zero where there is none. A machine whose release was asked for
+// stays so until its provider says that it is gone.
 func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) (r state.Rental, changed bool) {
 	known := was.ID != ""
 	r = state.Rental{ID: says.ID, Kind: says.Kind, Backend: backend, Since: says.Since.UTC(), Status: state.RentalStatus(says.Status), PerHour: cmp.Or(says.Rate, was.PerHour),
@@ -38,7 +38,7 @@ func Rental(was state.Rental, backend string, says offer.Rental, now time.Time) 
 	return r, !same
 }
 
-// latest is what a provider says now, or said before.
+// latest is a provider's time from its report now, or from one before.
 func latest(says, was time.Time) time.Time {
 	if says.IsZero() {
 		return was
@@ -46,7 +46,7 @@ func latest(says, was time.Time) time.Time {
 	return says.UTC()
 }
 
-// Rented adds what a provider says of a backend's machines.
+// Rented adds a provider's report of a backend's machines.
 func (r *Refresh) Rented(backend string, list []offer.Rental) {
 	for _, m := range list {
 		switch {

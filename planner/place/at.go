@@ -1,7 +1,7 @@
 package place
 
-// At is what a group is charged on a pool where it was placed before; ok is
-// false where the pool is not known, as those of a backend that cannot be asked.
+// At is the charge of a group on a pool where it was placed before; ok is false
+// where the pool is unknown, as when its backend cannot be asked.
 func (in Input) At(backend, pool string, g Group) (d Decision, ok bool) {
 	d = Decision{Backend: backend, Pool: pool, Shape: g.Shape, Segments: 1}
 	for _, o := range in.options(g, []string{backend}, indexQuotes(in.Quotes)) {

@@ -180,7 +180,7 @@ func poolName(p offer.Pool) string {
 	return p.Word + " " + p.Name
 }
 
-// nodeOf names what a job's share of one node must fit in.
+// nodeOf names the node into which a job's share must fit.
 func nodeOf(p offer.Pool) string {
 	if p.Kind == offer.MachinePool {
 		return poolName(p)

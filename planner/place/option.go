@@ -56,7 +56,7 @@ func (in Input) options(g Group, names []string, quotes map[string]offer.Quote) 
 		}
 		seen(out[first:])
 		if alike(said) {
-			for i := range out[first:] { // what its pools lack besides is beside the point
+			for i := range out[first:] { // other shortcomings of its pools do not matter
 				out[first+i].bad = &misfit{why: said[0].Why, would: said[0].Would}
 			}
 		}
@@ -154,8 +154,8 @@ func (o *option) pack(g Group, p offer.Pool) {
 	}
 }
 
-// quoted adds what a backend says of a shape that does not fit: it knows limits
-// that a pool does not show, and which of its pools would do.
+// quoted adds a backend's own answer about a shape that does not fit: it knows
+// limits that a pool does not show, and which of its pools would do.
 func (bad *misfit) quoted(q offer.Quote) *misfit {
 	switch {
 	case bad == nil, q.Shut:
@@ -222,9 +222,9 @@ func pooled(g Group, p offer.Pool) string {
 	return want
 }
 
-// wrongEnvironment keeps a smoke in the environment class of its phase, for
-// what passes elsewhere says little about here. A smoke with a place of its
-// own goes where that says.
+// wrongEnvironment keeps a smoke in the environment class of its phase: a pass
+// elsewhere proves little here. A smoke with a place of its own goes where
+// that says.
 func (in Input) wrongEnvironment(g Group, p offer.Pool) *misfit {
 	if g.Within == "" {
 		return nil

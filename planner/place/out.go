@@ -10,8 +10,8 @@ import (
 // bytesPerGB is the unit in which files that leave a backend are billed.
 var bytesPerGB = decimal.NewFromInt(1e9)
 
-// OutRate is what a backend charges for 10^9 bytes that leave it, in money: as
-// its block states, else its pool. Zero where nothing is said of it.
+// OutRate is a backend's charge for 10^9 bytes that leave it, in money: as its
+// block states, else its pool. Zero where neither states one.
 func OutRate(b *lang.Backend, p offer.Pool) decimal.Decimal {
 	rate, err := decimal.NewFromString(sound(outPrice(b, p)).USDPerGBOut)
 	if err != nil {
@@ -30,7 +30,7 @@ func outPrice(b *lang.Backend, p offer.Pool) offer.Price {
 	return p.Price
 }
 
-// Leaving is what so many bytes cost that leave a backend.
+// Leaving is the cost of so many bytes that leave a backend.
 func Leaving(rate decimal.Decimal, bytes int64) decimal.Decimal {
 	return rate.Mul(decimal.NewFromInt(bytes)).DivRound(bytesPerGB, billedPlaces).RoundCeil(billedPlaces)
 }

@@ -21,7 +21,7 @@ type Decision struct {
 	Backend   string
 	Pool      string
 	Kind      offer.PoolKind
-	Word      string // what the site calls a pool: "partition"
+	Word      string // the site's word for a pool: "partition"
 	GPUClass  string // family of the pool's devices, "" when any will do
 	Shape     offer.Shape
 	Price     offer.Price
@@ -31,7 +31,7 @@ type Decision struct {
 	Boot      time.Duration // rentals: billed before each launch
 	Hold      time.Duration // rentals: a machine is kept so long after its last job
 	Segments  int           // chained by checkpoint; 1 otherwise
-	// Limits are what the jobs are held to where it is not what their pool is.
+	// Limits are the jobs' own limits where they differ from their pool's.
 	Limits     offer.Limits `json:",omitzero"`
 	Array      bool         // so many like jobs that they are submitted as an array
 	Rule       string       // which rule decided

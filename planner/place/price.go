@@ -32,14 +32,14 @@ func (k Known) Of(unit string) bool {
 // And is the known part of two prices together.
 func (k Known) And(o Known) Known { return Known{k.USD && o.USD, k.ServiceUnits && o.ServiceUnits} }
 
-// Cost is what one launch of a shape takes for a duration, by unit. Units that are not charged
-// are absent, and so is one with an unknown price; where only a billed wait is unknown, the
-// cost is the least possible.
+// Cost is the cost of one launch of a shape for a duration, by unit. Units that are not
+// charged are absent, and so is one with an unknown price; where only a billed wait is
+// unknown, the cost is the least possible.
 func Cost(s offer.Shape, p offer.Price, d time.Duration) (amounts map[string]decimal.Decimal, known Known) {
 	lasts := decimal.NewFromInt(int64(Paid(d, p)))
 	// Divided last: two thirds of an hour at 3 are 2, and no budget of 2 is passed.
 	forHours := func(rate decimal.Decimal) decimal.Decimal { return rate.Mul(lasts).DivRound(hour, precision) }
-	// What nodes are charged is shared by the jobs that are packed into them.
+	// Jobs that are packed into nodes share their charge.
 	turns := decimal.NewFromInt(int64(s.Turns()))
 	shared := func(rate decimal.Decimal) decimal.Decimal {
 		return rate.Mul(lasts).Mul(turns).DivRound(hour.Mul(decimal.NewFromInt(int64(max(s.Pack, 1)))), precision)
@@ -131,9 +131,8 @@ func Dearest(p offer.Price) string {
 	return most.String()
 }
 
-// Guessed reports whether what a price charges in a unit is an estimate: its rates
-// are the provider's guess, and not stated by who bills. Hours are counted, whatever is asked
-// for them.
+// Guessed reports whether the charge of a price in a unit is an estimate: its rates are the
+// provider's guess, and not stated by those who bill. Hours are counted and never a guess.
 func Guessed(p offer.Price, unit string) bool {
 	return p.Estimated && (unit == USD || unit == ServiceUnits)
 }

@@ -141,8 +141,8 @@ func (d Decision) Charged(at *state.Attempt) (out Decision, ok bool) {
 }
 
 // Yields reports whether a launch that was recorded at one price and has not
-// started counts at what its place asks now: where that is dearer, and where a
-// limit holds it, so that it is let go at the new price.
+// started counts at the current price of its place: where that is dearer, and
+// where a limit holds the launch, so that it can start at the new price.
 func (d Decision) Yields(now Decision, s offer.Shape, held bool) bool {
 	if !now.Price.Known || now.Price.UnknownSU {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Billed is the amount in what a backend says that it charged, such as "0.35 usd"
+// Billed is the amount in a backend's statement of its charge, such as "0.35 usd"
 // or "12 service_units"; without a unit it is money. ok is false where it is in no
 // unit of ours.
 func Billed(text string) (unit string, billed decimal.Decimal, ok bool) {
@@ -24,7 +24,7 @@ func Billed(text string) (unit string, billed decimal.Decimal, ok bool) {
 	return unit, billed, known && err == nil && !billed.IsNegative() && !billed.GreaterThan(mostRate)
 }
 
-// A Rise is what the last bills of a pool say of its quotes: it charged Factor
+// A Rise compares the last bills of a pool with its quotes: it charged Factor
 // times the rates that were quoted then.
 type Rise struct {
 	Factor decimal.Decimal
@@ -39,7 +39,7 @@ type PoolAt struct{ Backend, Pool string }
 // rounded.
 var billTolerance = decimal.New(1001, -3)
 
-// Bills are what the last launches of a pool were billed.
+// Bills are the bills of a pool's last launches.
 type Bills struct {
 	Last   decimal.Decimal // factor of the last launch above its quote; 1 for none
 	Since  time.Time       // its start
@@ -151,8 +151,8 @@ func (r Rise) Of(p offer.Price) offer.Price {
 	return raised
 }
 
-// RisenBy is the factor by which the rates of a price are above what its pool quoted, 1
-// for none.
+// RisenBy is the factor by which the rates of a price are above its pool's quote, 1 for
+// none.
 func RisenBy(p offer.Price) decimal.Decimal {
 	if f, err := decimal.NewFromString(p.Risen); err == nil && f.IsPositive() {
 		return f
@@ -160,8 +160,8 @@ func RisenBy(p offer.Price) decimal.Decimal {
 	return decimal.NewFromInt(1)
 }
 
-// Over is the factor that bills of launches have above what their pool quoted when their
-// price was recorded; 1 if the pool quoted something else then than when it billed more.
+// Over is the factor of bills over the pool's quote when the price of the launches was
+// recorded; 1 if that quote was another than when the pool billed more.
 func (r Rise) Over(p offer.Price) decimal.Decimal {
 	was := RisenBy(p)
 	for name, rate := range rates(&p) {

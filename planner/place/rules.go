@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/lang"
 )
 
-// What a rule may decide; any other word is a backend.
+// The decisions of a rule; any other word is a backend.
 const (
 	useLocal           = "local"
 	useCheapestSoonest = "cheapest_soonest"
@@ -29,8 +29,8 @@ const (
 	longWait = 4 * time.Hour // the default of policy.long_wait
 )
 
-// rule finds what decides for a group: its own preference, the campaign's
-// rules, then the default table.
+// rule finds the rule that decides for a group: its own preference, the
+// campaign's rules, then the default table.
 func (in Input) rule(g Group, fits []option) (use, why string, diags diag.List) {
 	if g.Prefer != "" && !g.Smoke {
 		return g.Prefer, "place prefers " + g.Prefer, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// list says of every option that was looked at what became of it.
+// list gives the verdict on every option.
 func list(options []option, best *option, order ranking) []Candidate {
 	var out []Candidate
 	for _, o := range options {
@@ -236,7 +236,8 @@ func onlyTooLong(options []option) (detail string, longest *option) {
 	return fmt.Sprintf("%s %s. %s.", where, longest.bad.short, capital(longest.bad.would)), longest
 }
 
-// limiter is who ends jobs too early: the pool, or what its backend names instead.
+// limiter names who ends jobs too early: the pool, or the name that its backend
+// gives instead.
 func limiter(o *option) string {
 	if who, _, ok := strings.Cut(o.bad.quote, " ends jobs at "); ok && !strings.HasPrefix(o.bad.quote, poolName(o.pool)) {
 		return who

@@ -237,7 +237,7 @@ func quoteFor(quotes []place.Quoted, d place.Decision) (offer.Quote, bool) {
 	return offer.Quote{}, false
 }
 
-// rose compares what an hour costs then and now.
+// rose compares the cost of an hour then and now.
 func rose(d place.Decision, now offer.Price, tolerance decimal.Decimal) string {
 	then, before := place.Cost(d.Shape, d.Price, time.Hour)
 	today, known := place.Cost(d.Shape, now, time.Hour)

@@ -117,7 +117,7 @@ type PhaseSummary struct {
 	Places []Place            `json:"places,omitempty"`
 }
 
-// smoke is what a gate does, in counts of cells.
+// smoke is the state of a gate, in counts of cells.
 type smoke struct {
 	Run      int    `json:"run"`
 	Passed   int    `json:"passed"`
@@ -182,7 +182,7 @@ type BeforeDocument struct {
 	Result  string `json:"result,omitempty"`
 }
 
-// Reason is one cause: which field, from what, to what.
+// Reason is one cause: the field, its old and its new value.
 type Reason struct {
 	Field string `json:"field"`
 	Old   string `json:"old,omitempty"`
@@ -215,8 +215,8 @@ type Transfer struct {
 	Cost *transferCost `json:"cost,omitempty"`
 }
 
-// transferCost is what a transfer costs in money where its origin bills what
-// leaves it. Amounts are null while nobody knows how large the files will be.
+// transferCost is the cost of a transfer in money where its origin bills
+// egress. Amounts are null while nobody knows how large the files will be.
 type transferCost struct {
 	PerGB    string  `json:"usd_per_gb"`
 	Expected *string `json:"expected"`
@@ -224,7 +224,7 @@ type transferCost struct {
 	Mark     string  `json:"mark"` // "known", "estimated", "unknown"
 }
 
-// CostOf is what a phase, a backend or a pool takes of it.
+// CostOf is the part of a phase, a backend or a pool.
 type CostOf struct {
 	Of   string `json:"of"`
 	Cost []Cost `json:"cost"`

@@ -19,11 +19,11 @@ import (
 // version is the version of the file format. A reader refuses newer ones.
 const version = 1
 
-// Meta is what a file needs beyond the plan.
+// Meta has the parts of a file beyond the plan.
 type Meta struct {
 	Muster    string            // version that writes
 	Providers map[string]string // version by provider type
-	Input     planner.Input     // what the plan was made from
+	Input     planner.Input     // the plan's input
 }
 
 // A Head is everything in a file that does not grow with the number of jobs.
@@ -36,7 +36,7 @@ type Head struct {
 	Body     string            `json:"body,omitempty"` // see planner.IDOf
 	Campaign string            `json:"campaign"`
 	Digest   string            `json:"digest"`
-	Files    map[string]string `json:"files,omitempty"` // digest by name, to name what changed
+	Files    map[string]string `json:"files,omitempty"` // digest by name, to name the changed ones
 	Lineage  string            `json:"lineage,omitempty"`
 	Serial   uint64            `json:"serial"`
 	Now      time.Time         `json:"now"`

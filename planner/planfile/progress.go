@@ -32,8 +32,8 @@ func (f *File) Progress(p *planner.Plan, st *state.State) {
 	}
 }
 
-// advanced reports whether a record is another than when the plan was saved,
-// and is what the plan wanted.
+// advanced reports whether a record has changed since the plan was saved, and
+// as the plan wanted.
 func (f *File) advanced(job *state.Job, b Before, result string) bool {
 	if at := job.Last(); at != nil && at.Plan == f.Head.ID {
 		return true
@@ -41,7 +41,7 @@ func (f *File) advanced(job *state.Job, b Before, result string) bool {
 	return before(job) != b && job.Result == result
 }
 
-// onward is what remains to be done with a job that has advanced.
+// onward is the remaining action on a job that has advanced.
 func onward(s state.Status) planner.Kind {
 	switch {
 	case s == state.Waiting:

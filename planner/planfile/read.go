@@ -53,7 +53,7 @@ func (c *columns) before(i int) Before {
 	return b
 }
 
-// errDamaged is what a short or altered file gets.
+// errDamaged is the error for a short or altered file.
 var errDamaged = errors.New("the file is damaged or was cut short; make the plan again with `muster plan -out`")
 
 // Read reads a saved plan and checks that it is whole.

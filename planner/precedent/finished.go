@@ -88,7 +88,7 @@ func (t *tally) count(cell int, job *state.Job, last *state.Attempt) {
 	}
 }
 
-// spent adds what the counted jobs and their smokes cost.
+// spent adds the cost of the counted jobs and their smokes.
 func (t *tally) spent(st *state.State) {
 	sums := state.Amounts{}
 	for _, e := range st.Ledger {

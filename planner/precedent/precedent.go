@@ -24,7 +24,7 @@ import (
 // File is the name of the file, in the campaign's folder or one above it.
 const File = offer.Precedents
 
-// Bounds of the file and of what a line may say.
+// Bounds of the file and of a line.
 const (
 	version     = 1
 	MaxFile     = 4 << 20
@@ -168,8 +168,8 @@ type Work struct {
 }
 
 // Of is the best precedent of a work: of the same code, then on the same backend and as
-// many GPUs, then the newest; nil where no job of its kind was ever done. What the phase
-// itself did is none.
+// many GPUs, then the newest; nil where no job of its kind was ever done. The phase
+// itself is no precedent.
 func Of(lines []Line, w Work) (best *Line) {
 	rank := func(l *Line) (n int) {
 		for k, same := range []bool{l.GPUs == w.GPUs, l.Backend == w.Backend, l.Source == w.Source} {

@@ -152,7 +152,7 @@ func (cs Contents) Files(p *lang.Phase) map[string][][]File {
 	return out
 }
 
-// Has reports whether anything is known of what a phase's jobs read so.
+// Has reports whether digests of such inputs are known for a phase.
 func (cs Contents) Has(p *lang.Phase) bool {
 	return slices.ContainsFunc(cs[p.Name], func(c Content) bool { return c.Variant == lang.Run })
 }

@@ -83,8 +83,8 @@ func (h *Hasher) Known(p *lang.Phase, results []Hash) {
 	h.takeInputs(p)
 }
 
-// Settle reads again what the producers of a cell have come to, so that With and
-// Fingerprint hash the cell by that.
+// Settle reads the current results of a cell's producers, so that With and
+// Fingerprint hash the cell by them.
 func (h *Hasher) Settle(p *lang.Phase, i int) {
 	for _, in := range h.inputs[p] {
 		if h.groups[in] == nil {
@@ -109,7 +109,7 @@ func (h *Hasher) Without(p *lang.Phase, i int, out func(in *lang.Input, producer
 	return sum
 }
 
-// InputWithout is what a group depends on of an input without some of its producers.
+// InputWithout is the hash of an input for a group, without some of its producers.
 func (h *Hasher) InputWithout(in *lang.Input, g int, out func(in *lang.Input, producer int) bool) Hash {
 	h.out = out
 	defer func() { h.out = nil }()
@@ -119,7 +119,7 @@ func (h *Hasher) InputWithout(in *lang.Input, g int, out func(in *lang.Input, pr
 // Inputs are the inputs of a hashed phase by name.
 func (h *Hasher) Inputs(p *lang.Phase) []*lang.Input { return h.inputs[p] }
 
-// Input is what the cells of a group depend on of the producers of an input.
+// Input is the hash of an input's producers, for the cells of a group.
 func (h *Hasher) Input(in *lang.Input, group int) Hash {
 	if h.groups[in] == nil {
 		h.groups[in] = h.inputGroups(in)
@@ -144,7 +144,7 @@ func (h *Hasher) cell(p *lang.Phase, i int, v lang.Variant, digest string, conte
 		buf = append(buf, g[:]...)
 	}
 	if len(h.contents) > 0 || contents != nil {
-		buf = h.appendContents(buf, p, i, min(v, lang.SmokeRun), contents) // a canary reads what its smoke reads
+		buf = h.appendContents(buf, p, i, min(v, lang.SmokeRun), contents) // a canary has the inputs of its smoke
 	}
 	h.buf = buf
 	return sum(buf)
@@ -163,7 +163,7 @@ func (h *Hasher) Reading(cell Hash, p *lang.Phase, outputs map[string]string) Ha
 	return sum(buf)
 }
 
-// inputGroups is what each group of an input's consumers depends on.
+// inputGroups are the hashes of an input, one for each group of its consumers.
 func (h *Hasher) inputGroups(in *lang.Input) []Hash {
 	out := make([]Hash, in.Groups())
 	for g := range out {

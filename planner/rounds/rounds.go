@@ -1,6 +1,6 @@
-// Package rounds judges the rounds of an optimisation: what each setting of a round
-// took, which one is promoted, and whether the search goes on. It reads a state and
-// decides nothing else.
+// Package rounds judges the rounds of an optimisation: the cost of each setting,
+// the promoted one, and whether the search goes on. It reads a state and decides
+// nothing else.
 package rounds
 
 import (
@@ -58,7 +58,7 @@ func (s *Setting) FailedShare() float64 {
 // Cell is one of the setting's cells.
 func (s *Setting) Cell() int { return s.cells[0] }
 
-// Gained reports whether a setting gained what the round asks for.
+// Gained reports whether a setting reached the gain that the round asks for.
 func (r *Round) Gained() bool { return r.Promoted >= 0 }
 
 // flat reports whether a round ended and gained too little. One whose baseline has no
@@ -99,7 +99,7 @@ func depth(all []*Round, r *Round) (n int) {
 }
 
 // judge measures the settings of a round and compares them. spent is by address, open are the
-// breakers by what they stop.
+// breakers by setting or phase.
 func judge(p *lang.Phase, records []*state.Job, spent map[string]state.Amounts, open map[string]state.Breaker) *Round {
 	r := &Round{Phase: p, Baseline: -1, Promoted: -1, Best: -1}
 	r.settings()
@@ -140,7 +140,8 @@ func (r *Round) settings() {
 	}
 }
 
-// unit is what costs are compared in: the dearest kind that anything was billed in.
+// unit is the unit of the comparison of costs: the dearest kind in which anything
+// was billed.
 func (r *Round) unit(records []*state.Job, spent map[string]state.Amounts) string {
 	for _, unit := range []string{"usd", "service_units", "node_hours", "gpu_hours", "cpu_hours"} {
 		for _, job := range records {
@@ -201,7 +202,7 @@ func (r *Round) wait(s *Setting) {
 	}
 }
 
-// value is what a setting is judged by.
+// value is the measure of a setting.
 func (r *Round) value(s *Setting) float64 {
 	switch r.Phase.Trial.Judge {
 	case "failed_share":
@@ -228,7 +229,7 @@ func (r *Round) value(s *Setting) float64 {
 	return math.NaN()
 }
 
-// compare finds what each setting gained, and promotes at most one when all jobs have
+// compare finds the gain of each setting, and promotes at most one when all jobs have
 // ended: of those that gained about as much as the best, within min_gain of it, the one
 // that lost the fewest launches, and then the one that changes the least.
 func (r *Round) compare() {
@@ -287,7 +288,7 @@ func gain(base, v float64, most bool) float64 {
 	return d / math.Abs(base)
 }
 
-// Verdict is what a round shows, in a sentence without a period.
+// Verdict is the result of a round, in a sentence without a period.
 func (r *Round) Verdict() string {
 	switch {
 	case r.Baseline < 0:

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Carrier tells how long what moves is on its way: a consumer starts no
-// earlier than when all that it reads has arrived.
+// A Carrier tells how long transfers take: a consumer starts no earlier than
+// when all its inputs have arrived.
 type Carrier struct {
 	Filesystems *Filesystems
 	Backends    []*lang.Backend
@@ -23,8 +23,8 @@ type Carrier struct {
 	links map[string]Link
 }
 
-// A way is that of one output between two filesystems: what goes it once is there for
-// all who read it.
+// A way is the route of one output between two filesystems: a file that took it once
+// is there for all readers.
 type way struct{ phase, output, from, to string }
 
 // Load replaces the transfers in a forecast's input. The input's phases are its own

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// AssumedBandwidth is what a link to another machine carries where nobody
+// AssumedBandwidth is the bandwidth of a link to another machine where nobody
 // measured or stated it, bytes a second: a judgement of ours, of ssh between
 // sites.
 const AssumedBandwidth = 10 << 20
@@ -25,12 +25,12 @@ const Assumed = "as assumed: none was measured"
 // of it is spent on finding, opening and checking it.
 const small = 1 << 20
 
-// A Link is what moving files to and from a backend takes.
+// A Link is the speed of moving files to and from a backend.
 type Link struct {
 	Bytes int64         // in a second; 0 takes no time
 	Each  time.Duration // of every file besides, as small ones showed
 	How   string        // that Bytes is known: "as measured"
-	// Doubt is by what factor nine in ten are not slower.
+	// Doubt is the factor by which nine in ten are at most slower.
 	Doubt float64
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Cost is what a transfer costs where its origin bills what leaves it.
+// A Cost is the cost of a transfer where its origin bills egress.
 type Cost struct {
 	PerGB string // money for 10^9 bytes
 	// Expected and AtMost are "" where nobody knows how large the files will be.

@@ -137,7 +137,7 @@ func onePlace(filesystems *Filesystems, p, from *Phase) bool {
 	return true
 }
 
-// add counts what a producer's output adds to the way from where it is.
+// add counts a producer's output on the route from where it is.
 func add(drafts map[[2]Filesystem]*draft, filesystems *Filesystems, p, from *Phase, in *lang.Input, producer int, to Filesystem) {
 	lies, output, known := Location(filesystems, from, producer, in.Output)
 	if lies.Files == "" || lies.Sees(to) || output != nil && slices.ContainsFunc(Copies(filesystems, output), to.Sees) {

@@ -38,7 +38,7 @@ type Link struct {
 
 // A Wait is why jobs wait for muster. The zero value: muster submits them ahead.
 type Wait struct {
-	Text string // names what waits for what
+	Text string // names who waits for whom
 	// Short is Text where several phases wait for the same.
 	Short string
 	// Elsewhere: the jobs before them are in another queue.

@@ -39,7 +39,8 @@ func Amounts(amounts map[string]string, also ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Ceiling is what a plan may spend at most, in the units that somebody asks for.
+// Ceiling is the most that a plan may spend, in the units that somebody asks
+// for.
 func Ceiling(p *planner.Plan) string {
 	return Amounts(p.Ceiling, forecast.LineOf(p.Forecast.Lines, place.NodeHours).Unit)
 }

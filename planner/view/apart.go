@@ -16,10 +16,10 @@ import (
 // optionWidth is how many columns of an option's value a row shows.
 const optionWidth = 24
 
-// apart says of each placement by what its request differs from those of the
-// phase's other jobs that start, "" where it does not: "64GiB of memory". Rows
-// of one phase would look alike without it. What a row says anyway (devices,
-// their class, the walltime) is left out.
+// apart names, for each placement, the difference of its request from those of
+// the phase's other starting jobs, "" where there is none: "64GiB of memory".
+// Rows of one phase would look alike without it. Devices, their class and the
+// walltime are left out: a row has them anyway.
 func apart(pp *planner.PhasePlan) []string {
 	out := make([]string, len(pp.Placements))
 	used := starting(pp)
@@ -70,8 +70,8 @@ func starting(pp *planner.PhasePlan) (used []int) {
 	return used
 }
 
-// asks is what a shape asks for beside devices and walltime, each in words and
-// always in this order.
+// asks is the request of a shape beside devices and walltime, each in words
+// and always in this order.
 func asks(s offer.Shape) []string {
 	size := func(n int64, what string) string {
 		if n == 0 {

@@ -41,7 +41,7 @@ func brief(p *planner.Plan) []line {
 	return lines
 }
 
-// kinds is "+ run 24, ! held 1": what a phase does in one line, "" for
+// kinds is "+ run 24, ! held 1": the plan for a phase in one line, "" for
 // nothing.
 func kinds(pp *planner.PhasePlan) string {
 	var n [256]int

@@ -35,7 +35,7 @@ func hasForecast(p *planner.Plan) bool {
 	return c.Changes() && runs > 0 && !p.RefreshOnly && !p.Destroy
 }
 
-// cost is the table of what the plan takes, beside what the budgets leave.
+// cost is the table of the plan's cost, beside the rest of the budgets.
 func (h Human) cost(p *planner.Plan) string {
 	return h.costOf(p, min(len(p.Budgets), shownBudgets))
 }
@@ -103,7 +103,7 @@ func (h Human) budgetsBelow(budgets []planner.BudgetCheck) string {
 	return out
 }
 
-// budgetName is a budget's name, cut to what a column bears.
+// budgetName is a budget's name, cut to the width of a column.
 func budgetName(c planner.BudgetCheck) string { return term.Fit(term.CleanLine(c.Name), 20) }
 
 // limits is "$40.00, 60 GPU-hours, done by 2026-12-15".
@@ -149,8 +149,8 @@ func tableLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) (for
 	return limitedLine(p, budgets, unit), true
 }
 
-// limitedLine is a unit that only a budget speaks of: what the scope of that
-// budget holds of it.
+// limitedLine is the line of a unit that only a budget names: the amount in
+// that budget's scope.
 func limitedLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) forecast.Line {
 	for _, b := range budgets {
 		if line, ok := lineOf(p.Forecast.ByScope[b.Name], unit); ok && b.Limits[unit] != "" {

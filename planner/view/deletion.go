@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/planner"
 )
 
-// deletions is what a destroy deletes, by phase and backend; -verbose names
-// every file.
+// deletions lists the files that a destroy deletes, by phase and backend;
+// -verbose names every one.
 func (h Human) deletions(p *planner.Plan) string {
 	type key struct{ phase, backend string }
 	var order []key

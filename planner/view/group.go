@@ -59,7 +59,7 @@ func group(pp *planner.PhasePlan, verbose bool) []cluster {
 		}
 		switch opened := g.add(k, i); {
 		case len(d.Foreign) > 0:
-			g.out[g.index[k]].foreign = true // what others have is not of this reason
+			g.out[g.index[k]].foreign = true // the rows of others have another reason
 		case opened:
 			g.kept[bare]++
 		}
@@ -158,7 +158,7 @@ func (c cluster) rank() int {
 	return rank(c.kind)
 }
 
-// rank puts what needs a decision first and what stays as it is last.
+// rank puts rows that need a decision first and unchanged ones last.
 func rank(k planner.Kind) int {
 	switch k {
 	case planner.Restart, planner.Rerun, planner.Duplicate:

@@ -81,7 +81,7 @@ func (h Human) section(w io.Writer, s string) {
 	}
 }
 
-// What the head and the foot of a plan may take of the screen.
+// Limits of the head and the foot of a plan on a screen.
 const (
 	shownBackends = 10
 	shownNotes    = 6
@@ -157,7 +157,7 @@ func summary(p *planner.Plan) string {
 	return s
 }
 
-// notes are what holds of the plan as a whole.
+// notes are about the plan as a whole.
 func (h Human) notes(p *planner.Plan) string {
 	notes := slices.DeleteFunc(slices.Clone(p.Notes), func(n string) bool { return slices.Contains(p.Dangers, n) })
 	for _, text := range p.Asks {
@@ -171,11 +171,11 @@ func (h Human) notes(p *planner.Plan) string {
 	return h.some(notes, "  ", "  ", "more note")
 }
 
-// shownRisks is how many of what could go wrong a screen shows.
+// shownRisks is how many risks a screen shows.
 const shownRisks = 6
 
-// risks are what could go wrong, worst first, and how far inside its budgets the
-// plan is. A plan that changes nothing only says what waits.
+// risks lists the risks, worst first, and how far inside its budgets the plan
+// is. For a plan that changes nothing it only lists waiting jobs.
 func (h Human) risks(p *planner.Plan) string {
 	var b strings.Builder
 	first, next := "  ", "  "

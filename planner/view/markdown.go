@@ -12,9 +12,9 @@ import (
 )
 
 // markdownLimit keeps a comment below GitHub's 65,536 characters (GitLab
-// allows a million), with room for what a pipeline adds around it. The head is
-// cut between lines, before any block is open; a block is as long as there is
-// room for.
+// allows a million), with room for a pipeline's own text around it. The head
+// is cut between lines, before any block is open; a block is as long as there
+// is room for.
 const (
 	markdownLimit = 60000
 	headLimit     = 48000
@@ -83,7 +83,7 @@ func markdownOther(p *planner.Plan) string {
 	return "Limits beside these: " + strings.Join(out, "; ") + ".\n"
 }
 
-// markdownSpent is what of the budgets that have a column is spent already.
+// markdownSpent is the spent part of the budgets that have a column.
 func markdownSpent(p *planner.Plan) string {
 	var out []string
 	for _, c := range p.Budgets[:min(len(p.Budgets), shownBudgets)] {

@@ -130,7 +130,7 @@ func markdownPlaces(p *planner.Plan, of ...planner.Kind) string {
 	return markdownOn(n, false)
 }
 
-// markdownRunning is where what runs already does.
+// markdownRunning says where running jobs are.
 func markdownRunning(p *planner.Plan) string {
 	n := map[string]int{}
 	for _, pp := range p.Phases {
@@ -169,7 +169,7 @@ func markdownOn(n map[string]int, counted bool) string {
 	return " on " + strings.Join(out, ", ")
 }
 
-// markdownRisks is what could go wrong, worst first.
+// markdownRisks lists the risks, worst first.
 func markdownRisks(b *strings.Builder, p *planner.Plan) {
 	inside := p.Inside()
 	if inside != "" {
@@ -217,7 +217,7 @@ func copied(text string) string {
 	return strings.Join(parts, "")
 }
 
-// markdownAllows is what a yes to the plan allows, and what else it takes.
+// markdownAllows says what a yes to the plan allows, and what else it needs.
 func markdownAllows(b *strings.Builder, p *planner.Plan) {
 	if !p.Counts.Changes() || p.RefreshOnly || p.Diags.HasErrors() {
 		if p.Diags.HasErrors() {

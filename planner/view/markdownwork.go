@@ -14,8 +14,8 @@ import (
 // commandWidth is how many columns of a command a comment shows.
 const commandWidth = 160
 
-// markdownWork says of each phase that starts what its jobs are: how many,
-// one for each of what, what each takes, and the command of the first.
+// markdownWork describes the jobs of each phase that starts: their number,
+// their axes, the request of each, and the command of the first.
 func markdownWork(b *strings.Builder, p *planner.Plan) {
 	n := 0
 	for _, pp := range p.Phases {
@@ -86,7 +86,8 @@ func markdownJobs(pp *planner.PhasePlan, first int) string {
 // requestRows is how many kinds of request of one phase a comment lists.
 const requestRows = 6
 
-// A request is what like jobs of a phase that start ask for, and where they go.
+// A request is the common request of like jobs of a phase that start, and where
+// they go.
 type request struct {
 	jobs, first int    // cells
 	differs     string // its own requests, where the phase has several
@@ -171,7 +172,7 @@ func command(p *lang.Phase, cell int) string {
 	return text
 }
 
-// axes is "`N` (12) and `seed` (21)": what a grid is spread over.
+// axes is "`N` (12) and `seed` (21)": the axes of a grid.
 func axes(g *grid.Grid) string {
 	const shown = 5
 	var names []string

@@ -10,8 +10,8 @@ import (
 	"github.com/muster-run/muster/planner/forecast"
 )
 
-// costParts is what each phase and each pool takes of the sum, where there are
-// several.
+// costParts is the part of each phase and each pool in the sum, where there
+// are several.
 func (h Human) costParts(p *planner.Plan) string {
 	var b strings.Builder
 	for _, by := range []struct {

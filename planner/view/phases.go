@@ -22,15 +22,14 @@ var symbols = map[planner.Kind]string{
 	planner.Cancel: "- cancel", planner.Forget: "- forget", planner.Record: "… record", planner.None: "  unchanged", planner.Skipped: "  not selected",
 }
 
-// What the table may take of the screen; the rest is counted, and shown by
-// -verbose.
+// Limits of the table on a screen; the rest is counted, and shown by -verbose.
 const (
 	linesPerPhase = 8  // of kinds of change in one phase
 	tableLines    = 40 // in all; a campaign of more gets one line a phase
 	briefPhases   = 30 // of those
 )
 
-// phases is the table of what each phase does, producers first.
+// phases is the table of the phases, producers first.
 func (h Human) phases(p *planner.Plan) string {
 	var lines []line
 	for _, pp := range p.Phases {
@@ -220,8 +219,8 @@ func fallbacks(pp *planner.PhasePlan) (out []string) {
 	return out
 }
 
-// groupLine is the row of a cluster; differs says by placement what its request
-// has of its own.
+// groupLine is the row of a cluster; differs has, by placement, the difference
+// of its request from others.
 func groupLine(pp *planner.PhasePlan, g cluster, differs []string) line {
 	l := line{label: "  " + symbols[g.kind], note: g.text}
 	if !g.kind.Starts() {
@@ -396,7 +395,7 @@ func reason(d planner.Detail) string {
 	return term.CleanLine(strings.Join(parts, "; "))
 }
 
-// causes leaves out what only follows from another reason: a command that
+// causes leaves out reasons that only follow from another: a command that
 // takes a param changes with it, and differs from cell to cell.
 func causes(in []planner.Reason) []planner.Reason {
 	if !slices.ContainsFunc(in, func(r planner.Reason) bool { return strings.HasPrefix(r.Field, "param.") }) {
@@ -405,8 +404,8 @@ func causes(in []planner.Reason) []planner.Reason {
 	return slices.DeleteFunc(slices.Clone(in), func(r planner.Reason) bool { return r.Field == "command" || r.Field == "setup" })
 }
 
-// cause is a reason without what tells a person nothing: the hashes of an
-// input's producers, and the words of a long text that stayed.
+// cause is a reason without its useless parts: the hashes of an input's
+// producers, and the unchanged words of a long text.
 func cause(r planner.Reason) string {
 	if _, file, ok := strings.Cut(r.Field, ":"); ok && strings.HasPrefix(r.Field, "input.") {
 		switch {

@@ -7,10 +7,10 @@ import (
 	"github.com/muster-run/muster/planner/change"
 )
 
-// reworded says of a text of several words that was rewritten only what
-// differs: "command: now with --lr 0.1". So jobs whose commands differ in the
-// cell, and were changed alike, stand in one row. An option stays with its
-// value. It is false for a text of one word, and where nothing was kept.
+// reworded shows only the changed words of a rewritten text: "command: now
+// with --lr 0.1". So jobs whose commands differ in the cell, and were changed
+// alike, share one row. An option stays with its value. It is false for a text
+// of one word, and where nothing was kept.
 func reworded(r change.Reason) (string, bool) {
 	old, now := strings.Fields(r.Old), strings.Fields(r.New)
 	if len(old) < 2 || len(now) < 2 {

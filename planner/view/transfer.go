@@ -27,8 +27,8 @@ func transferLine(t planner.Transfer) line {
 	return line{label: label, amount: fmt.Sprintf("%s %s", commas(t.Files), files), shape: fmt.Sprintf("%s → %s, %s", from, to, size)}
 }
 
-// transferCost is what a transfer costs: known, guessed from files made before,
-// or unknown.
+// transferCost is the cost of a transfer: known, guessed from files made
+// before, or unknown.
 func transferCost(c *transfers.Cost) string {
 	switch {
 	case c == nil:

@@ -50,9 +50,9 @@ func clock(c offer.Clock, now time.Time, takes time.Duration) string {
 	return ""
 }
 
-// due names what earlier jobs left on a backend, and nowhere else, that a clock
-// deletes before the plan ends if nobody uses it: it counts from the last use,
-// of which muster knows when a file was written.
+// due names the files that exist only on a backend and that a clock deletes
+// before the plan ends if nobody uses them. The clock counts from the last use;
+// muster knows the time of the last write.
 func due(c offer.Clock, backend string, end time.Time, jobs map[string]*state.Job) string {
 	n, oldest := 0, end
 	for _, j := range jobs {

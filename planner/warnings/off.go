@@ -217,7 +217,7 @@ func sentence(goes, rest []string, later bool) string {
 	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
 }
 
-// subjects counts what a sentence names, as its verb agrees with it.
+// subjects counts the subjects of a sentence, for the number of its verb.
 func subjects(goes []string) int {
 	if len(goes) == 1 && (strings.HasSuffix(goes[0], " smokes") || strings.HasPrefix(goes[0], "jobs ")) {
 		return 2
@@ -285,9 +285,9 @@ func (o Off) can(backend string) offer.Capabilities {
 // mostPhases is how many phases that go on are named one by one.
 const mostPhases = 3
 
-// continues is what goes on with muster off: backends, if that is everything, else
-// smokes and phases; and why the rest does not, in the order in which the plan
-// meets the reasons. The phases that wait are by name.
+// continues names the work that goes on with muster off: backends, if that is
+// everything, else smokes and phases; and why the rest does not, in the order in
+// which the plan meets the reasons. The phases that wait are by name.
 func (o Off) continues() (goes, rest, waits []string) {
 	stopped := map[string]bool{} // phases that wait for muster
 	say := func(why string) {
@@ -642,14 +642,14 @@ func spareOf(b *lang.Backend, used [][2]string, pools []offer.Pool) (spare time.
 	return spare
 }
 
-// ends is what becomes of an idle machine, by on_hold.
+// ends is the end of an idle machine, by on_hold.
 var ends = map[string]string{
 	"release": "then releases it if every output is here",
 	"stop":    "then stops it, and its disk is billed on",
 	"keep":    "and longer, until `muster destroy`",
 }
 
-// endsAlone is what becomes of a machine while muster is off, where the platform ends it.
+// endsAlone is the end of a machine while muster is off, where the platform ends it.
 func endsAlone(b *lang.Backend) string {
 	switch {
 	case b.OnHold == "keep" || !b.DeadMan:
@@ -662,8 +662,9 @@ func endsAlone(b *lang.Backend) string {
 	return " With muster off it does so itself, too; without every output here it stops, and its disk is billed until `muster destroy`."
 }
 
-// Idling says how long machines are kept after their last job, what that costs, and what
-// machines may cost that are tried before a job. The figures of a plan have both.
+// Idling says how long machines are kept after their last job, the cost of that, and the
+// possible cost of machines that are tried before a job. The figures of a plan have
+// both.
 func Idling(backends []*lang.Backend, used [][2]string, pools []offer.Pool, can map[string]offer.Capabilities) (notes []string) {
 	for _, b := range backends {
 		_, rate := dearest(b, used, pools)

@@ -16,8 +16,8 @@ import (
 const shownOffers = 3
 
 // Offers are the machines of a backend that may be rented for a plan, those of its pools
-// first, and then others as alternatives: what the plan is expected to cost on each, and
-// what speaks for it.
+// first, and then others as alternatives: the expected cost of the plan on each, and its
+// advantages.
 func Offers(used [][2]string, pools []offer.Pool, by map[string][]forecast.Line) (notes []string) {
 	var backends []string
 	for _, at := range used {
@@ -43,7 +43,7 @@ type listing struct {
 	offer.Listing
 	pool   string
 	used   bool            // the plan goes to the pool
-	priced decimal.Decimal // what the plan counts for an hour on the pool
+	priced decimal.Decimal // the plan's price of an hour on the pool
 }
 
 // listed are the offers of a backend: of pools that a plan uses before others, and cheap
@@ -69,8 +69,8 @@ func listed(backend string, used [][2]string, pools []offer.Pool) (list []listin
 	return list
 }
 
-// expected is what a plan that counts with a price would cost at this offer's, "" where
-// that is not known. Of another pool nobody knows how fast it is.
+// expected is the cost at this offer's price of a plan that counts with another, ""
+// where it is unknown. Of another pool nobody knows how fast it is.
 func (l listing) expected(priced decimal.Decimal, usd forecast.Line) string {
 	if usd.Expected.Text == "" || usd.Expected.Mark == forecast.Unknown || !priced.IsPositive() {
 		return ""

@@ -94,7 +94,7 @@ func Dated(pools []offer.Pool, backends []*lang.Backend) []offer.Pool {
 	return pools
 }
 
-// Stated adds to pools what the blocks of their backends state of dates.
+// Stated adds to pools the dates that the blocks of their backends state.
 func Stated(pools []offer.Pool, backends []*lang.Backend) []offer.Pool {
 	pools = slices.Clone(pools)
 	for i := range pools {

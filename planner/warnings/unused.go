@@ -37,7 +37,7 @@ func Unused(works []Work, pools []offer.Pool) (notes []string) {
 	return notes
 }
 
-// unusedAdvice is what makes jobs use more of a node, where something does.
+// unusedAdvice is a way to have jobs use more of a node, where there is one.
 func unusedAdvice(jobs int, p offer.Pool, s offer.Shape) string {
 	shared := p
 	shared.Pack = true

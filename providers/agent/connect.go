@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// mostNoise bounds what a login shell may print before the agent's first line, in bytes.
+	// mostNoise bounds the output of a login shell before the agent's first line, in bytes.
 	mostNoise = 1 << 20
 	// lineWidth is how much of a line of noise is kept, in columns.
 	lineWidth = 200

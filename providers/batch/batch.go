@@ -114,8 +114,8 @@ func waitingOf(list []*job, can scheduler.Elements) []scheduler.Jobs {
 	return out
 }
 
-// elements is what the scheduler can do with single jobs of a batch: of those of a
-// pack, which are one job to it, nothing.
+// elements lists the scheduler's abilities for single jobs of a batch: none for
+// those of a pack, which are one job to it.
 func (b *batch) elements(n scheduler.Notation) scheduler.Elements {
 	if b.Packed {
 		return scheduler.Elements{}

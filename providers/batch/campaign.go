@@ -24,16 +24,16 @@ type campaign struct {
 	holds        *holds        // jobs that muster keeps from starting
 	queue        *queue        // the scheduler's, as it was seen last
 	accounting   *accounting   // questions to it
-	launches     *launches     // what launches wrote on the spool
+	launches     *launches     // the records of launches on the spool
 	intake       *intake       // new jobs
 	limits       *limits       // how many of a phase run at once
-	dependencies *dependencies // what jobs come after
+	dependencies *dependencies // the jobs' predecessors
 	retries      *retries      // of jobs that were not launched
 	releases     *releases     // of jobs submitted held
 	submitter    *submitter    // the scheduler's command
 	copies       *copies       // second submissions
 	leftovers    *leftovers    // ended jobs in the queue
-	poll         *poll         // what the queue says of jobs
+	poll         *poll         // the queue's rows of jobs
 	withdrawals  *withdrawals  // of elements that the scheduler cannot hold
 	cancels      *cancels      // of jobs that have not ended
 }

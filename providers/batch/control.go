@@ -41,7 +41,7 @@ func (s *Provider) Cancel(ctx context.Context, r providers.CancelRequest) ([]pro
 	return out, errors.Join(c.cancels.cancel(ctx, mine), c.copies.cancel(ctx, r.Handles))
 }
 
-// Control changes what the scheduler may start of this campaign.
+// Control changes which jobs of this campaign the scheduler may start.
 func (s *Provider) Control(ctx context.Context, r providers.ControlRequest) error {
 	b, unlock, err := s.ruled(ctx, r.Backend, r.Fence, r.Holder)
 	if err != nil {

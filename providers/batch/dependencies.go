@@ -153,9 +153,9 @@ func (ds *dependencies) redirectJobs(ctx context.Context, after []scheduler.Depe
 	return ds.reports.tell(blocked...)
 }
 
-// dependency is what a job still waits for, without completed jobs, which the
-// scheduler may have forgotten, and with the batch ahead of it in its lane. It is
-// not ready while one of these jobs has no id.
+// dependency lists the jobs for which a job still waits, without completed jobs,
+// which the scheduler may have forgotten, and with the batch ahead of it in its
+// lane. It is not ready while one of these jobs has no id.
 func (ds *dependencies) dependency(j *job) (after []scheduler.Dependency, ready bool) {
 	all := map[*batch][]int{}
 	for _, t := range j.after {

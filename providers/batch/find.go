@@ -57,7 +57,7 @@ func (s *Provider) Find(ctx context.Context, name string, tokens []string) ([]of
 	return out, nil
 }
 
-// refresh brings what is known of jobs up to date, if one of them has not ended.
+// refresh brings the status of jobs up to date, if one of them has not ended.
 func (c *campaign) refresh(ctx context.Context, list []*job) error {
 	open := func(j *job) bool { return j != nil && !j.ended }
 	if !slices.ContainsFunc(list, open) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// holds are what muster keeps from starting: everything, or jobs by token. The
-// scheduler holds submitted jobs; muster does not submit the others.
+// holds name the jobs that muster keeps from starting: all, or some by token.
+// The scheduler holds submitted jobs; muster does not submit the others.
 type holds struct {
 	spools *spools
 	all    bool

@@ -325,7 +325,7 @@ func (ls *launches) got(j *job, restart, cores int) *offer.Shape {
 	}
 	g := node.Grant{Restart: restart, Cores: cores}
 	if j.batch.Packed {
-		g.Pack, g.Cores = max(j.batch.live(), 1), 0 // what the others used, they recorded
+		g.Pack, g.Cores = max(j.batch.live(), 1), 0 // the others recorded their own use
 	}
 	return ls.jobs.spool().Got(spec, g)
 }

@@ -226,7 +226,7 @@ func (b *batch) noteLimit() error {
 	return nil
 }
 
-// readLimit reads what noteLimit recorded.
+// readLimit reads the record of noteLimit.
 func (b *batch) readLimit() {
 	f := append(strings.Fields(b.dir.Noted("limit")), "")
 	if len(f) < 3 {

@@ -35,7 +35,7 @@ type poll struct {
 	dependencies *dependencies
 }
 
-// compare reports what the queue says of open jobs, and asks accounting about
+// compare reports the queue's rows of open jobs, and asks accounting about
 // those that have left it without a record.
 func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) error {
 	by := byPlace(rows)
@@ -90,7 +90,8 @@ func (j *job) place() scheduler.Place {
 	return scheduler.Place{Array: j.batch.id, Index: -1}
 }
 
-// inQueue is what a row says of a job that has not ended, and whether that is new.
+// inQueue is a row's observation of a job that has not ended, and whether that is
+// new.
 func (po *poll) inQueue(j *job, r *scheduler.Row) (offer.Observation, bool) {
 	o := offer.Observation{Token: j.token, Handle: po.jobs.handle(j), Attempt: j.last.Attempt, Pool: r.Pool}
 	switch r.State {

@@ -18,7 +18,7 @@ func (s *Provider) Script(r providers.ScriptRequest) (providers.Script, error) {
 	return preview(s.options.Type, r)
 }
 
-// Terms are what jobs request of the queue beside their shape.
+// Terms are the requests of jobs to the queue beside their shape.
 func (s *Provider) Terms(config, options json.RawMessage) offer.Terms {
 	return s.options.Type.Terms(config, options)
 }

@@ -59,7 +59,7 @@ func (rs *releases) release(ctx context.Context) error {
 		return nil
 	}
 	for range releaseTries {
-		// What an administrator holds is theirs to release; see holder.
+		// Only an administrator can release an administrator's hold; see holder.
 		if free := rs.unheld(list); len(free) > 0 {
 			if err := rs.queue.Release(ctx, free); err != nil && !scheduler.Gone(err) && !scheduler.Unchangeable(err) {
 				return err

@@ -77,7 +77,7 @@ func (s *submission) next(ctx context.Context, i int) bool {
 	}
 	pe := asError(err)
 	if pe.Class == providers.Quota {
-		s.reports.tell(k.waiting(s.b.site.Refused(k.Pool, k.like(), pe))...) // and so does what comes after it
+		s.reports.tell(k.waiting(s.b.site.Refused(k.Pool, k.like(), pe))...) // and so do its successors
 		return true
 	}
 	s.failed[k] = pe
@@ -119,7 +119,7 @@ func (s *submission) insert(i int, parts ...*batch) {
 // is not submitted.
 func (s *submission) unready(k *batch) bool {
 	if s.jobs.stopped(k) {
-		return true // what its wrapper would refuse need not be sent
+		return true // a job that its wrapper would refuse need not be sent
 	}
 	if k.tried.IsZero() && s.holds.any(k) {
 		return true

@@ -138,7 +138,7 @@ func errorLine(tail []byte) string {
 
 // Telling is the line that says most about a failure, of the last lines of its log: the last
 // that speaks of an error. Of a command that exited 0 it is the last line, where muster adds
-// what failed the check of its outputs.
+// the failed check of its outputs.
 func Telling(tail []string, exit *int) string {
 	if exit == nil || *exit != 0 {
 		return errorLine([]byte(strings.Join(tail, "\n")))

@@ -20,8 +20,8 @@ const defaultIdle = 30 * time.Second
 // envIdle shortens or lengthens that time (a Go duration).
 const envIdle = "MUSTER_QUEUE_IDLE"
 
-// Main is what the muster binary runs as `muster provider queue`: the queue
-// of a spool. It returns the exit status.
+// Main runs `muster provider queue`, the queue of a spool. It returns the exit
+// status.
 func Main(ctx context.Context, args []string) int {
 	fs := flag.NewFlagSet("queue", flag.ContinueOnError)
 	dir := fs.String("spool", "", "directory of the queue; default: this user's on this machine")

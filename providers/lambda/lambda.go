@@ -1,7 +1,7 @@
 // Package lambda is a client of the API of Lambda Cloud, as far as renting machines
-// needs it, after its OpenAPI document 1.6.0 of April 2025; it bears what newer ones
-// add. Its tests run against the simulator of that API; it has not met the live
-// service.
+// needs it, after its OpenAPI document 1.6.0 of April 2025; it accepts the additions
+// of newer ones. Its tests run against the simulator of that API; it has not met the
+// live service.
 package lambda
 
 import (

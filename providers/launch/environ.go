@@ -28,7 +28,8 @@ func passes(name, typ string) bool {
 		strings.HasSuffix(strings.ToLower(name), "_proxy")
 }
 
-// environment is what a provider of a type sees that is started by a process.
+// environment is the environment of a provider of a type, started by a
+// process.
 func environment(host []string, typ string, parent kernel.ID) []string {
 	out := []string{protocol.ParentVar + "=" + parent.String()}
 	for _, v := range host {

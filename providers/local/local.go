@@ -179,7 +179,7 @@ func (l *Local) Cancel(ctx context.Context, r providers.CancelRequest) ([]provid
 	return b.client.Cancel(ctx, b.place, r)
 }
 
-// Control changes what the queue may start.
+// Control changes which jobs the queue may start.
 func (l *Local) Control(ctx context.Context, r providers.ControlRequest) error {
 	b, err := l.backend(r.Backend)
 	if err != nil {

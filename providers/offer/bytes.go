@@ -9,10 +9,10 @@ import (
 // Stamp is the stamp of an output's files; see the function Stamp.
 func (o *Output) Stamp() uint64 { return Stamp(o.Inode, o.Size, o.MTime, o.CTime) }
 
-// Stamp folds what a filesystem says of a file into a number. As long as
-// it stays the same, nobody has written the file, replaced it, or set its times:
-// a change of any of these moves the change time, which no program can set
-// (inode(7), st_ctime). 0 where the change time is not known.
+// Stamp folds the stat of a file into a number. As long as it stays the same,
+// nobody has written the file, replaced it, or set its times: each of these
+// moves the change time, which no program can set (inode(7), st_ctime). 0 where
+// the change time is not known.
 func Stamp(inode uint64, size, mtime, ctime int64) uint64 {
 	if ctime == 0 {
 		return 0

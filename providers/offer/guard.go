@@ -27,7 +27,7 @@ type Guard struct {
 // more output.
 const CheckpointName = "checkpoint "
 
-// A Fate is what becomes of a file at an output path when the job starts.
+// A Fate is muster's action on a file at an output path when the job starts.
 type Fate int
 
 // The fates.

@@ -41,8 +41,8 @@ func (p Process) Ranks(s Shape) int {
 	return (max(s.CPUs, 1) + nodes - 1) / nodes
 }
 
-// A Shape is what like jobs ask of a backend. Two jobs of one phase with the
-// same resources, options and candidates have the same shape.
+// A Shape is the request of like jobs to a backend. Two jobs of one phase with
+// the same resources, options and candidates have the same shape.
 type Shape struct {
 	CPUs   int   // cores; at least 1
 	Memory int64 // bytes; 0 = not stated
@@ -85,7 +85,8 @@ type GPU struct {
 	Memory int64    // least memory of one device, bytes; 0 = any
 }
 
-// A PoolKind is what a pool's machines are: muster decides by it, and shows Word.
+// A PoolKind is the kind of a pool's machines: muster decides by it, and shows
+// Word.
 type PoolKind string
 
 // The kinds of pool.
@@ -102,7 +103,7 @@ type Pool struct {
 	Backend string // "slurm.alpine"
 	Name    string // "aa100"; "" when the backend has only one
 	Kind    PoolKind
-	Word    string // what people call it: "partition", "queue", "offer", "machine"
+	Word    string // people's word for it: "partition", "queue", "offer", "machine"
 	// Rank is the pool's place in the order in which its backend names them, which
 	// is that of preference where all else is equal. Who asks a provider counts; the
 	// provider leaves it alone.
@@ -121,8 +122,9 @@ type Pool struct {
 	// MaxSubmit is the most of our jobs queued or running at once; 0 = no limit stated.
 	MaxSubmit int
 	SubmitBy  string // whose limit MaxSubmit is: "qos testing", "account ucb123"; "" = not told
-	// Most is what all our jobs running there hold together at most, however much is
-	// idle; a zero field has no limit. MostBy is whose limit it is, as SubmitBy.
+	// Most is the room that all our jobs running there may hold together, however
+	// much is idle; a zero field has no limit. MostBy is whose limit it is, as
+	// SubmitBy.
 	Most   Room
 	MostBy string
 	// Testing marks a pool meant for smokes; StandsFor names the pools whose
@@ -165,22 +167,22 @@ type Pool struct {
 	// Scratch is a folder on the nodes' own disks, which is wiped after a job; "" =
 	// none is known.
 	Scratch string
-	// Home is the user's home directory there: what `~` of a workdir means;
-	// "" when it is muster's own machine or not known.
+	// Home is the user's home directory there, for `~` in a workdir; "" on
+	// muster's own machine or where it is unknown.
 	Home string
 	// Filesystem names the file system of the workdir as this pool's jobs see it.
 	// Pools that name the same one, of one backend or of several with the same
 	// workdir, see each other's files; a pool that names none shares with its
 	// backend's others that name none.
 	Filesystem string
-	// Queue is the identity of what keeps this pool's jobs, "" where it has none yet.
+	// Queue is the identity of this pool's queue, "" where it has none yet.
 	Queue string
 	// Facts say whose word each of these is, where a backend has them of more
 	// than one source; they are for people.
 	Facts []Fact
 }
 
-// Repaired begins a note of what a backend put right when it was asked.
+// Repaired begins a note of a repair that a backend made when it was asked.
 const Repaired = "put right: "
 
 // A Fact is one thing that is known of a pool, where it comes from and since when.
@@ -189,11 +191,11 @@ type Fact struct {
 	Value   string // "7d"
 	Source  string // "cluster", "profile cu-alpine"
 	Since   string // month or time of day: "2026-05", "15:04 UTC"; "" = not told
-	Differs string // what another source says instead: "24h in profile cu-alpine"
+	Differs string // the value of another source: "24h in profile cu-alpine"
 }
 
 // PerBilling ends a rate, among the facts of a pool, for each unit that its
-// scheduler counts for a job's request: only a quote has what that comes to.
+// scheduler counts for a job's request: only a quote has the sum.
 const PerBilling = " SU/billing-hour"
 
 // A Clock is a danger clock of a pool.
@@ -209,8 +211,8 @@ type Listing struct {
 	Text       string // its kind, and its advantage: "reliability 99.4%, Sweden, SE, the cheapest that fits"
 }
 
-// Price is what a pool charges. All rates are decimal strings so that no
-// float rounding enters money; "" means that this unit is not charged.
+// Price is the price of a pool. All rates are decimal strings so that no float
+// rounding enters money; "" means that this unit is not charged.
 type Price struct {
 	Known         bool          // false: the charge in money is unknown, which blocks budgets of money
 	UnknownSU     bool          // the charge in service units is unknown, which blocks budgets of those
@@ -241,8 +243,8 @@ type Price struct {
 	GPUs int `json:",omitempty"`
 }
 
-// A Quote is what a provider says a shape would cost on a pool and how long
-// it would wait.
+// A Quote is a provider's estimate of a shape's cost on a pool and of its
+// wait.
 type Quote struct {
 	Backend string
 	Pool    string
@@ -277,8 +279,8 @@ type Quote struct {
 // Presence is whether a backend knows a job.
 type Presence int
 
-// What a look-up by token can answer. Unknown is a value: a backend that
-// cannot be asked says nothing about its jobs.
+// The answers to a look-up by token. Unknown is a value: a backend that cannot
+// be asked says nothing about its jobs.
 const (
 	Unknown Presence = iota
 	Found
@@ -316,8 +318,9 @@ type Observation struct {
 	Inputs map[string]string `json:",omitempty"`
 	// Duplicate is another handle seen under the same token, "" if none.
 	Duplicate string
-	// Queues are the identities of what keeps the job; of one that is Absent, of
-	// all that were asked, "" for one that never took a job. None: not told.
+	// Queues are the identities of the queues that have the job; of one that is
+	// Absent, of all that were asked, "" for one that never took a job. None: not
+	// told.
 	Queues []string `json:",omitempty"`
 	// Earlier are the ends of launches before this one, oldest first, where a backend that was
 	// not watched launched the job again by itself: Find returns them, so that each is billed.
@@ -335,7 +338,7 @@ type Observation struct {
 	Record *JobRecord `json:",omitempty"`
 }
 
-// A JobRecord is what a backend keeps of a submitted job, from which a lost state is rebuilt.
+// A JobRecord is a backend's record of a submitted job, from which a lost state is rebuilt.
 type JobRecord struct {
 	Address string // phase.train["lr=1"]
 	Smoke   bool   // it is the smoke of that job
@@ -348,14 +351,14 @@ type JobRecord struct {
 type Rental struct {
 	ID     string    // the provider's own
 	Kind   string    // its machine: "1× RTX 4090"
-	Since  time.Time // when it came to be what Status says; zero = not told
+	Since  time.Time // when it came into this Status; zero = not told
 	Rate   string    // USD an hour, a decimal; "" = not known
 	Status RentalStatus
 	// Began and Ended are the cloud's own start and end of billing; a zero Ended is
 	// billed still. Zero where the cloud does not say.
 	Began, Ended time.Time
 	Billed       string // USD that the cloud asks for it so far, a decimal; "" = not known
-	// Metered is since when it is billed at Rate, and Spent what it cost until then, USD, a
+	// Metered is since when it is billed at Rate, and Spent its cost until then, USD, a
 	// decimal; the time since is billed rounded up to Unit. A zero Metered is not known.
 	Metered time.Time
 	Spent   string
@@ -513,7 +516,7 @@ type Metric struct {
 	Error string // why it could not be read, "" if it was
 }
 
-// Usage is what an attempt used; a negative or nil field is unknown.
+// Usage is the resource use of an attempt; a negative or nil field is unknown.
 type Usage struct {
 	Elapsed    time.Duration `json:"elapsed"`
 	CPU        time.Duration `json:"cpu"`         // user+system; -1 = unknown
@@ -522,8 +525,8 @@ type Usage struct {
 	// GPUMaxMem is the most memory in use on one of its devices, bytes: 0 says
 	// that nothing was ever on it, nil that nobody looked.
 	GPUMaxMem *int64 `json:"gpu_max_mem,omitempty"`
-	// Billed is what the backend says that it charged, as an amount and its
-	// unit: "0.35 usd", "12 service_units"; without one it is usd. Text in other units is kept for people.
+	// Billed is the charge that the backend reported, as an amount and its unit: "0.35 usd", "12
+	// service_units"; without one it is usd. Text in other units is kept for people.
 	Billed string `json:"billed,omitempty"`
 	// NodeTime is for how long its nodes count as its own, where it shared them: at
 	// any time they were those of all jobs that ran on them in equal parts. 0 = it

@@ -7,7 +7,7 @@ func (p Pool) OneMachine() bool { return p.Kind == MachinePool || p.Kind == Host
 // HasDevices reports whether the counts of a pool are of devices; else of cores.
 func (p Pool) HasDevices() bool { return p.GPUs > 0 || p.GPUModel != "" }
 
-// A Room is what a job takes of a pool, or a pool has.
+// A Room is the part of a pool that a job takes, or the size of a pool.
 type Room struct {
 	Devices, Cores int
 	Memory         int64 // bytes
@@ -38,7 +38,8 @@ func (p Pool) MostJobs(s Shape) int {
 	return most
 }
 
-// Gives is what a pool gives a job of a shape. Where a site gives whole nodes, it is those.
+// Gives is the room that a pool gives a job of a shape: whole nodes where a site gives only
+// these.
 func (p Pool) Gives(s Shape) Room {
 	r := Room{s.GPUs, max(s.CPUs, 1), s.Memory}
 	nodes := max(s.Nodes, 1)
@@ -51,9 +52,9 @@ func (p Pool) Gives(s Shape) Room {
 	return r
 }
 
-// Takes is what a job of a shape takes of a pool. On nodes it is as much as
-// makes them full when no other like it fits: of nodes with three devices a job
-// of two takes three.
+// Takes is the part of a pool that a job of a shape takes. It takes whole nodes
+// when no other like it fits beside it: of nodes with three devices a job of
+// two takes three.
 func (p Pool) Takes(s Shape) Room {
 	r, nodes := p.Gives(s), max(s.Nodes, 1)
 	if p.OneMachine() || s.Beside() > 1 {
@@ -62,8 +63,8 @@ func (p Pool) Takes(s Shape) Room {
 	return Room{filling(r.Devices, p.GPUs, nodes), filling(r.Cores, p.CPUs, nodes), filling(r.Memory, p.Memory, nodes)}
 }
 
-// filling is what jobs that take so much, over so many nodes, use up of nodes
-// that have a little more than some of them take.
+// filling is the part of so many nodes that a job uses up: its own part, and
+// rests that are too small for another job like it.
 func filling[T int | int64](takes, node T, nodes int) T {
 	each := (takes + T(nodes) - 1) / T(nodes)
 	if each <= 0 || node < each {

@@ -9,12 +9,12 @@ type Schema struct {
 	Type    string // "slurm"
 	Version string
 	Config  Block // inside `backend TYPE NAME`, beside the framework's own attributes
-	// Options is what `options TYPE` of a job holds. `nodes` there are those of its
-	// resources where they are more, so that they are priced.
+	// Options are the arguments of a job's `options TYPE`. `nodes` there are those
+	// of its resources where they are more, so that they are priced.
 	Options Block
 	Can     Capabilities
-	// Opaque says that the provider was not asked: what a block of its type holds
-	// is not checked and not read. It is never said by a provider.
+	// Opaque says that the provider was not asked: muster does not check or read
+	// blocks of its type. A provider never sets it.
 	Opaque bool
 	// Profiles are the site facts shipped with the provider, by name, as HCL source.
 	Profiles map[string][]byte
@@ -68,7 +68,7 @@ const (
 	Any        Type = "any"
 )
 
-// Capabilities is what a type of backend can do.
+// Capabilities lists the abilities of a type of backend.
 type Capabilities struct {
 	Arrays       bool // runs job arrays
 	Dependencies bool // runs edges between its own jobs with muster off
@@ -98,8 +98,8 @@ type Capabilities struct {
 // providers/host runs.
 func (c Capabilities) CopiesOut() bool { return c.HostQueue || c.KeepsFiles }
 
-// Terms are what jobs ask of a scheduler's queue beside their shape, and what the
-// scheduler calls things.
+// Terms are the requests of jobs to a scheduler's queue beside their shape, and
+// the scheduler's words.
 type Terms struct {
 	QoS    string // quality of service; "" = none is named
 	Mail   string // to whom the scheduler writes when they end or fail; "" = to nobody

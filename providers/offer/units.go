@@ -9,8 +9,8 @@ func (p Price) InServiceUnits() bool {
 }
 
 // Unrated marks which of a site's pools state no price in service units although
-// others do: what those charge is not known, for a site that charges for some
-// of its machines gives the rest away only where it says so.
+// others do: their charge is unknown, for a site that charges for some of its
+// machines gives the rest away only where it says so.
 func Unrated(pools []*Pool) {
 	if !slices.ContainsFunc(pools, func(p *Pool) bool { return p.Price.InServiceUnits() || p.Price.UnknownSU }) {
 		return

@@ -44,7 +44,7 @@ var (
 	_ rental.Stopper = (*Client)(nil)
 )
 
-// Config is what a Client works with.
+// Config is the configuration of a Client.
 type Config struct {
 	rental.Access
 	Timer    time.Duration // after which the service stops a machine; 0 = never
@@ -381,8 +381,8 @@ func (m *machine) rental() rental.Machine {
 	return r
 }
 
-// why is what the last event of a machine that is off says, asked once. Without an
-// answer nothing is said: the machine is off all the same.
+// why is the reason in the last event of a machine that is off, asked once; ""
+// without an answer: the machine is off all the same.
 func (c *Client) why(ctx context.Context, m machine) string {
 	key := m.ID + " " + m.Modified
 	c.mu.Lock()

@@ -49,7 +49,7 @@ func (k *kind) regions() []string {
 // sizes are the disks that there are, GB.
 var sizes = []int64{50, 100, 250, 500, 1000, 2000}
 
-// gb is what the service calls a GB, bytes.
+// gb is a GB of the service, bytes.
 const gb = 1e9
 
 // disk is the smallest that has as many bytes, 0 if none has.

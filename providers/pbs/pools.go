@@ -140,7 +140,8 @@ func (b *Site) merged(f *cluster.Facts, q cluster.Queue) offer.Pool {
 	return p
 }
 
-// together is what limits on cores, GPUs and nodes let our jobs hold of a queue.
+// together is the part of a queue that our jobs may hold under its limits on
+// cores, GPUs and nodes.
 func together(most cluster.Amounts, p offer.Pool) offer.Room {
 	r := offer.Room{Devices: most.GPUs, Cores: most.CPUs}
 	least := func(have *int, n int) {
@@ -153,7 +154,8 @@ func together(most cluster.Amounts, p offer.Pool) offer.Room {
 	return r
 }
 
-// nodes puts what the nodes of a queue have, and what of it is free, into a pool.
+// nodes puts the resources of a queue's nodes, and the free part of them, into a
+// pool.
 func (b *Site) nodes(f *cluster.Facts, q cluster.Queue, p *offer.Pool) {
 	list := f.For(q.Name)
 	if len(list) == 0 {

@@ -25,7 +25,7 @@ type Profile struct {
 	Site      string // "ALCF Polaris"
 	Verified  string // month: "2026-05"
 	Requires  []string
-	Chunk     string // what every chunk of select has: "system=polaris"
+	Chunk     string // the part of every chunk of select: "system=polaris"
 	Place     string // "scatter"
 	WholeNode bool   // jobs get whole nodes
 	Balance   []string
@@ -34,7 +34,7 @@ type Profile struct {
 	Queues    map[string]Queue
 }
 
-// A Queue is what a pool has no room for.
+// A Queue has the facts of a queue for which a pool has no field.
 type Queue struct {
 	MinTime time.Duration
 	Rerun   bool // jobs are killed for others, and put back
@@ -123,7 +123,8 @@ func parseProfile(name, backend string, src []byte) (Profile, error) {
 	return p, nil
 }
 
-// machine is what all queues share: the node, the charge and the clocks.
+// machine is the common part of all queues: the node, the charge and the
+// clocks.
 func machine(r *facts.Reader, s *site, backend string, of *Profile) offer.Pool {
 	p := offer.Pool{Backend: backend, Kind: offer.QueuePool, Word: "queue", MinNodes: 1, Arrays: true, Idle: -1, Wait: -1, Verified: of.Verified, Source: "profile " + of.Name,
 		WholeNode: s.WholeNode, Pack: r.Pack("pack", s.Pack) && s.WholeNode, Scratch: s.Scratch, Price: offer.Price{Known: true, SUPerNodeHour: r.Amount("service_units_per_node_hour", s.NodeHours),

@@ -120,7 +120,7 @@ func (b *Site) unfit(f *cluster.Facts, p offer.Pool, s offer.Shape, o Options) (
 	return "", false
 }
 
-// more is what the profile has of a queue beside its pool.
+// more is the profile's part of a queue beside its pool.
 func (b *Site) more(queue string) (q Queue) {
 	if b.Profile != nil {
 		q = b.Profile.Queues[queue]

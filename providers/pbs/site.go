@@ -1,6 +1,6 @@
-// Package pbs is PBS Pro and OpenPBS for package batch: what a cluster offers to the
-// planner, by its profile and by its server, and the script for qsub, which is meant
-// to be read by people. Package cluster runs PBS's commands.
+// Package pbs is PBS Pro and OpenPBS for package batch: a cluster's pools and
+// limits, from its profile and its server, and the script for qsub, which is meant
+// for people to read. Package cluster runs PBS's commands.
 package pbs
 
 import (
@@ -60,7 +60,7 @@ func (Type) Schema() offer.Schema { return schema() }
 // Node is PBS on compute nodes.
 func (Type) Node() scheduler.Node { return cluster.Node{} }
 
-// Terms are what jobs request of the queue.
+// Terms are the requests of jobs to the queue.
 func (Type) Terms(_, options json.RawMessage) offer.Terms {
 	o, _ := parseOptions(options)
 	w := cluster.Notation{}.Words()

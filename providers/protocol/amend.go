@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/protocol/pb"
 )
 
-// An amendment changes what a mirror copied, where a message says a thing
+// An amendment changes the copy of a mirror, where a message says a thing
 // otherwise than its struct.
 type amendment struct{ out, in func(dst, src any) }
 

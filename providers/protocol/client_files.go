@@ -80,7 +80,7 @@ func (c *Client) Push(ctx context.Context, backend, path string, size int64, dig
 	return fromStatus(ctx, err)
 }
 
-// pusher answers what the provider asks for.
+// pusher answers the provider's requests.
 type pusher struct {
 	send  func(*pb.PushRequest) error
 	asks  <-chan *pb.PushReply

@@ -54,8 +54,8 @@ func short(s string) string {
 	return text(s)
 }
 
-// toStatus turns what a provider returned into a gRPC error. An error that
-// is not a providers.Error is internal: the provider's author owes it a class.
+// toStatus turns a provider's error into a gRPC error. An error that is not a
+// providers.Error is internal: the provider's author owes it a class.
 func toStatus(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -32,7 +32,8 @@ var Handshake = plugin.HandshakeConfig{
 	MagicCookieValue: "6d757374-65722d70-726f7669-64657231",
 }
 
-// Plugin is what go-plugin registers (Impl set) or dispenses (Impl nil).
+// Plugin is the type that go-plugin registers (Impl set) or dispenses (Impl
+// nil).
 type Plugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	Impl providers.Provider

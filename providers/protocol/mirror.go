@@ -21,7 +21,7 @@ import (
 // request makes the message of a request. Text that is no UTF-8 stays, and fails the request.
 func request[M, G any](g G) *M { return message[M](g, false) }
 
-// reply makes the message of what a provider answers. Its text may come from
+// reply makes the message of a provider's answer. Its text may come from
 // outside (a log's tail, a scheduler's reason), and is made valid UTF-8.
 func reply[M, G any](g G) *M { return message[M](g, true) }
 
@@ -31,7 +31,7 @@ func message[M, G any](g G, clean bool) *M {
 	return m
 }
 
-// value is what a message holds; the zero value where there is none.
+// value is the content of a message; the zero value where there is none.
 func value[G, M any](m *M) (g G) {
 	if m != nil {
 		mirrorOf(reflect.TypeFor[G](), reflect.TypeFor[M](), false).in(reflect.ValueOf(&g).Elem(), reflect.ValueOf(m).Elem())

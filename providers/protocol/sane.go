@@ -12,8 +12,8 @@ import (
 )
 
 // A provider repeats what a host says, and a host may say anything. These
-// amendments leave nothing in an answer that could drive a terminal, or that no
-// quantity can be.
+// amendments remove from an answer all that could drive a terminal, and
+// impossible quantities.
 
 const (
 	mostText     = 4 << 10 // bytes of a text for people

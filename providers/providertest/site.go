@@ -69,7 +69,7 @@ func newSite(t *testing.T, o Options) *site {
 	return s
 }
 
-// clear ends what the test has left running.
+// clear ends processes that the test has left running.
 func (s *site) clear() {
 	if len(s.tokens) == 0 {
 		return

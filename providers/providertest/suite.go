@@ -1,5 +1,5 @@
 // Package providertest is the conformance suite that every provider passes. It
-// calls a provider as the engine does and checks what the engine relies on:
+// calls a provider as the engine does and checks the engine's assumptions:
 // nothing runs twice, nothing is lost, and reports about jobs are true. It can
 // test a provider on another machine if the test can read the backend's workdir
 // as files.
@@ -23,9 +23,9 @@ type Options struct {
 	// Backend returns a backend with a lineage and a workdir of its own, not
 	// yet configured. Nil makes one in t.TempDir() named TYPE.test.
 	Backend func(t *testing.T) providers.Backend
-	// Restart kills what serves the provider (SIGKILL; the process, or its
-	// queue, too) and returns one that serves again; it may be the same value.
-	// Nil skips the tests that need it.
+	// Restart kills the provider (SIGKILL; its process, or its queue, too) and
+	// returns one that serves again; it may be the same value. Nil skips the tests
+	// that need it.
 	Restart func(t *testing.T, p providers.Provider) providers.Provider
 	// Spool returns folders beside the workdir in which the provider keeps
 	// things, to look for secrets in; nil if there are none.

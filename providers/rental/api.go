@@ -151,8 +151,8 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: %s (HTTP %d)", p.Cloud, strings.TrimSuffix(cmp.Or(p.Message, p.Code, http.StatusText(p.Status)), "."), p.Status)
 }
 
-// ProblemOf is what the cloud answered, if that is why err is one and the call did not
-// only come too often; else it has no status.
+// ProblemOf is the cloud's answer, if err comes from one and not from too many calls;
+// else it has no status.
 func ProblemOf(err error) Problem {
 	var p *Problem
 	if errors.Is(err, ErrLater) || !errors.As(err, &p) {

@@ -244,8 +244,8 @@ func (b *backend) endIdle(k *Keeper) error {
 	return nil
 }
 
-// A demand is what a backend's jobs need of its machines: which are rented, kept, stopped,
-// started and given up. It decides, and changes nothing. The caller holds the lock.
+// A demand decides, from a backend's jobs, which machines are rented, kept, stopped,
+// started and given up. It changes nothing. The caller holds the lock.
 type demand struct{ *backend }
 
 func (b *backend) demand() demand { return demand{b} }
@@ -455,7 +455,7 @@ func (b demand) hasMachine(pool string) bool {
 	})
 }
 
-// report keeps, for those who watch, what a turn found out about machines.
+// report keeps, for watchers, a turn's findings about machines.
 func (b *backend) report() {
 	was, before := map[string]Rental{}, b.reported
 	for _, r := range before {

@@ -19,7 +19,7 @@ import (
 // error says that the machine was not reached.
 type Run func(ctx context.Context, m Machine, command string) (out string, exit int, err error)
 
-// A Need is what a machine must have beside what its offer says.
+// A Need is a machine's requirements beyond its offer.
 type Need struct {
 	CUDA   string // its driver must support this version: "12.6"; "" = any
 	Folder string // where jobs write
@@ -28,7 +28,7 @@ type Need struct {
 	Programs []string
 }
 
-// Found is what a check measured.
+// Found is the measurements of a check.
 type Found struct {
 	Driver    string   `json:"driver,omitempty"`
 	CUDA      string   `json:"cuda,omitempty"`       // newest that the driver supports
@@ -116,7 +116,7 @@ func Inspect(run Run, need Need, now func() time.Time) Check {
 	}
 }
 
-// read is what check.sh printed.
+// read parses the output of check.sh.
 func read(out string, need Need, o Offer) (f Found, err error) {
 	said := map[string][]string{}
 	for line := range strings.Lines(out) {

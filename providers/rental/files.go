@@ -81,7 +81,7 @@ func sameSpec(a, b providers.Job) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// copyLog copies what a request asks for of a log that is complete.
+// copyLog copies the requested part of a log that is complete.
 func copyLog(w io.Writer, f io.Reader, r providers.LogRequest) error {
 	text, err := io.ReadAll(f)
 	if err != nil {

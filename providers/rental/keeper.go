@@ -34,7 +34,7 @@ type Check func(context.Context, Machine, Offer) (Found, error)
 // it is not given up.
 var ErrHolds = errors.New("it has results that are nowhere else")
 
-// Config is what a Keeper works with.
+// Config is the configuration of a Keeper.
 type Config struct {
 	Cloud   Cloud
 	Terms   Terms
@@ -129,7 +129,7 @@ func (k *Keeper) Rentals() (out []Rental) {
 	return out
 }
 
-// A Turned is what a turn saw.
+// A Turned is the result of a turn.
 type Turned struct {
 	// Orphans are machines with a label of this campaign that no rental knows. They
 	// are billed, and a person decides about them.
@@ -169,7 +169,7 @@ func (k *Keeper) claims(r *Rental, m Machine) bool {
 	return r.ID == m.ID || r.ID == "" && r.Step == Asked && m.Label == k.label(r)
 }
 
-// label is what the machine of a rental's last try is called.
+// label is the name of the machine of a rental's last try.
 func (k *Keeper) label(r *Rental) string { return k.tag + r.Token + "-" + strconv.Itoa(r.Try) }
 
 // step leads one rental on, by a list that was asked for at a time.
@@ -461,7 +461,7 @@ func (k *Keeper) ended(ctx context.Context, r *Rental) error {
 	return k.settle(ctx, r)
 }
 
-// settle records what a machine cost that is gone, once its cloud says so.
+// settle records the cost of a machine that is gone, once its cloud tells it.
 func (k *Keeper) settle(ctx context.Context, r *Rental) error {
 	usd, err := bill(ctx, k.cloud, k.terms, r, k.now())
 	if err != nil || usd == r.USD {
@@ -471,8 +471,8 @@ func (k *Keeper) settle(ctx context.Context, r *Rental) error {
 	return k.put(r)
 }
 
-// bill is what a machine cost that is gone: as it is recorded, else as its cloud says; ""
-// where that is not known, or not yet.
+// bill is the cost of a machine that is gone: as recorded, else as its cloud tells it; ""
+// where that is unknown, or not known yet.
 func bill(ctx context.Context, cloud Cloud, terms Terms, r *Rental, now time.Time) (usd string, err error) {
 	bills, ok := cloud.(Biller)
 	if !ok || r.USD != "" || r.Step != Gone || now.Sub(r.Ended) < terms.Settles {

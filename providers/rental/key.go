@@ -70,7 +70,7 @@ func (s KeySource) Find(cloud string, b providers.Backend) (string, error) {
 }
 
 // keyTime is how long the program that prints a key may take: a person may have to
-// unlock what keeps it.
+// unlock the store that keeps it.
 const keyTime = 30 * time.Second
 
 // askKey runs the program that prints the key.
@@ -131,7 +131,7 @@ func readKey(b providers.Backend, path string) (string, error) {
 	return checkKey(b, strings.TrimSpace(string(text)), path)
 }
 
-// checkKey refuses what cannot be a key, and never prints it.
+// checkKey refuses a text that cannot be a key, and never prints it.
 func checkKey(b providers.Backend, key, from string) (string, error) {
 	if key == "" || strings.ContainsAny(key, " \t\r\n") {
 		return "", providers.Errorf(providers.Auth, "backend.%s: %s holds no API key: one word is expected", b.Name, from)

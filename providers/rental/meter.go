@@ -38,8 +38,8 @@ func (r *Rental) cost(unit time.Duration) string {
 	return r.spent(r.sessions(), r.Ended, unit)
 }
 
-// metered is since when a machine is billed at the rate of now, as one that runs or that is
-// stopped, what it cost until then, and the unit to which the time since is rounded up.
+// metered is since when a machine is billed at its current rate, running or stopped, its
+// cost until then, and the unit to which the time since is rounded up.
 func (r *Rental) metered(unit time.Duration) (since time.Time, spent string, by time.Duration) {
 	if r.Since.IsZero() {
 		return since, "", 0

@@ -83,7 +83,8 @@ type market struct {
 	shown    []Offer // by the last search
 }
 
-// look is what the market offers, and the hosts whose machines were unfit, and why.
+// look returns the market's offers, and the hosts whose machines were unfit, and
+// why.
 func (b *backend) look(ctx context.Context) (by map[string][]Offer, avoided map[string]string, err error) {
 	rentals, err := b.recorded()
 	if err != nil {
@@ -217,7 +218,7 @@ func (b *market) nothing() offer.Pool {
 		Notes: []string{fmt.Sprintf("no machine with %d× %s and %s of disk is offered now for up to %s", b.GPUs, gpus, units.FormatSize(b.Disk), limits)}}
 }
 
-// price is what a pool's plan counts with: the dearest of the offers that would be
+// price is the price in a pool's plan: that of the dearest offer that would be
 // rented for it.
 func (b *market) price(pool string) offer.Price {
 	b.mu.Lock()
@@ -299,7 +300,7 @@ func (o Offer) MaxTime(now time.Time) time.Duration {
 	return o.Until.Sub(now)
 }
 
-// credit is what the account has left, in US dollars; false where that is not known.
+// credit is the account's balance, in US dollars; false where that is unknown.
 func (b *market) credit(ctx context.Context) (decimal.Decimal, bool) {
 	creditor, ok := b.account.(Creditor)
 	if !ok {

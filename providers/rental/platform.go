@@ -39,7 +39,7 @@ type Facts struct {
 	Home        string        // of the user whom a machine lets in
 	Clocks      []offer.Clock
 	Until       string   // what happens at the time until which an offer lasts
-	Notes       []string // what a person who pays should know, for the pools
+	Notes       []string // facts for the person who pays, about the pools
 	Stops       bool     // its accounts are Stoppers: `on_hold = "stop"` is possible
 	Timer       bool     // its machines stop by a timer of the platform, whatever becomes of muster
 	Tiers       []Tier
@@ -48,7 +48,7 @@ type Facts struct {
 // A Tier is a place of files on a machine, and what its files survive.
 type Tier struct {
 	Name     string // "container disk"
-	Path     string // of its files, absolute; "/" has what no other tier has
+	Path     string // of its files, absolute; "/" has all files of no other tier
 	Stop     bool   // files survive a stop, and being taken away
 	Release  bool   // files survive a release
 	Billed   string // its bill: "by the GB, also when stopped"
@@ -215,7 +215,8 @@ func readSettings(p Platform, b providers.Backend) (s settings, err error) {
 	return s, nil
 }
 
-// want is what a backend rents; models empty = any that it allows.
+// want describes the machines that a backend rents; models empty = any that it
+// allows.
 func (s settings) want(models []string) Want {
 	if len(models) == 0 {
 		models = s.GPU

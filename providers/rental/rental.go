@@ -57,7 +57,7 @@ type Stopper interface {
 	Start(ctx context.Context, id string) error
 }
 
-// Terms are what the life of a machine depends on at a cloud.
+// Terms are a cloud's terms for the life of a machine.
 type Terms struct {
 	Lag  time.Duration // a machine may be missing in lists for so long after it was rented
 	Boot time.Duration // one that cannot be reached so long after it was rented is given up
@@ -118,7 +118,7 @@ type Order struct {
 type Machine struct {
 	ID, Label  string
 	Status     Status
-	Why        string // what the cloud says of its status
+	Why        string // the cloud's reason for its status
 	USDPerHour decimal.Decimal
 	Since      time.Time // when the cloud began to bill it
 	Up         time.Time // since when it runs, as muster saw it
@@ -126,7 +126,7 @@ type Machine struct {
 	Port       int
 }
 
-// Status is what a machine is, as its cloud sees it.
+// Status is a machine's status at its cloud.
 type Status string
 
 // The statuses.
@@ -161,7 +161,7 @@ func (l *Leftover) Error() string {
 }
 func (l *Leftover) Unwrap() error { return l.Err }
 
-// Unfit says that a machine is not what its offer says.
+// Unfit says that a machine does not match its offer.
 type Unfit struct{ Why string }
 
 func (u *Unfit) Error() string { return u.Why }
@@ -209,7 +209,8 @@ type Rental struct {
 	Starts   bool `json:"starts,omitempty"`   // of Preempted: muster asks for its start
 	Unwanted bool `json:"unwanted,omitempty"` // to be released as soon as that can be asked
 	Bad      bool `json:"bad,omitempty"`      // its host is avoided from now on
-	// Judged is when it was found to be bad, and Found what its check measured.
+	// Judged is when it was found to be bad, and Found the measurements of its
+	// check.
 	Judged time.Time `json:"judged,omitzero"`
 	Found  Found     `json:"found,omitzero"`
 	Next   string    `json:"next,omitempty"` // token of the rental that takes its place

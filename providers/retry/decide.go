@@ -30,7 +30,7 @@ const (
 	TooSmall   Reason = "the next attempt needs more than there is"
 )
 
-// Next is what follows a failure.
+// Next is the step after a failure.
 type Next struct {
 	Again bool
 	Shape offer.Shape // of the next launch
@@ -82,8 +82,8 @@ func (p Policy) hopeless(class string, moved bool, s offer.Shape, most Bound) Re
 	return ""
 }
 
-// shortOfMemory reports whether a class says that the job had too little memory of
-// what its shape states. That of a device is not in it.
+// shortOfMemory reports whether a class says that the memory in the job's shape
+// was too small. Device memory is not in it.
 func shortOfMemory(class string) bool { return class == failure.OOMHost || class == failure.OOMSched }
 
 // differ reports whether two shapes ask for different things.

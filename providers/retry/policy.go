@@ -1,5 +1,5 @@
 // Package retry is the only retry policy. It decides which failures muster
-// retries, what the next launch asks for, how large a launch may become, and
+// retries, the request of the next launch, how large a launch may become, and
 // when to give up. The language checks policies with it, the planner counts
 // launches with it, and the engine, the queue of a host, the node program and
 // the simulated backend act on it. It keeps no state, so all of them agree.
@@ -23,8 +23,8 @@ type Policy struct {
 	Scale map[string]Scale `json:"scale,omitempty"` // by class, or "oom"
 }
 
-// Scale multiplies what a job asks for after a failure; 0 leaves a resource as
-// it is.
+// Scale multiplies a job's request after a failure; 0 leaves a resource as it
+// is.
 type Scale struct {
 	Memory, CPUs, GPUs, Walltime, Disk float64
 }
@@ -44,7 +44,8 @@ func (p Policy) ScaleFor(class string) (by Scale, ok bool) {
 	return by, ok
 }
 
-// forClass is what a table by class says of one, and under which name.
+// forClass is the row of a class in a table by class, and the name under which
+// it was found.
 func forClass[T any](of map[string]T, class string) (name string, v T, ok bool) {
 	if v, ok = of[class]; ok {
 		return class, v, true
@@ -68,7 +69,7 @@ func (p Policy) Grow(s offer.Shape, class string, most Bound) offer.Shape {
 	return most.within(by.times(s), s)
 }
 
-// GrowAll is what a launch asks for after failures with these classes, oldest
+// GrowAll is the request of a launch after failures with these classes, oldest
 // first.
 func (p Policy) GrowAll(s offer.Shape, classes []string, most Bound) offer.Shape {
 	for _, class := range classes {
@@ -77,7 +78,7 @@ func (p Policy) GrowAll(s offer.Shape, classes []string, most Bound) offer.Shape
 	return s
 }
 
-// times multiplies what a shape asks for.
+// times multiplies the request of a shape.
 func (by Scale) times(s offer.Shape) offer.Shape {
 	s.Memory, s.Disk = times(s.Memory, by.Memory, mostBytes), times(s.Disk, by.Disk, mostBytes)
 	s.CPUs, s.GPUs = int(times(int64(s.CPUs), by.CPUs, mostUnits)), int(times(int64(s.GPUs), by.GPUs, mostUnits))
@@ -85,7 +86,7 @@ func (by Scale) times(s offer.Shape) offer.Shape {
 	return s
 }
 
-// What growth ends at where nothing else bounds it: far more than there is, and
+// The bounds of growth where nothing else bounds it: far more than exists, and
 // little enough to count with.
 const (
 	mostBytes = 1 << 60
@@ -126,14 +127,14 @@ type Bound struct {
 	Walltime   time.Duration
 }
 
-// BoundOf is what a pool may give a job of so many nodes.
+// BoundOf is the most that a pool may give a job of so many nodes.
 func BoundOf(p offer.Pool, nodes int) Bound {
 	n := max(nodes, 1)
 	return Bound{CPUs: p.CPUs * n, GPUs: p.GPUs * n, Memory: p.Memory * int64(n), Walltime: p.MaxTime}
 }
 
-// within cuts what grew to the bound, but never below what the launch before
-// had: that was found to fit, as a qos may allow more than its partition.
+// within cuts a grown shape to the bound, but never below the launch before:
+// that one fitted, as a qos may allow more than its partition.
 func (b Bound) within(s, before offer.Shape) offer.Shape {
 	s.CPUs, s.GPUs = cut(s.CPUs, b.CPUs, before.CPUs), cut(s.GPUs, b.GPUs, before.GPUs)
 	s.Memory, s.Walltime = cut(s.Memory, b.Memory, before.Memory), cut(s.Walltime, b.Walltime, before.Walltime)

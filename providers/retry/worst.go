@@ -78,7 +78,7 @@ func (p Phase) Count(s offer.Shape, most Bound) int {
 	}
 	for _, class := range p.classes() {
 		if by, _ := p.ScaleFor(class); by.shrinks() {
-			return p.Launches() // what shrinks may grow again
+			return p.Launches() // a resource that shrinks may grow again
 		}
 		for at, steps := s, 0; ; n++ {
 			if n >= p.Launches() || steps == slowGrowth {

@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/providers/rental"
 )
 
-// A pace keeps calls within what the service says is left of its limits, which are by
-// the minute, the hour and the day.
+// A pace keeps calls within the rest of the service's limits, by the minute, the hour
+// and the day, as the service reports it.
 type pace struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error

@@ -46,7 +46,7 @@ var (
 	_ rental.Stopper  = (*Client)(nil)
 )
 
-// Config is what a Client works with.
+// Config is the configuration of a Client.
 type Config struct {
 	rental.Access
 	settings
@@ -192,8 +192,9 @@ func notRented(err error) error {
 }
 
 // begin is the command of a container. It keeps the pod's own key, which is for that
-// pod alone, for what stops it when muster is off: variables of the container are not
-// in ssh sessions. Images of RunPod start their ssh server; in others it is begun here.
+// pod alone, for the watcher that stops it when muster is off: variables of the
+// container are not in ssh sessions. Images of RunPod start their ssh server; in others
+// it is begun here.
 var begin = `mkdir -p ~/.muster-fuse ~/.ssh; (umask 077; env | grep -E "^RUNPOD_(POD_ID|API_KEY|API_URL)=" | sed "s/^/export /" > ~/.muster-fuse/own; printf "%s\n" "$PUBLIC_KEY" > ~/.ssh/authorized_keys)
 ` + rental.BootFuse(Platform{}.StopItself()) + `
 [ -x /start.sh ] && exec /start.sh
@@ -299,7 +300,7 @@ func (c *Client) Release(ctx context.Context, id string) error {
 // day is asked for before and after a bill: the clocks of both sides may differ.
 const day = 24 * time.Hour
 
-// Bill is what the service charged for a pod, by its records of each hour.
+// Bill is the service's charge for a pod, by its records of each hour.
 func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum decimal.Decimal, err error) {
 	var a struct {
 		Records *[]struct {
@@ -353,7 +354,7 @@ func (c *Client) Account(ctx context.Context) (offer.Account, error) {
 	})
 }
 
-// Credit is what the account has left, in dollars.
+// Credit is the account's balance, in dollars.
 func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
 	m, err := c.myself(ctx, "clientBalance")
 	switch {

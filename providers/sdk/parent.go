@@ -30,7 +30,8 @@ func (s *stopper) onOrphaned(parent string) {
 	}
 }
 
-// removeSocket does what the parent would have done after the end.
+// removeSocket removes the socket, as the parent would have done after the
+// end.
 func removeSocket() {
 	dir := os.Getenv(plugin.EnvUnixSocketDir)
 	if dir == "" {

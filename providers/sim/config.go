@@ -162,10 +162,10 @@ func (c *config) check(name string) error {
 	return nil
 }
 
-// kinds are what a site's words for its pools say of them.
+// kinds are the kinds of pools by the site's words for them.
 var kinds = map[string]offer.PoolKind{"partition": offer.QueuePool, "queue": offer.QueuePool, "offer": offer.RentalPool, "machine": offer.MachinePool}
 
-// pool is what a pool block offers.
+// pool is the pool of a pool block.
 func (p poolConfig) pool(b providers.Backend) Pool {
 	nodes := max(p.Nodes, 1)
 	out := Pool{Boot: seconds(p.Boot), WaitP90: seconds(max(p.WaitP90, p.Wait)), Slots: p.Slots, Devices: nodes * p.GPUs}
@@ -180,7 +180,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	if word == "" {
 		word = "partition"
 	}
-	if p.Slots == 0 && p.GPUs == 0 { // its cores are what jobs share
+	if p.Slots == 0 && p.GPUs == 0 { // jobs share its cores
 		out.Cores, out.Bytes = nodes*p.CPUs, int64(nodes)*p.Memory
 	}
 	kind := kinds[word]
@@ -201,7 +201,7 @@ func (p poolConfig) pool(b providers.Backend) Pool {
 	return out
 }
 
-// says is what the first block says that names a phase.
+// says returns the first block that names a phase.
 func (c *config) says() func(phase string) Says {
 	all := make([]Says, len(c.Jobs))
 	for i, j := range c.Jobs {

@@ -13,7 +13,7 @@ import (
 // maxBatch is how many events one batch of a watch holds at most.
 const maxBatch = 4096
 
-// A feed is what happened, from the first event that is not acknowledged.
+// A feed is the events from the first one that is not acknowledged.
 type feed struct {
 	from   int // number of the first that is kept
 	events []offer.Observation

@@ -18,7 +18,7 @@ import (
 // Files are never written: an output is there when its job completed, as large
 // as it was asked to be, and its digest is that of its path.
 
-// outputs are what a job left.
+// outputs are the outputs of a job.
 func (w *world) outputs(j *job) []offer.Output {
 	out := make([]offer.Output, len(j.Outputs))
 	for i := range j.Outputs {
@@ -144,8 +144,8 @@ func (s *Sim) Logs(_ context.Context, r providers.LogRequest, to io.Writer) erro
 	return err
 }
 
-// billed is what a launch is billed in money when its price is another than
-// the one that was quoted.
+// billed is the bill of a launch in money when its price is another than the
+// quoted one.
 func billed(p offer.Price, s offer.Shape, d time.Duration, factor float64) string {
 	return charged(p, s, paid(d, p), factor)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A place is what a pool has left.
+// A place is the free part of a pool.
 type place struct {
 	Pool
 	slots, devices, cores int
@@ -73,8 +73,9 @@ func (w *world) lineOf(j *job) *line {
 	return l
 }
 
-// need is what a job takes of the pool: what the pool does not count is left
-// out, so that jobs that differ in it stand in one line.
+// need is the part of the pool that a job takes. Resources that the pool does
+// not count are left out, so that jobs that differ only in them wait in one
+// line.
 func (p *place) need(j *providers.Job) lineKey {
 	takes := p.Takes(j.Shape)
 	k := lineKey{pool: p.Name, phase: j.Phase, gpus: min(takes.Devices, p.Devices)}
@@ -98,7 +99,8 @@ func (p *place) take(k lineKey, n int) {
 	p.bytes -= int64(n) * k.bytes
 }
 
-// fill starts what there is room for, in the order in which lines were made.
+// fill starts the jobs for which there is room, in the order in which lines
+// were made.
 func (w *world) fill() {
 	if w.hold {
 		return

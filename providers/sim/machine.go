@@ -7,8 +7,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A machine is a rented one that serves one job after another. A launch is billed what it adds
-// to the machine's bill.
+// A machine is a rented one that serves one job after another. The bill of a launch is its
+// increase of the machine's bill.
 type machine struct {
 	since, ready time.Time
 	until        time.Time // the end of its last job

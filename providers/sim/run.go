@@ -14,7 +14,7 @@ import (
 // A job is one submission, through all its launches. One that ended takes about
 // 150 bytes.
 type job struct {
-	*providers.Job        // without what a site that runs nothing does not read; nil once it ended for good
+	*providers.Job        // without the fields that a site which runs nothing does not read; nil once it ended for good
 	print          uint64 // of the submission
 	status         offer.Status
 	launch         int
@@ -138,7 +138,7 @@ func (w *world) end(j *job) {
 	w.foresee(o.Expected, itsRetry, j)
 }
 
-// keep notes what a launch with a checkpoint leaves to be done.
+// keep notes the remaining work after a launch with a checkpoint.
 func (w *world) keep(j *job) {
 	if j.Checkpoint.Path == "" || j.Smoke {
 		return
@@ -147,8 +147,8 @@ func (w *world) keep(j *job) {
 	w.touched[absolute(j.Workdir, j.Checkpoint.Path)] = w.now
 }
 
-// follows is what the site does by itself after a launch that failed. One with a
-// checkpoint has moved it.
+// follows is the step that the site takes by itself after a failed launch. One
+// with a checkpoint has moved it.
 func (w *world) follows(j *job, class string) retry.Next {
 	if !w.site.Can.Retries || j.Smoke {
 		return retry.Next{}
@@ -157,7 +157,7 @@ func (w *world) follows(j *job, class string) retry.Next {
 	return j.Retry.After(retry.Failure{Class: class, Launch: j.launch, Moved: j.Checkpoint.Path != ""}, j.Shape, most)
 }
 
-// free gives back what a running job took.
+// free gives back the room of a running job.
 func (w *world) free(j *job) {
 	j.line.at.take(j.line.key, -1)
 	w.running--
@@ -186,7 +186,7 @@ func (w *world) decide(j *job, o offer.Observation) {
 	w.leavesPack(j, pack, shape)
 }
 
-// tell notes what happened to a job, for those who watch.
+// tell notes an event of a job, for watchers.
 func (w *world) tell(j *job, o offer.Observation) {
 	o.Token, o.Presence, o.Handle, o.Attempt = j.Token, offer.Found, handle(j.Token), j.launch
 	if j.grown {
@@ -202,7 +202,7 @@ func (w *world) tell(j *job, o offer.Observation) {
 
 func handle(token string) string { return "sim-" + token[:min(8, len(token))] }
 
-// over is what a launch used.
+// over is the use of a launch.
 func (w *world) over(j *job) offer.Observation {
 	d := max(w.now.Sub(j.began), 0)
 	memory := j.fate.Memory

@@ -32,7 +32,8 @@ type ExistingOutput struct {
 	Size       int64
 }
 
-// files are what the jobs of a pool see: equal where they see the same.
+// files names the file system of a pool's jobs: equal where they see the same
+// files.
 func (w *world) files(pool string) string {
 	if w.site.Files == nil {
 		return ""

@@ -12,12 +12,12 @@ type Site struct {
 	Can   offer.Capabilities
 	Pools []Pool
 	Model Model
-	// Says is what a backend block says of a phase's jobs; nil where the site is
-	// made up by a program.
+	// Says returns a backend block's statements about a phase's jobs; nil where a
+	// program makes the site.
 	Says func(phase string) Says
 	// Outages are times in which it cannot be asked, from the first submission.
 	Outages []Outage
-	// Prices change what launches are billed, whatever they were quoted at.
+	// Prices change the bills of launches, whatever their quotes.
 	Prices []PriceChange
 	// Epoch is when it was first submitted to; zero is the first submission to come.
 	Epoch time.Time
@@ -29,7 +29,7 @@ type Site struct {
 	// Files says which files the jobs of a pool see: equal where they see the
 	// same. Nil is the same everywhere.
 	Files func(pool string) string
-	// Bandwidth is what its link carries, bytes a second; 0 takes no time.
+	// Bandwidth is that of its link, bytes a second; 0 takes no time.
 	Bandwidth int64
 	// Existing are outputs made or brought before.
 	Existing []ExistingOutput
@@ -41,7 +41,7 @@ type Site struct {
 type Pool struct {
 	offer.Pool
 	Boot    time.Duration
-	WaitP90 time.Duration // what nine of ten wait at most; 0 = all wait the same
+	WaitP90 time.Duration // nine of ten wait at most so long; 0 = all wait the same
 	// Shared says that a machine serves one job after another, and is kept for so long after
 	// its last one; else each launch has a machine of its own.
 	Shared bool
@@ -96,8 +96,8 @@ func (s Says) Sized() func(output string) int64 {
 // An Outage is a time in which a site cannot be asked. Running jobs continue.
 type Outage struct{ After, Lasts time.Duration }
 
-// A PriceChange multiplies what launches are billed that start after a time,
-// or those of the given numbers.
+// A PriceChange multiplies the bills of launches that start after a time, or
+// have the given numbers.
 type PriceChange struct {
 	Pool     string // "" = every one
 	After    time.Duration

@@ -41,7 +41,7 @@ func (b *Site) fitter(live *cluster.Facts, shape offer.Shape, o Options, all []o
 	return f
 }
 
-// quote is what there is to say of a partition without asking the scheduler.
+// quote is the quote for a partition without asking the scheduler.
 func (f *fitter) quote(p offer.Pool) offer.Quote {
 	q := offer.Quote{Backend: f.Name, Pool: p.Name, Price: p.Price, Wait: -1}
 	m := f.found[p.Name]

@@ -40,7 +40,7 @@ func (f *fitter) jobs(p offer.Pool) (running, submitted int, by string) {
 	return running, submitted, by
 }
 
-// together is what jobs of the qos of the shape hold together at most on a partition, where
+// together is the room that jobs of the shape's qos may hold together on a partition, where
 // that differs from its pool's, as in a Quote.
 func (f *fitter) together(p offer.Pool) (offer.Room, string) {
 	if f.live == nil || f.o.QoS == "" {

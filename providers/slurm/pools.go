@@ -30,7 +30,7 @@ func (b *Site) Pools(ctx context.Context) ([]offer.Pool, error) {
 		for i := range live.Partitions {
 			all = append(all, b.pool(live, &live.Partitions[i]))
 		}
-		standard := func(p offer.Pool) int { // where Slurm sends what names no partition
+		standard := func(p offer.Pool) int { // where Slurm sends jobs that name no partition
 			if live.Partition(p.Name).IsDefault {
 				return 0
 			}

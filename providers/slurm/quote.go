@@ -20,7 +20,7 @@ import (
 const testsMost, testsEach = 32, 2
 
 // Quote says on which partitions shapes fit and how long they would wait by
-// Slurm's own schedule. What Slurm would refuse does not fit.
+// Slurm's own schedule. Shapes that Slurm would refuse do not fit.
 func (b *Site) Quote(ctx context.Context, shapes []offer.Shape) ([]offer.Quote, error) {
 	pools, err := b.Pools(ctx)
 	if err != nil {

@@ -41,8 +41,8 @@ func (Type) Schema() offer.Schema { return schema() }
 // Node is Slurm on compute nodes.
 func (Type) Node() scheduler.Node { return cluster.Node{} }
 
-// Terms are what jobs request of the queue; their own options come before the
-// backend block.
+// Terms are the requests of jobs to the queue; their own options come before
+// the backend block.
 func (Type) Terms(config, options json.RawMessage) offer.Terms {
 	var c settings
 	_ = json.Unmarshal(config, &c) // Configure reports its errors

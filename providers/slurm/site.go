@@ -2,7 +2,7 @@
 // site to the planner: its partitions, from its profile and from the cluster now;
 // whether, when and at what price jobs would run on them; and why they would not.
 // It parses a job's `options "slurm"` and writes the batch script for sbatch,
-// which is meant to be read by people. Package cluster runs Slurm's commands.
+// which is meant for people to read. Package cluster runs Slurm's commands.
 package slurm
 
 import (

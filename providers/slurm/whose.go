@@ -132,7 +132,7 @@ func (b *Site) saidAlone(pool string) (out []offer.Fact) {
 	return out
 }
 
-// described is what a profile says of a quality of service.
+// described is a profile's description of a quality of service.
 func described(q QoS) string {
 	var parts []string
 	if q.Default {

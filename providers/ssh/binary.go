@@ -19,7 +19,8 @@ import (
 	"github.com/muster-run/muster/providers/agent"
 )
 
-// embedded holds what `make build` has put into bin, at least a README.
+// embedded holds the files that `make build` has put into bin, at least a
+// README.
 //
 //go:embed bin
 var embedded embed.FS

@@ -176,7 +176,8 @@ func (s *SSH) Cancel(ctx context.Context, r providers.CancelRequest) ([]provider
 // notFound is the host queue's answer about an unknown token.
 const notFound = "not found"
 
-// Control changes what the queues may start. Every host has to hear of it.
+// Control changes which jobs the queues may start. Every host has to hear of
+// it.
 func (s *SSH) Control(ctx context.Context, r providers.ControlRequest) error {
 	b, err := s.backend(r.Backend)
 	if err != nil {

@@ -108,7 +108,7 @@ func (c *Client) Account(ctx context.Context) (offer.Account, error) {
 	})
 }
 
-// Credit is what the account has left, in dollars.
+// Credit is the account's balance, in dollars.
 func (c *Client) Credit(ctx context.Context) (decimal.Decimal, error) {
 	a, err := c.user(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func same(a, b string) bool {
 	return len(x) > 1 && len(y) > 1 && x[0] == y[0] && x[1] == y[1]
 }
 
-// gb is what the service calls a GB, and mb a MB, bytes.
+// gb is a GB of the service, and mb a MB, bytes.
 const (
 	gb = 1e9
 	mb = 1 << 20
@@ -250,9 +250,9 @@ func when(seconds float64) time.Time {
 	return time.UnixMicro(int64(seconds * 1e6)).UTC()
 }
 
-// onstart runs at each start of a container. It keeps the instance's own key, which
-// can stop and destroy that instance and nothing else, for what stops it when muster
-// is off, also before muster reached it: variables of the container are not in ssh sessions.
+// onstart runs at each start of a container. It keeps the instance's own key, which can stop
+// and destroy that instance and nothing else, for the watcher that stops it when muster is
+// off, also before muster reached it: variables of the container are not in ssh sessions.
 var onstart = "touch ~/.no_auto_tmux; mkdir -p ~/.muster-fuse; umask 077; env | grep -E '^(CONTAINER_ID|CONTAINER_API_KEY|VAST_URL)=' | sed 's/^/export /' > ~/.muster-fuse/own; " +
 	rental.BootFuse(Platform{}.StopItself())
 
@@ -428,7 +428,7 @@ func (c *Client) Release(ctx context.Context, id string) error {
 	return err
 }
 
-// Bill is what the service charged for an instance. It rounds each to 0.001 dollars.
+// Bill is the service's charge for an instance. It rounds each to 0.001 dollars.
 func (c *Client) Bill(ctx context.Context, id string, from, to time.Time) (sum decimal.Decimal, err error) {
 	filters, err := json.Marshal(map[string]any{"day": map[string]any{"gte": from.Add(-24 * time.Hour).Unix(), "lte": to.Add(24 * time.Hour).Unix()}, "type": map[string]any{"in": []string{"instance"}}})
 	if err != nil {

@@ -78,8 +78,8 @@ func Environ(j *providers.Job, base []providers.EnvVar, s Start) []string {
 	return env.list
 }
 
-// setPaths sets what a command reads of its inputs, outputs, nodes, scratch folder and
-// checkpoint.
+// setPaths sets the variables for a command's inputs, outputs, nodes, scratch folder
+// and checkpoint.
 func setPaths(env *environ, j *providers.Job, s Start) {
 	for _, in := range j.Inputs {
 		value := s.Lists[in.Name]

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// An End is what follows when an attempt that is being cancelled has ended.
+// An End is the step that follows the end of a cancelled attempt.
 type End uint8
 
 // The ends.
@@ -54,7 +54,7 @@ type Attempt struct {
 	B     *Backend
 	Pool  string
 	Own   offer.Limits        // that it has, where they are not its pool's
-	Under connection.Throttle // what its queue keeps it to
+	Under connection.Throttle // the limit that its queue enforces
 	N     int                 // launch
 	First int                 // launch that this token began with
 	// Stranded says that its place is no longer configured, or closed: nobody can be asked.
@@ -64,7 +64,7 @@ type Attempt struct {
 	Job    *providers.Job // until its backend has it
 	Handle string
 	Stage  offer.Stage  // how far it has come, while it is queued
-	Queue  string       // identity of what keeps it, "" if it is not told
+	Queue  string       // identity of the queue, "" if the backend tells none
 	HeldBy offer.Holder // who holds it in its queue beside muster, while it is queued
 	Unsent string       // why its submission failed, until it is known to be released
 	End    End
@@ -86,7 +86,8 @@ func (f *Attempt) HeldThere() bool {
 	return f.Status == cells.Queued && f.Stage != offer.Accepted && (f.Stage == offer.Submitted || f.HeldBy != "")
 }
 
-// StageOf is a stage, or what a handle says where a backend or a record says none.
+// StageOf is a stage, or the one that a handle implies where a backend or a record
+// names none.
 func (b *Backend) StageOf(s offer.Stage, handle string) offer.Stage {
 	switch {
 	case s != "":

@@ -62,7 +62,7 @@ type Backend struct {
 	untaken  []untaken
 }
 
-// An Order is what a backend's queue is told, as messages name it.
+// An Order is an order to a backend's queue, as messages name it.
 type Order string
 
 // The orders.
@@ -147,8 +147,8 @@ func (cs *core) Takes(b *Backend, pool string, own offer.Limits, under connectio
 	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, asleep, b.load+b.share.More(under, 1))
 }
 
-// Sending reports whether a call is under way, or something waits to be sent;
-// not what waits when nothing may be sent any more.
+// Sending reports whether a call is under way, or a submission waits to be
+// sent. When nothing may be sent any more, those that wait do not count.
 func (cs *core) Sending(mute bool) bool {
 	for _, b := range cs.Queues {
 		if !b.Idle() || len(b.outbox) > 0 && !mute && b.tries < reachBound {

@@ -53,8 +53,8 @@ func (es *endings) EndingThere() (n int) {
 }
 
 // cancel ends attempts: their backend fetches the log's tail, then asks
-// politely, then ends them. What became of each is looked up afterwards.
-// One that ended while an earlier try was repeated is left out.
+// politely, then ends them. muster looks up the result of each afterwards. An
+// attempt that ended while an earlier try was repeated is left out.
 func (es *endings) cancel(b *Backend, fs []*Attempt) {
 	if fs = slices.DeleteFunc(fs, func(f *Attempt) bool { return !es.inFlight(f) }); len(fs) == 0 {
 		return

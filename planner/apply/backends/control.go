@@ -60,7 +60,7 @@ func (ct *control) TellAll(hold bool) {
 }
 
 // TakeOver tells the queues that have jobs of this campaign who drives it now:
-// from then on they refuse what a muster that was overtaken still sends.
+// from then on they refuse orders from the muster before.
 func (ct *control) TakeOver(hold bool) {
 	for _, f := range ct.attempts {
 		ct.Tell(f.B, hold)
@@ -84,9 +84,9 @@ func (ct *control) Resume(phases []string) {
 	}
 }
 
-// control gives a queue an order. One that does not arrive is repeated by the clock, as it is
-// then: nothing else may be sent to a queue that has all its jobs. A run that ends before that
-// leaves it to the next one, which tells every queue what is held.
+// control gives a queue an order. An order that does not arrive is repeated on a timer, with
+// the holds of that moment, since a queue that has all its jobs gets no other call. A run that
+// ends before leaves it to the next one, which tells every queue its holds.
 func (ct *control) control(b *Backend, r providers.ControlRequest) {
 	r.Backend, r.Fence, r.Holder = b.Name, ct.Fence, ct.Holder
 	var err error
@@ -158,8 +158,8 @@ func (ct *control) again(b *Backend, r providers.ControlRequest) {
 }
 
 // Keep holds jobs in the queue of a backend, or lets them go, until it has said
-// that it does. What became of held ones is looked up: one that started meanwhile
-// goes on.
+// that it does. muster looks up the held ones: a job that started meanwhile
+// continues.
 func (ct *control) Keep(b *Backend, fs []*Attempt, hold bool) {
 	ct.Keeping++
 	ct.keep(b, fs, hold, 1)

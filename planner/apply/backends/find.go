@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// lookups find out what became of attempts, and have what a backend kept
-// submitted again.
+// lookups find the status of attempts, and submit again the jobs that a
+// backend kept.
 type lookups struct {
 	*core
 	outbox *outbox
@@ -260,8 +260,8 @@ func (ls *lookups) sendAgain(b *Backend) {
 	})
 }
 
-// unsent reports whether a submission to a backend failed and is not made up
-// for, and whether it is unknown what became of it.
+// unsent reports whether a submission to a backend failed and was not
+// repeated, and whether its result is unknown.
 func (ls *lookups) unsent(b *Backend) (unsent, unknown bool) {
 	for _, f := range ls.attempts {
 		if f.B == b && f.Unsent != "" && f.End == Stays {

@@ -14,7 +14,7 @@ type (
 	Accepted struct{ *Attempt }
 	// Moved is an attempt whose status changed for it was found, or cannot be.
 	Moved struct{ *Attempt }
-	// Seen is what became of an attempt's launch N.
+	// Seen is the status of an attempt's launch N.
 	Seen struct {
 		*Attempt
 		O *offer.Observation
@@ -51,7 +51,8 @@ type (
 type (
 	// Met says that a place listed its pools again, or that a queue was added.
 	Met struct{}
-	// Room says that a queue's volume was looked at; Was is what Full was.
+	// Room says that a queue's volume was checked; Was is the earlier value of
+	// Full.
 	Room struct {
 		*Backend
 		Was string

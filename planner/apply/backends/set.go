@@ -57,7 +57,7 @@ type Set struct {
 	*files
 }
 
-// core is what every part shares: the backends, their queues, and the attempts
+// core is shared by all parts: the backends, their queues, and the attempts
 // that these have or may have.
 type core struct {
 	Config

@@ -14,7 +14,7 @@ type watches struct {
 	lookups *lookups
 }
 
-// A watch follows one place and posts what it reports to the loop.
+// A watch follows one place and posts its reports to the loop.
 type watch struct {
 	*watches
 	c *Contact
@@ -75,7 +75,7 @@ func (ws *watches) fold(c *Contact, batch providers.Batch) {
 	}
 }
 
-// noted takes what a place says of itself.
+// noted takes in a note of a place about itself.
 func (ws *watches) noted(c *Contact, n providers.Note) {
 	switch n.Kind {
 	case "breaker":

@@ -1,5 +1,6 @@
-// Package caps keeps what many campaigns spend together, in a file beside the one
-// that declares their budgets, and lets no campaign start what passes a limit.
+// Package caps keeps the joint spending of many campaigns, in a file beside the
+// one that declares their budgets, and stops each campaign from starting a job
+// that would pass a limit.
 package caps
 
 import (
@@ -31,7 +32,7 @@ type book struct {
 	journal *journal
 }
 
-// New is what a campaign counts in with others: nil where none of its budgets is shared.
+// New opens the budgets that a campaign shares with others: nil where it shares none.
 func New(who Campaign, budgets []lang.Budget) *Caps {
 	c := &Caps{who: who}
 	for _, b := range budgets {
@@ -51,7 +52,8 @@ func New(who Campaign, budgets []lang.Budget) *Caps {
 	return c
 }
 
-// Spent is what campaigns spent and may still spend of a shared budget, by unit.
+// Spent is the part of a shared budget that campaigns spent or may still spend,
+// by unit.
 func Spent(b lang.Budget) (map[lang.Owner]map[string]string, error) {
 	j := journalOf(b.Shared.File)
 	if err := j.look(); err != nil {

@@ -95,7 +95,7 @@ func (j *journal) fold(l line) {
 	j.lines[at] = l
 }
 
-// was is what holds of a share before a line; nothing spent or held where it is new.
+// was is the share before a line; zero where the share is new.
 func (j *journal) was(l line) line {
 	if old, ok := j.lines[id{l.Lineage, l.Key}]; ok {
 		return old
@@ -104,8 +104,8 @@ func (j *journal) was(l line) line {
 	return l
 }
 
-// change adds what decide returns, which sees every line and is alone: all
-// campaigns take the same lock.
+// change adds the lines that decide returns. decide sees every line and runs
+// alone: all campaigns take the same lock.
 func (j *journal) change(decide func() []line) (err error) {
 	if err := j.open(); err != nil {
 		return err

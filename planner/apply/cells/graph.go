@@ -38,7 +38,7 @@ func (n *Node) Await(from *Node) {
 	from.AwaitedBy = append(from.AwaitedBy, n)
 }
 
-// Count works out, from their statuses, what the cells of all phases wait for.
+// Count works out, from their statuses, the cells for which each cell waits.
 func Count(all []*Node) {
 	for _, n := range all {
 		n.Undone = len(n.At) - n.Counts[Done] - n.Counts[SkippedDone]

@@ -81,7 +81,7 @@ func (gs *Groups) open(g int, there func(producer int) bool) []int32 {
 	return gs.Consumers(g)
 }
 
-// Count sets what every group still needs.
+// Count sets how many producers every group still needs.
 func (gs *Groups) Count(there func(producer int) bool) {
 	clear(gs.Need)
 	for m, g := range gs.Group {

@@ -13,7 +13,7 @@ func InFlightAs(s state.Status) Status {
 	case state.Verifying:
 		return Verifying
 	}
-	return Queued // also what waits there for a person, or to be tried again
+	return Queued // also a job that waits there for a person, or for another try
 }
 
 // HeldAs tells what holds a job apart: its failure, a cancel, or a person. A

@@ -47,7 +47,7 @@ func (s Status) ToStart() bool {
 	return false
 }
 
-// Satisfied reports whether what waits for the cell may go on.
+// Satisfied reports whether cells that wait for this one may continue.
 func (s Status) Satisfied() bool { return s == Done || s == SkippedDone }
 
 // A Tally is the statuses of a phase's cells, and how many have each: 5 bytes

@@ -39,10 +39,10 @@ func (f *Feed) Give(pool string, own offer.Limits, n int) {
 	f.has[quotaOf(pool, own)] += n
 }
 
-// Takes reports whether the queue takes one more job of a pool now, held to what
-// limits it has of its own, with which so many of ours may run at once on all
-// queues of the place. A queue that goes on alone takes all; one that is driven
-// is fed a little ahead of the jobs that may start: asleep are its jobs that may not.
+// Takes reports whether the queue takes one more job of a pool now, under its own
+// limits, with so many of our jobs that may run at once on all queues of the place. A
+// queue that runs by itself takes all; one that muster drives gets a few more jobs
+// than may start: asleep counts its jobs that may not.
 func (f *Feed) Takes(c *Place, pool string, own offer.Limits, driven bool, asleep, with int) bool {
 	if driven && c.Can.FeedSlots > 0 && f.inflight-asleep >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
 		return false

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// AskTimeout is for what a backend should answer at once. It is longer than
-	// ssh's own patience, which knows why there is no answer.
+	// AskTimeout is for calls that a backend should answer at once. It is longer
+	// than ssh's own patience, which knows why there is no answer.
 	AskTimeout = time.Minute
 	findMax    = 2000 // tokens of one Find call
 )
@@ -37,7 +37,7 @@ type Place struct {
 	filesystems map[string]site.Filesystem // by pool
 }
 
-// An Acquaintance is what a backend says of itself.
+// An Acquaintance is a backend's description of itself.
 type Acquaintance struct {
 	Provider providers.Provider
 	Can      offer.Capabilities
@@ -70,7 +70,7 @@ func (a *Acquaintance) introduce(ctx context.Context, conf providers.Backend) er
 	return a.Provider.Configure(ctx, conf)
 }
 
-// Meet notes what a place said of itself.
+// Meet notes the description that a place gave of itself.
 func (c *Place) Meet(a Acquaintance) {
 	c.Provider, c.Can = a.Provider, a.Can
 	c.Env = site.Env(c.Lang)

@@ -18,7 +18,7 @@ const (
 
 var errAck = errors.New("acknowledge") // ends a watch so that the next one acknowledges
 
-// A Watcher takes in what a watch reports, outside the loop.
+// A Watcher takes in the reports of a watch, outside the loop.
 type Watcher interface {
 	Fold(providers.Batch)
 	Settled(cursor string) string // waits until a cursor is durable
@@ -80,8 +80,8 @@ func (c *Place) Acknowledge(ctx context.Context, cursor string) {
 	_ = c.Provider.Watch(ctx, providers.WatchRequest{Backend: c.Name, Cursor: cursor, Ack: cursor}, func(providers.Batch) error { return errAck })
 }
 
-// LastOf is, of what each job went through in a batch, the last step and the
-// ends of its launches.
+// LastOf is, for each job in a batch of events, the last event and the ends of
+// its launches.
 func LastOf(events []offer.Observation) []*offer.Observation {
 	if len(events) == 1 { // most batches
 		return []*offer.Observation{&events[0]}

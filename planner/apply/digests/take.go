@@ -79,7 +79,7 @@ func Locate(dir, path, what string, reads func(dir, what string) error) (root, r
 	return root, rel, err
 }
 
-// Look is what the file system of muster's machine says of a file below a root.
+// Look is the stat of a file below a root on muster's machine.
 func Look(root, abs string) offer.Output {
 	return verify.Stat(root, providers.Output{Name: "input", Path: abs})
 }
@@ -169,7 +169,7 @@ func There(ctx context.Context, v Verifier, at site.Filesystem, paths []string) 
 	return taken, errs, nil
 }
 
-// LookThere is what the file system of a backend says of files, in order.
+// LookThere is the stat of files on a backend, in order.
 func LookThere(ctx context.Context, v Verifier, at site.Filesystem, paths []string) ([]offer.Output, error) {
 	return ask(ctx, v, at, paths, false)
 }

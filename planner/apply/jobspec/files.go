@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// FillFiles adds what a job reads and leaves behind.
+// FillFiles adds the inputs and outputs of a job.
 func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(input string) []string) {
 	for _, in := range p.Inputs {
 		job.Inputs = append(job.Inputs, providers.Input{Name: in.Name, Paths: paths(in.Name), List: listFile(r, job, in.Name, in.Partial()), Partial: in.Partial()})

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Launch says of one launch of a job what its phase does not.
+// A Launch has the facts of one launch of a job that its phase does not have.
 type Launch struct {
 	Cell    int
 	Address string
@@ -19,7 +19,8 @@ type Launch struct {
 	Attempt int
 	Site    lang.Site // where it runs; its variant says whether it is a smoke
 	Shape   offer.Shape
-	// Backend is where it goes, nil where it has no place, and Can is what that can do.
+	// Backend is where the job goes, nil where it has no place, and Can its
+	// capabilities.
 	Backend  *lang.Backend
 	Can      offer.Capabilities
 	Segments int // into which its work is cut, at least 1

@@ -61,7 +61,7 @@ func OutputsOf(o *offer.Observation, backend, workdir string) []state.Output {
 	return out
 }
 
-// leftOf is what an attempt left that did not complete.
+// leftOf lists the files of an attempt that did not complete.
 func leftOf(o *offer.Observation) []state.Output {
 	left := OutputsOf(o, "", "")
 	for i := range left {

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// A Spec is what every job of a phase on one backend shares.
+// A Spec is the part that all jobs of a phase on one backend share.
 type Spec struct {
 	Env     []providers.EnvVar
 	Retry   providers.Retry

@@ -25,11 +25,11 @@ type Ask struct {
 	Pool   offer.Pool
 }
 
-// Prices are what placements cost, each worked out once.
+// Prices are the costs of placements, each worked out once.
 type Prices map[*place.Decision]Dues
 
-// Dues is what a job may still cost: as recorded with its attempt, or from its
-// placement.
+// Dues is the most that a job may still cost: as recorded with its attempt, or
+// from its placement.
 func (ps Prices) Dues(a Ask) Dues {
 	left := int64(a.Left)
 	if a.Where == nil {

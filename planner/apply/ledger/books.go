@@ -13,7 +13,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An Item names what money is spent on: the accounts that count it follow.
+// An Item names the phase, backend and plan of an expense. They decide which
+// accounts count it.
 type Item struct{ Phase, Backend, Plan string }
 
 // An account is one budget, or the ceiling that was approved.
@@ -88,8 +89,8 @@ func (a *account) counts(it Item) bool {
 	return a.phases == nil && a.backends == nil || a.phases[it.Phase] || a.backends[it.Backend]
 }
 
-// enter counts what a launch spent that ended with a class; most is the ceiling
-// it was admitted at.
+// enter counts the spending of a launch that ended with a class; most is the
+// ceiling at which it was admitted.
 func (bs *Books) enter(it Item, spent, most Amounts, class string) {
 	for _, a := range bs.accounts {
 		switch {
@@ -113,9 +114,9 @@ func capped(spent, ceiling Amounts) Amounts {
 	return spent
 }
 
-// lost is what of a launch counts against an approval whose machine failed, and
-// not the job: where nothing is charged, core-hours are no reason not to launch it
-// once more. Neither are node-hours. Budgets count them.
+// lost is the part of a launch that counts against an approval when the machine
+// failed and not the job. Where nothing is charged, its core-hours and node-hours
+// do not count, so that the job can be launched once more. Budgets count them.
 func lost(class string, spent, most Amounts) Amounts {
 	if failure.Infrastructure(class) && most.free() {
 		spent[cpuHours], spent[nodeHours] = 0, 0
@@ -142,8 +143,8 @@ func (bs *Books) reserve(it Item, what Amounts, times int64) {
 }
 
 // Afford reports whether a job fits into every account that counts it: ledger
-// + in flight at its ceiling + its own ceiling ≤ the limit.
-// What nothing bounds fits into no limit.
+// + in flight at its ceiling + its own ceiling ≤ the limit. An unbounded cost
+// fits into no limit.
 func (bs *Books) Afford(it Item, address string, due Dues, now time.Time) bool {
 	rest := due.Rest()
 	for _, a := range bs.accounts {

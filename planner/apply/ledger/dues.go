@@ -8,16 +8,16 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Dues are what a job may still cost: one launch at its full walltime, and
-// how many launches are left to it.
+// Dues bound the cost still to come of a job: one launch at its full walltime,
+// and how many launches it has left.
 type Dues struct {
 	One  state.Amounts // of a launch, as recorded with its attempt
 	Each Amounts       // the same
 	Left int64
 	// Steps are the launches where retries scale, first to last; nil: Each.
 	Steps []Amounts
-	// Waited is what the launch at hand may cost more, since it waits for longer
-	// than was quoted where that is billed.
+	// Waited is the extra cost of the current launch where the wait is billed and
+	// lasts longer than quoted.
 	Waited Amounts
 	// Open are the units in which nothing bounds a launch.
 	Open [len(units)]bool
@@ -25,8 +25,8 @@ type Dues struct {
 	Rise Rise
 }
 
-// A Rise is a factor above 1 by which bills exceed what the rates say; the zero
-// value is none.
+// A Rise is a factor above 1 by which bills exceed the rates; the zero value is
+// none.
 type Rise struct{ Billed, Rated int64 }
 
 // Rises reports whether bills exceed the rates.
@@ -66,8 +66,8 @@ func (r Rise) Factor() decimal.Decimal {
 	return decimal.NewFromInt(r.Billed).DivRound(decimal.NewFromInt(r.Rated), 12).RoundCeil(6)
 }
 
-// RiseTo is the rise of bills that are factor times what a pool quotes above rates that are
-// was times that.
+// RiseTo is the rise from rates at was times a pool's quote to bills at factor times that
+// quote.
 func RiseTo(factor, was decimal.Decimal) Rise {
 	scaled := func(d decimal.Decimal) int64 {
 		if d = d.Shift(6).Ceil(); d.GreaterThan(decimal.NewFromInt(beyond)) {
@@ -78,7 +78,7 @@ func RiseTo(factor, was decimal.Decimal) Rise {
 	return Rise{Billed: scaled(factor), Rated: scaled(was)}
 }
 
-// Next is what the next launch may cost.
+// Next is the most that the next launch may cost.
 func (d *Dues) Next() (a Amounts) {
 	a = d.Each
 	if at := len(d.Steps) - int(d.Left); d.Steps != nil && at >= 0 && at < len(d.Steps) {
@@ -88,7 +88,7 @@ func (d *Dues) Next() (a Amounts) {
 	return d.Rise.of(a)
 }
 
-// Rest is what all that are left may cost.
+// Rest is the most that all remaining launches may cost.
 func (d *Dues) Rest() (a Amounts) {
 	if d.Left > 0 {
 		a = d.Waited

@@ -34,9 +34,10 @@ func (t Tariff) Ceilings(shapes []offer.Shape) (out []Amounts) {
 	return out
 }
 
-// Took is what a launch that is over took. Where the queue is billed it counts
-// the wait that it had, whatever was quoted; waited is less than 0 where nobody
-// knows that. Of what its place does not price in service units it says nothing.
+// Took is the consumption of a launch that is over. Where the wait in the queue
+// is billed it counts the real wait, whatever was quoted; waited is less than 0
+// where the wait is unknown. It has no service units where the place states no
+// price in them.
 func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, known bool) {
 	if t.Price.BillsWhileQueued {
 		t.Price.Known = waited >= 0
@@ -47,8 +48,7 @@ func (t Tariff) Took(s offer.Shape, elapsed, waited time.Duration) (a Amounts, k
 	return a, all.All()
 }
 
-// share has what nodes are charged be that of the time for which they count as a
-// launch's own.
+// share charges nodes for the time for which they count as the launch's own.
 func (t Tariff) share(spent *Amounts, s offer.Shape, nodes time.Duration) {
 	whole, _ := t.Took(s.Alone(), nodes, 0)
 	for _, unit := range []string{place.USD, place.ServiceUnits, place.NodeHours} {
@@ -72,8 +72,8 @@ func (t Tariff) Cost(s offer.Shape, elapsed time.Duration) (a Amounts, known pla
 	return priced(cost), known
 }
 
-// Billed is the amount in what a backend says that it charged, such as "0.35 usd"
-// or "12 service_units"; an amount without a unit is money. ok is false for other units.
+// Billed is the amount in a backend's statement of its charge, such as "0.35 usd" or "12
+// service_units"; an amount without a unit is money. ok is false for other units.
 func Billed(text string) (unit int, billed int64, ok bool) {
 	name, d, ok := place.Billed(text)
 	if unit = slices.Index(units[:], name); !ok || unit < 0 {
@@ -82,9 +82,9 @@ func Billed(text string) (unit int, billed int64, ok bool) {
 	return unit, up(d), true
 }
 
-// Open are the units in which nothing bounds what a launch takes: those in which
-// no price is known, or their bill counts a wait that is not, and without a
-// walltime all that it is charged in.
+// Open are the units in which the consumption of a launch is unbounded: those
+// without a known price, those whose bill counts a wait of unknown length, and
+// without a walltime all units in which it is charged.
 func (t Tariff) Open(s offer.Shape) (open [len(units)]bool) {
 	hour, known := t.Cost(s, time.Hour)
 	for u, v := range hour {

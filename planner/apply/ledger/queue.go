@@ -31,8 +31,8 @@ func (bs *Books) Await(t *Tab, s offer.Shape, waited time.Duration) time.Duratio
 	return waitStep
 }
 
-// TakeBack sets aside nothing for a launch that is taken back from its queue but
-// what its wait may have cost by then.
+// TakeBack sets aside only the possible cost of the wait for a launch that is
+// taken back from its queue.
 func (bs *Books) TakeBack(t *Tab, s offer.Shape) {
 	bs.count(t, -1)
 	wait := t.Tariff.Waiting(s, max(t.Tariff.Around-t.Tariff.Boot, t.covered))
@@ -40,7 +40,7 @@ func (bs *Books) TakeBack(t *Tab, s offer.Shape) {
 	bs.count(t, 1)
 }
 
-// Waiting is what a launch takes that waits, and never runs.
+// Waiting is the consumption of a launch that waits, and never runs.
 func (t Tariff) Waiting(s offer.Shape, waited time.Duration) Amounts {
 	t.Boot = 0
 	a, _ := t.Took(s, 0, waited)

@@ -16,18 +16,19 @@ type Share struct {
 	Spent, Held Amounts
 }
 
-// Common is what many campaigns count in.
+// Common is an account that many campaigns share.
 type Common interface {
 	// Claim records shares if every limit covers them beside all that others
 	// spent and may still spend; else it records nothing and says why.
 	Claim([]Share) (why string)
-	// Tell records what shares are now.
+	// Tell records the current shares.
 	Tell([]Share) error
 	// Held are the shares of this campaign that hold something.
 	Held() ([]Share, error)
 }
 
-// shares are what a run counts in common with other campaigns.
+// shares are a run's parts of the accounts that it shares with other
+// campaigns.
 type shares struct {
 	common Common
 	now    map[string]*Share
@@ -78,8 +79,8 @@ func (bs *Books) Claim(tabs ...*Tab) bool {
 	return true
 }
 
-// Publish records what changed of the shares. It comes before whatever depends on
-// it is sent.
+// Publish records the changed shares. It comes before anything that depends on it
+// is sent.
 func (bs *Books) Publish() error {
 	s := &bs.shares
 	var list []Share
@@ -100,8 +101,8 @@ func (bs *Books) Publish() error {
 	return nil
 }
 
-// entryKey is the key of what an entry paid for. That of a launch is its token, which
-// a job that is renamed keeps.
+// entryKey is the key of an entry's expense. That of a launch is its token, which a
+// renamed job keeps.
 func entryKey(en *state.Entry) string {
 	if en.Attempt > 0 && en.Token != "" {
 		return en.Token
@@ -109,8 +110,9 @@ func entryKey(en *state.Entry) string {
 	return en.Address + " " + en.Token
 }
 
-// Settle gives back what an earlier run of this campaign claimed for launches that
-// the state knows nothing of: it was killed before it recorded them.
+// Settle gives back the shares that an earlier run of this campaign claimed for
+// launches that the state does not have: that run was killed before it recorded
+// them.
 func (bs *Books) Settle() error {
 	s := &bs.shares
 	if s.common == nil {

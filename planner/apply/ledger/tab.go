@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Tab is what the launches of one token cost: those that are over, entered
+// A Tab keeps the cost of one token's launches: those that are over, entered
 // once each, and those still to come, set aside at their ceiling.
 type Tab struct {
 	Item
@@ -96,15 +96,15 @@ func (bs *Books) Close(t *Tab) {
 	t.Left = 0
 }
 
-// Move has what a tab still costs counted for another job.
+// Move counts the rest of a tab for another job.
 func (bs *Books) Move(t *Tab, address, phase string) {
 	bs.count(t, -1)
 	t.Address, t.Phase = address, phase
 	bs.count(t, 1)
 }
 
-// Bill enters what a launch cost, once. Launches before it of whose end nothing
-// was heard are entered at their ceiling; its own entry is the last.
+// Bill enters the cost of a launch, once. Earlier launches whose end is unknown
+// are entered at their ceiling; its own entry is the last.
 func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
 	for n := max(t.Paid+1, t.First); n < l.N; n++ {
 		most := bs.landOne(t)
@@ -123,8 +123,8 @@ func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
 	return append(entries, bs.book(t, l.N, spent, most, known, l.Seen, at))
 }
 
-// Correct enters what a launch cost that was entered at its ceiling; ok is
-// false for any other. One that took nothing is still to come.
+// Correct enters the real cost of a launch that was entered at its ceiling; ok
+// is false for any other. A launch that took nothing is still to come.
 func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok bool) {
 	guess, ok := t.guessed[l.N]
 	if !ok {

@@ -112,8 +112,8 @@ func (l *Loop) Take(timer <-chan time.Time, leave, lost <-chan struct{}) (timeUp
 	return timeUp
 }
 
-// Close ends the loop. It returns when every goroutine has ended; what these
-// post is dropped.
+// Close ends the loop. It returns when every goroutine has ended; their posts
+// are dropped.
 func (l *Loop) Close() {
 	l.end()
 	gone := make(chan struct{})

@@ -54,7 +54,7 @@ type Outcome struct {
 	Deleted   int    // outputs that a destroy deleted
 	Undeleted int    // and that it could not
 
-	UnsentWhy string // what their backend said
+	UnsentWhy string // the reason that their backend gave
 	HeldWhy   string // who holds those that are held in a queue
 
 	QueuedOn  []BackendCount // where the queued ones are, most first

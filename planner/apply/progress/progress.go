@@ -17,9 +17,9 @@ type Snapshot struct {
 	Started time.Time
 	Phases  []Phase
 	Note    string // a line worth printing now, "" if none
-	Address string // what the note is about
+	Address string // the subject of the note
 	Bad     bool   // the note is about something that went wrong
-	Waits   string // what the run waits for, when that is not jobs
+	Waits   string // the run waits for this, when it does not wait for jobs
 	Final   bool
 }
 
@@ -41,13 +41,13 @@ type Phase struct {
 	Held      int
 	Blocked   int
 	Cancelled int
-	Late      int // of those running: longer than twice what completed jobs took
+	Late      int // of those running: longer than twice the time of completed jobs
 	Overdue   int // longer than three times
 	// Unsubmitted jobs were given to a backend whose scheduler does not have them,
 	// or has not answered yet; HeldThere are in its queue, held there.
 	Unsubmitted, HeldThere int
 	Smoke                  int    // smokes in flight
-	Gate                   string // what the phase waits for: "smoke", "pilot", "breaker", "hold", ""
+	Gate                   string // the phase waits for this: "smoke", "pilot", "breaker", "hold", ""
 	Waits                  string // which ceiling keeps it from starting more, in words; "" for none
 }
 

@@ -48,8 +48,8 @@ func (t *Reporter) Tell(f func()) {
 	f()
 }
 
-// Durable tells what waited for the state. What a store that failed does not
-// hold is never told.
+// Durable reports the events that waited for the state. Events that a failed
+// store does not hold are never reported.
 func (t *Reporter) Durable() {
 	told := t.untold
 	t.untold = nil

@@ -27,14 +27,14 @@ func newAnswers(in Input) *answers {
 	}}}
 }
 
-// tell adds what the person should know.
+// tell adds diagnostics for the user.
 func (a *answers) tell(list ...diag.Diagnostic) {
 	a.Lock()
 	defer a.Unlock()
 	a.Diags.Append(list...)
 }
 
-// find adds what checks found.
+// find adds the findings of checks.
 func (a *answers) find(list ...observed.Finding) {
 	a.Lock()
 	defer a.Unlock()

@@ -41,7 +41,7 @@ func (as *asker) ask(ctx context.Context, a *ask) {
 	login := func(context.Context, *ask) error {
 		providers.Login(whole, a.p, a.name)
 		cancel()
-		ctx, cancel = context.WithTimeout(whole, askTimeout) // what a person takes is not the backend's
+		ctx, cancel = context.WithTimeout(whole, askTimeout) // a person's time at a prompt is not the backend's
 		return nil
 	}
 	steps := []func(context.Context, *ask) error{as.configure, login, as.pools, as.quotes, as.jobs, as.rentals, as.imported, as.outputs.look, as.replaced, as.grounds.look, as.preflight.run, as.copies.compare}

@@ -26,14 +26,14 @@ type ask struct {
 	imports  []lang.Import
 	outputs  []recorded
 	replaced []*state.Replaced
-	early    chan looked // what look finds, if it looks while the provider comes up
+	early    chan looked // the findings of look, if it looks while the provider comes up
 	offers   []offer.Pool
 }
 
-// Asks are what backends are asked, by name.
+// asks are the questions to backends, by name.
 type asks map[string]*ask
 
-// of is what a backend is asked, so far nothing if it is new.
+// of is the ask of a backend, an empty one if it is new.
 func (by asks) of(name string) *ask {
 	name = strings.TrimPrefix(name, "backend.")
 	if a := by[name]; a != nil {
@@ -80,8 +80,8 @@ func (f *facts) asks() []*ask {
 	return out
 }
 
-// refreshed adds what a refresh asks of each backend: machines, jobs in flight, imports,
-// recorded outputs and replaced results.
+// refreshed adds the questions of a refresh to each backend: machines, jobs in flight,
+// imports, recorded outputs and replaced results.
 func (f *facts) refreshed(by asks) {
 	for _, b := range f.Campaign.Backends {
 		if b.Rents {
@@ -127,7 +127,7 @@ type recorded struct {
 	spec    *lang.Output // nil when the campaign does not declare it any more
 }
 
-// recordedOutputs lists what completed jobs left, by backend.
+// recordedOutputs lists the outputs of completed jobs, by backend.
 func (f *facts) recordedOutputs(by asks) {
 	specs := map[string]map[string]*lang.Output{}
 	for _, p := range f.Campaign.Phases {

@@ -12,9 +12,9 @@ import (
 	"github.com/muster-run/muster/planner/observed"
 )
 
-// What of a source is looked at again where it was copied to. Reading it takes
-// the time that hashing takes there; a larger one is compared before its jobs
-// start, as all are.
+// Bounds of the sources that a plan compares with their copies on hosts.
+// Comparing one takes as long as hashing it there; larger ones are compared
+// before their jobs start, as all are.
 const (
 	copiedFiles = 1000
 	copiedBytes = 64 << 20

@@ -8,8 +8,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// leavings are what the phases whose jobs all run on a backend have left there
-// so far, and so what each of their jobs is expected to leave.
+// leavings are, by phase, the files that jobs have left on a backend so far,
+// of phases whose jobs all run there. They show how much each further job will
+// leave.
 func (pf *preflight) leavings(a *ask) map[string]*made {
 	out := map[string]*made{}
 	for _, p := range pf.Campaign.Phases {
@@ -36,7 +37,7 @@ func stays(p *lang.Phase, backend string) bool {
 	return len(lang.Beyond(p)) == 0 && !slices.ContainsFunc(p.Candidates, func(c string) bool { return c != backend })
 }
 
-// made is what the completed jobs of a phase left.
+// made is the size of the outputs of a phase's completed jobs.
 type made struct {
 	jobs  int64
 	bytes map[string]int64 // by output
@@ -57,8 +58,8 @@ func (m *made) add(j *state.Job) {
 	}
 }
 
-// each is what a job of the phase leaves at least: of each output its min_size,
-// or what those that are done came to on average where that is more.
+// each is the least size that a job of the phase leaves: of each output its
+// min_size, or the average of completed jobs where that is more.
 func (m *made) each(p *lang.Phase) (sum int64) {
 	for _, out := range p.Outputs {
 		size := out.MinSize

@@ -142,7 +142,8 @@ func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed
 	return g, nil
 }
 
-// Of how many patterns and folders files are named, how many of each, and of what size at most.
+// Limits of the existing files that a plan lists: patterns and folders, files of each, and the
+// size of a file.
 const (
 	namedSets  = 5
 	namedFiles = 3

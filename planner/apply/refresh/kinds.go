@@ -27,8 +27,8 @@ type kind struct {
 	check   providers.Check
 }
 
-// kinds are what a backend is asked about: of each group the distinct needs of
-// the jobs that are still to be done.
+// kinds are the questions to a backend: of each group the distinct needs of
+// its remaining jobs.
 func (pf *preflight) kinds(a *ask) (out []*kind) {
 	for _, g := range a.groups {
 		if p := pf.phase(g.Phase); p != nil && !pf.idle[g.Phase] {
@@ -100,7 +100,7 @@ func (pf *preflight) cells(k *kind) (out []int) {
 	return out
 }
 
-// check is what a cell asks of a backend.
+// check is the check that a cell needs of a backend.
 func (pf *preflight) check(a *ask, p *lang.Phase, g jobGroup, i int) (providers.Check, bool) {
 	workdir := a.conf.Workdir
 	if oneHome(a.offers) {
@@ -109,7 +109,7 @@ func (pf *preflight) check(a *ask, p *lang.Phase, g jobGroup, i int) (providers.
 	c := providers.Check{Addresses: []string{p.Address(i)}, Workdir: workdir, Shape: g.Shape, Options: g.Options[a.conf.Type]}
 	if !stays(p, a.name) {
 		c.Disk = g.Shape.Disk
-	} // else its volume is asked for what all of them need
+	} // else the volume is checked for the need of all of them
 	var made []string // placeholders for the files of other jobs
 	at := lang.Site{Variant: variant(g), Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
 		Input: func(name string) []string {
@@ -136,8 +136,8 @@ func (pf *preflight) check(a *ask, p *lang.Phase, g jobGroup, i int) (providers.
 	return c, true
 }
 
-// needs is what tells checks of one group apart. Of the environment only what
-// a setup names counts: another seed in it is no other need.
+// needs tells the checks of one group apart. Of the environment only the
+// variables that a setup names count: another seed in it is no other need.
 func needs(c providers.Check) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q %q", c.Image, c.Setup)

@@ -25,9 +25,9 @@ type outputs struct {
 	answers *answers
 }
 
-// look compares recorded outputs with the files there are. Only what differs
-// is reported, after it was opened: a touched file with the same bytes is no
-// difference.
+// look compares recorded outputs with the existing files. It reports only
+// those that differ, after it read them: a touched file with the same bytes is
+// no difference.
 func (o *outputs) look(ctx context.Context, a *ask) error {
 	if a.early == nil { // early findings are sorted, and on this machine
 		o.unreached(a)
@@ -131,7 +131,7 @@ func (a *ask) lookEarly() {
 	}()
 }
 
-// looked is what nearby finds.
+// looked is the result of nearby.
 type looked struct{ far, differ []recorded }
 
 // nearby looks at the files of this machine, on all cores: differ are other files, far those

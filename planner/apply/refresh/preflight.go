@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A preflight is what backends check before anything is submitted.
+// A preflight has the checks that backends make before any job is submitted.
 type preflight struct {
 	*facts
 	answers *answers

@@ -335,7 +335,7 @@ func (l *rawLister) locate(in *lang.RawInput, path string) (root, rel string, er
 	return digests.Locate(l.Campaign.Dir, path, "input "+in.Name+": read files in", l.Reads)
 }
 
-// within is what a plan may still read of the files of one machine.
+// within is how much a plan may still read of the files of one machine.
 type within struct {
 	files int
 	bytes int64

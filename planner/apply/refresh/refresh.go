@@ -1,7 +1,7 @@
 // Package refresh is the shell around the pure planner: it asks the backends,
-// the file system and the secrets what the planner wants to know, in
-// parallel and for free, and changes nothing. What cannot be asked is data,
-// not an error.
+// the file system and the secrets for the planner's facts, in parallel and for
+// free, and changes nothing. A backend that cannot be asked is data, not an
+// error.
 package refresh
 
 import (

@@ -20,9 +20,9 @@ type volume struct {
 	sum   string // how the need comes about
 }
 
-// volumes are those of a backend's pools. What jobs leave behind adds up; what
-// `disk` declares is needed by as many jobs as run there at once, beside the
-// results of the others. Only phases that run nowhere else count.
+// volumes are those of a backend's pools. The outputs of jobs add up; the
+// `disk` of a job is needed once for each job that runs there at once, beside
+// the results of the others. Only phases that run nowhere else count.
 func (pf *preflight) volumes(a *ask) (out []volume) {
 	left := pf.leavings(a)
 	if len(left) == 0 || len(a.offers) == 0 {
@@ -49,8 +49,8 @@ func (pf *preflight) volumes(a *ask) (out []volume) {
 	return out
 }
 
-// need is what the jobs still to be done need on the volume of some pools of
-// a backend.
+// need is how much the remaining jobs need on the volume of some pools of a
+// backend.
 func (pf *preflight) need(a *ask, left map[string]*made, pools []offer.Pool) (v volume) {
 	var rest, keep int64 // bytes by the end: expected, and as declared
 	var writes []*lang.Phase

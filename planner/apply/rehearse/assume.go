@@ -168,7 +168,7 @@ func percent(share float64) string {
 	return strconv.FormatFloat(100*share, 'g', 3, 64) + " %"
 }
 
-// group is what the plan assumes of a job.
+// group is the group under which the plan forecasts a job.
 func (a *assumed) group(j *providers.Job) *forecast.Group {
 	if j.Smoke && a.plan.SmokeJob.Decision.Backend != "" {
 		return &a.plan.SmokeJob
@@ -231,8 +231,8 @@ func (s *Stage) model(backend string, nth int, visits *int) sim.Model {
 	}
 }
 
-// sizesOn are the sizes of outputs, by phase: those that s knows, or else what the
-// backend's block says.
+// sizesOn are the sizes of outputs, by phase: those that s knows, or else those of
+// the backend's block.
 func (s *Stage) sizesOn(place *described) map[string]func(string) int64 {
 	sized := map[string]func(string) int64{}
 	for phase, by := range s.sizes {

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A described is a backend that is itself simulated: what its block says is
-// where history says nothing, and its outages and prices are played.
+// A described is a backend of type sim: its block fills in where history has
+// nothing, and its outages and prices are played.
 type described struct {
 	sim.Site
 	order map[string][]string // by phase: the classes of failures that it says, sorted
@@ -61,7 +61,7 @@ func (d *described) wait(pool string, z float64) time.Duration {
 	return 0
 }
 
-// open reports whether nothing is known of a runtime but what the job asks for.
+// open reports whether a runtime is known only from the job's request.
 func open(r forecast.Runtime) bool {
 	return r.Seen == 0 && (r.Expected == 0 || r.Basis == forecast.NoHistory)
 }

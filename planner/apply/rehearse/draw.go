@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/sim"
 )
 
-// An nthRehearsal is what all launches of one rehearsal share.
+// An nthRehearsal is shared by all launches of one rehearsal.
 type nthRehearsal struct {
 	seed          uint64
 	unseen, today float64 // deviations of runtimes
@@ -72,8 +72,8 @@ func (d *draw) takes(r forecast.Runtime, undecided bool) time.Duration {
 	if limit <= 0 {
 		return takes
 	}
-	// A draw ends with the launch: launches that it ended are among the
-	// failures, and only what is expected to take longer is sure to be.
+	// A draw ends with the launch. Launches that it ended are among the failures;
+	// among jobs in flight only those expected to take longer are sure to fail.
 	inFlight := d.group != nil && d.group.InFlight
 	switch {
 	case r.Seen > 0 && r.Median >= limit && !inFlight:

@@ -25,9 +25,9 @@ type expectation struct {
 	text   string  // "" when the phase expects nothing, or no smoke is to run
 }
 
-// expectationOf is that of one phase of a plan. A program's metrics are known to
-// nobody before it ran: what a smoke is expected to say is assumed, or fails as
-// often as it was seen or stated to.
+// expectationOf is that of one phase of a plan. Nobody knows a program's metrics
+// before it ran: a smoke is assumed to meet its expectations, or fails them as
+// often as in the past or as stated.
 func expectationOf(pp *planner.PhasePlan, in Input, places map[string]*described) expectation {
 	g := pp.Smoke
 	if g == nil || pp.Phase.Smoke == nil || len(pp.Phase.Smoke.Expect) == 0 || len(g.Run)+len(g.Waiting) == 0 {

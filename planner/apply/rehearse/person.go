@@ -30,7 +30,7 @@ func waitsForSomebody(o progress.Outcome, st *state.State) bool {
 	return o.Stopped == progress.Hold || o.Stopped == progress.None && (o.Held+o.Failed+o.Blocked > 0 || o.Smoke != "" || len(st.Holds)+len(st.Breakers) > 0)
 }
 
-// letGo does what a person does who comes by: `muster resume`, of everything.
+// letGo acts as a person who runs `muster resume`.
 func letGo(st *state.State, now time.Time) {
 	st.Apply(state.HoldClear{By: person, At: now})
 	for _, of := range slices.Sorted(maps.Keys(st.Breakers)) {
@@ -61,8 +61,8 @@ func (s *Stage) again(st *state.State, now time.Time) (*planner.Plan, error) {
 	return p, nil
 }
 
-// resumed is the plan of an input as it were if somebody had resumed all that is
-// held: what of it is to run then is drawn from the same.
+// resumed is the plan of an input as if somebody had resumed all held jobs. The
+// rehearsal draws the jobs to run from it.
 func (from Input) resumed() (*planner.Plan, error) {
 	if c := from.Plan.Counts; from.ResumeAfter <= 0 || c.Held+c.Blocked == 0 {
 		return from.Plan, nil

@@ -37,11 +37,11 @@ type Input struct {
 	Pools    []offer.Pool
 	Can      map[string]offer.Capabilities // by backend type
 	Seed     uint64
-	// Fails are shares of launches that fail, by class, instead of what
-	// history shows; nil takes that.
+	// Fails are shares of launches that fail, by class, instead of those in the
+	// history; nil uses the history.
 	Fails map[string]float64
-	// Unexpected is the share of smokes that say other than their phase expects;
-	// nil takes what history shows.
+	// Unexpected is the share of smokes that do not meet their phase's
+	// expectations; nil uses the history.
 	Unexpected *float64
 	// Bandwidth of links to other machines, bytes a second, instead of the measured one; 0
 	// takes the measured one.
@@ -230,7 +230,8 @@ func (s *Stage) providers(v *clock.Virtual, nth int, visits *int) func(string) (
 	return func(typ string) (providers.Provider, error) { return standIn{p, typ, s.can(typ)}, nil }
 }
 
-// can is what a type of backend can, and copies nothing to this machine.
+// can is the capabilities of a type of backend, but copies nothing to this
+// machine.
 func (s *Stage) can(typ string) offer.Capabilities {
 	can := s.in.Can[typ]
 	can.Remote = true

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/providers/failure"
 )
 
-// Shares are what a person states of failures, instead of what history shows.
+// Shares are a person's statements about failures, instead of the history.
 type Shares struct {
 	Launches map[string]float64 // that fail, by class; nil: as history shows
 	Smokes   *float64           // that say other than expected, the same

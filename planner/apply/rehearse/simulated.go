@@ -110,7 +110,7 @@ func (s *World) Run(ctx context.Context, c apply.Config) (progress.Outcome, erro
 	return s.in(ctx, c, apply.Run)
 }
 
-// Restrain holds what no budget covers, in simulated time.
+// Restrain holds the jobs that no budget covers, in simulated time.
 func (s *World) Restrain(ctx context.Context, c apply.Config) (progress.Outcome, error) {
 	return s.in(ctx, c, apply.Restrain)
 }

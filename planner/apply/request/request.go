@@ -29,7 +29,7 @@ const (
 	Note     Verb = "note" // its text is the reason
 )
 
-// An Answer is what became of a request.
+// An Answer is the result of a request.
 type Answer struct {
 	ID    string `json:"id"`
 	Error string `json:"error,omitempty"`

@@ -158,7 +158,7 @@ func waiting(dir string) []string {
 	return ids
 }
 
-// clean removes what nobody will fetch any more.
+// clean removes answers that nobody will fetch any more.
 func clean(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -190,8 +190,8 @@ func InLoop(ctx context.Context, dir string, post func(func()), handle func(Requ
 		case a := <-got:
 			return a, true
 		case <-ctx.Done():
-			// The loop ended, perhaps by what this very request did: handle has
-			// run by now, or never will.
+			// The loop ended, perhaps because of this very request: handle has run by now,
+			// or never will.
 			select {
 			case a := <-got:
 				return a, true

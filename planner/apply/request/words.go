@@ -2,7 +2,8 @@ package request
 
 import "fmt"
 
-// On is what a hold is set on or cleared of: everything, "", where nothing is named.
+// On lists the addresses on which a hold is set or cleared: "", everything, where
+// none is named.
 func (r Request) On() []string {
 	if len(r.Addresses) == 0 {
 		return []string{""}

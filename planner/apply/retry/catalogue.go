@@ -65,5 +65,5 @@ func Text(o *offer.Observation) string {
 	return text
 }
 
-// remedy is what a failure block says beside a failure: why it happens, and what to do.
+// remedy is a failure block's text beside a failure: why it happens, and what to do.
 func remedy(f lang.Failure) string { return term.Join("; ", f.Cause, f.Hint) }

@@ -1,6 +1,6 @@
-// Package retry decides what follows a failure: whether the engine launches the
-// job again, and with what resources; when the breaker of its phase opens, since
-// jobs fail alike; and how many launches may follow from launches.
+// Package retry decides the next step after a failure: whether the engine
+// launches the job again, and with what resources; when the breaker of its phase
+// opens, since jobs fail alike; and how many launches may follow from launches.
 package retry
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An Action is what follows a failure.
+// An Action is the next step after a failure.
 type Action string
 
 // The actions.
@@ -27,7 +27,7 @@ type Case struct {
 	Launch int // counted from 1
 	Smoke  bool
 	On     string // the backend of the launch
-	Rides  bool   // its queue has tried what the policy allows
+	Rides  bool   // its queue has made all the tries that the policy allows
 	Paid   bool   // a launch costs money
 	Before []state.Attempt
 	Policy retry.Phase
@@ -36,7 +36,8 @@ type Case struct {
 	Moved  bool        // its checkpoint moved; Decide may be asked with true, to see whether it matters
 }
 
-// Decide is what follows, and in words why none does, "" where it is clear.
+// Decide is the action after a failure, and the reason in words where the job
+// is not launched again, "" where that is clear.
 func Decide(c Case, catalogue []lang.Failure) (Action, retry.Reason) {
 	if c.Class == failure.InputChanged {
 		return Hold, "" // it has not run, and would find the same again

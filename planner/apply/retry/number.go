@@ -19,7 +19,7 @@ func Next(rec *state.Job, plan, result string, fresh, own bool) Number {
 	if last == nil {
 		return Number{N: 1, Fresh: true}
 	}
-	// What this plan launched itself goes on counting.
+	// Launches of this plan keep their numbers.
 	fresh = fresh && last.Plan != plan
 	other := rec.Result != "" && result != "" && rec.Result != result
 	if fresh || other || rec.Status == state.Completed || rec.Status == state.Forgotten || rec.Status == state.Cancelled {

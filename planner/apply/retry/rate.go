@@ -23,7 +23,7 @@ type launchWindow struct {
 	n     int
 }
 
-// A Launch is what the ceiling looks at.
+// A Launch is one launch, as the ceiling counts it.
 type Launch struct {
 	Phase  string
 	Rents  string // the backend, where it rents; "" elsewhere
@@ -41,7 +41,7 @@ func (r *Rate) Until(l Launch, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Why says, in words, what keeps a launch back until a time.
+// Why says why a launch waits until a time.
 func (r *Rate) Why(until, now time.Time) string {
 	return fmt.Sprintf("it had as many launches as it may have in a minute; the next one is in %s", max(until.Sub(now), time.Second).Round(time.Second))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Shape is what a launch asks for after the failures before it, bounded by
-// the pool: s is the shape of an earlier one.
+// Shape is the request of a launch after the failures before it, bounded by
+// the pool: s is the request of an earlier launch.
 func Shape(s offer.Shape, policy lang.Retry, before []state.Attempt, from, launch int, pool offer.Pool) offer.Shape {
 	var classes []string
 	for i := range before {
@@ -21,7 +21,7 @@ func Shape(s offer.Shape, policy lang.Retry, before []state.Attempt, from, launc
 	return policy.GrowAll(s, classes, retry.BoundOf(pool, s.Nodes))
 }
 
-// Changes names what scaling changed, for the record.
+// Changes lists the resources that scaling changed, for the record.
 func Changes(was, is offer.Shape) map[string]string {
 	var out map[string]string
 	add := func(name, a, b string) {

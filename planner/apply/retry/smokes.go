@@ -22,9 +22,9 @@ const smokeBudget = 5
 // changed between them: the second says that the change did not reach the cause.
 const smokesAlike = 2
 
-// Smokes decides whether a phase may have another smoke, by what those said
-// that failed since the last one passed, the latest last. It may if there is no
-// trip.
+// Smokes decides whether a phase may have another smoke, from the reasons of
+// those that failed since the last one passed, the latest last. It may if there
+// is no trip.
 func Smokes(failed []string, policy lang.Breaker) *Trip {
 	n, row := len(failed), 0
 	for row < n && failure.Signature(failed[n-1-row]) == failure.Signature(failed[n-1]) {
@@ -39,8 +39,8 @@ func Smokes(failed []string, policy lang.Breaker) *Trip {
 	return nil
 }
 
-// FailedSmokes is what the smokes of a phase said that failed since the last
-// one passed, or since a person let the gate pass; the latest last.
+// FailedSmokes lists the reasons of a phase's smokes that failed since the
+// last one passed, or since a person let the gate pass; the latest last.
 func FailedSmokes(st *state.State, phase string) (said []string) {
 	var since time.Time
 	for _, o := range st.Overrides {

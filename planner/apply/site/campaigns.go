@@ -61,7 +61,7 @@ func Others(ctx context.Context, p providers.Provider, at Filesystem, lineage st
 	return out
 }
 
-// Signatures are those of all campaigns that wrote to a spot. What cannot be read is left out.
+// Signatures are those of all campaigns that wrote to a spot. Unreadable ones are left out.
 func Signatures(ctx context.Context, p providers.Provider, at Filesystem) (out []Signature) {
 	files, err := p.List(ctx, at.Name(), []string{path.Join(at.Workdir, providers.CampaignsDir, "*.json")})
 	if err != nil {

@@ -43,7 +43,7 @@ func Gone(conf providers.Backend, pool string) bool {
 // the job was submitted to another queue than those that answered. It is ""
 // where the backend's answer counts. Queues tell their identity; of a job whose
 // queue is not recorded the names of hosts and machines have to do, with the
-// backend as it was kept for what older versions recorded.
+// backend's stored settings for records of older versions.
 func Elsewhere(conf providers.Backend, can offer.Capabilities, kept state.Backend, at *state.Attempt, o *offer.Observation) string {
 	if o.Cause == offer.OtherCluster {
 		return o.Reason + wayOut

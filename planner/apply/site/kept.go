@@ -25,7 +25,7 @@ func Kept(c *lang.Campaign, b *lang.Backend, lineage string) providers.Backend {
 	return conf
 }
 
-// without takes what a JSON pointer (RFC 6901) leads to out of a document. A
+// without removes the target of a JSON pointer (RFC 6901) from a document. A
 // document that cannot be read is dropped whole.
 func without(doc json.RawMessage, pointer string) json.RawMessage {
 	var v any

@@ -52,7 +52,7 @@ func Setup(b *lang.Backend, job string) []string {
 	return out
 }
 
-// Env is what every job of a backend has of it, by name.
+// Env is the environment that a backend gives each job, by name.
 func Env(b *lang.Backend) []providers.EnvVar {
 	if b == nil {
 		return nil
@@ -64,7 +64,8 @@ func Env(b *lang.Backend) []providers.EnvVar {
 	return out
 }
 
-// Environ is what jobs on this machine start from; nil is os.Environ().
+// Environ is the initial environment of jobs on this machine; nil is
+// os.Environ().
 func Environ(environ []string) []providers.EnvVar {
 	if environ == nil {
 		environ = os.Environ()

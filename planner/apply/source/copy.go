@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/tree"
 )
 
-// A changedError says that a source is not what the plan saw.
+// A changedError says that a source has changed since the plan.
 type changedError struct {
 	Dir, Planned, Found string
 }

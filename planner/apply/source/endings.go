@@ -59,7 +59,7 @@ func Endings(c *lang.Campaign, done func(phase string) bool, reads func(dir, wha
 	return diags
 }
 
-// unreadable are the names of those scripts that what runs them cannot read.
+// unreadable lists the scripts that their interpreter cannot read.
 func unreadable(all []script) (names []string) {
 	for _, s := range all {
 		if s.Unreadable() && !slices.Contains(names, s.Name) {

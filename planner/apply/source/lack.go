@@ -139,8 +139,9 @@ func list(patterns []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// walk visits the files of a source below a folder of it. What vanishes meanwhile,
-// a temporary file say, is no part of it, unless an include names that very file.
+// walk visits the files of a source below a folder of it. A file that vanishes
+// meanwhile, a temporary one say, is no part of it, unless an include names that
+// very file.
 func (s Spec) walk(ctx context.Context, folder string, visit func(rel string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(filepath.Join(s.Dir, filepath.FromSlash(folder)), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// MissingFile is what files on this machine say of a failure: a sentence without a
-// period that takes the place of what the log alone says, or "". workdir is where
-// the job ran.
+// MissingFile explains a failure from the files on this machine: a sentence
+// without a period that replaces the explanation from the log alone, or "".
+// workdir is where the job ran.
 func MissingFile(c *lang.Campaign, p *lang.Phase, cell int, workdir string, o *offer.Observation) string {
 	switch o.Class {
 	case failure.MissingFile, failure.MissingModule, failure.BadOutput, failure.Unknown:
@@ -108,7 +108,8 @@ func (f Folders) unreadable() (names []string) {
 	return names
 }
 
-// lacking finds what a job did not find where it ran, and this machine has.
+// lacking finds a file that a job missed where it ran, and that this machine
+// has.
 type lacking struct {
 	c       *lang.Campaign
 	p       *lang.Phase

@@ -119,7 +119,7 @@ func (f Folders) read(path string) []byte {
 	return text
 }
 
-// Text is what a script does, without its lines of comment.
+// Text is a script without its lines of comment.
 func (s script) Text() string {
 	var b strings.Builder
 	for line := range strings.Lines(string(s.text)) {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Listing is what each file of a tree is, by path: its kind and digest.
+// Listing is the kind and digest of each file of a tree, by path.
 func (t Tree) Listing() map[string]string {
 	out := make(map[string]string, len(t.Files))
 	for _, f := range t.Files {

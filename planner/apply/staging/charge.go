@@ -19,9 +19,8 @@ type Charge struct {
 	Bytes                  int64
 }
 
-// Entry is the ledger's entry of a charge, where its place bills what leaves
-// it; false where it is free. Whose plan it is under, and when, is for the
-// caller to say.
+// Entry is the ledger's entry of a charge, where its place bills egress; false
+// where it is free. The caller sets its plan and time.
 func (f Charge) Entry(b *lang.Backend, pool offer.Pool) (state.Entry, bool) {
 	rate := place.OutRate(b, pool)
 	return state.Entry{Address: f.Address, Token: f.token(), Backend: f.Backend, Pool: f.Pool, Phase: f.Phase,

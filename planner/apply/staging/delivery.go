@@ -140,8 +140,8 @@ func (ou *outputs) originOf(c *delivery) origin {
 	return all[c.tries%len(all)]
 }
 
-// Ahead moves what a producer made to where a consumer is planned, before all
-// that the consumer reads is there. Nothing is moved to a place that has not
+// Ahead moves a producer's outputs to where a consumer is planned, before all
+// of the consumer's inputs exist. Nothing is moved to a place that has not
 // answered yet: when it has, the consumer has its files brought.
 func (ou *outputs) Ahead(ed *Edge, producer int32, b *Endpoint, pool string) {
 	if !b.known(pool) {
@@ -152,7 +152,7 @@ func (ou *outputs) Ahead(ed *Edge, producer int32, b *Endpoint, pool string) {
 	}
 }
 
-// Release starts what the routes have room for.
+// Release starts the transfers for which the routes have room.
 func (ts *Transfers) Release() {
 	for _, name := range slices.Sorted(maps.Keys(ts.routes)) {
 		l := ts.routes[name]
@@ -288,7 +288,7 @@ func (ou *outputs) enqueueLater(c *delivery) {
 	ou.Later(connection.Backoff(c.tries+c.away+3), func() { ou.delayed--; ou.enqueue(c) })
 }
 
-// undeliverable holds what waits for a delivery that does not come.
+// undeliverable holds the cells that wait for a delivery which does not come.
 func (ou *outputs) undeliverable(c *delivery, err error) {
 	c.failed = err
 	for _, a := range c.awaited {

@@ -182,7 +182,7 @@ func (rs *readings) read(rd *reader) {
 	})
 }
 
-// tellReader says once what a machine reads.
+// tellReader reports once which files a machine reads.
 func (rs *readings) tellReader(rd *reader) {
 	if rd.told {
 		return
@@ -343,7 +343,7 @@ func (rs *readings) rest(rd *reader, part []*reading, tries int) {
 	})
 }
 
-// settled tells who waits for a file what became of it.
+// settled tells those who wait for a file its result.
 func (rs *readings) settled(r *reading) {
 	waits := r.waits
 	r.waits = nil

@@ -209,7 +209,7 @@ func (ou *outputs) Found(ed *Edge, cell int32, at site.Filesystem) bool {
 	return k != nil && k.here && (!glob || k.known)
 }
 
-// A Verdict says whether what a job reads is where it is to run.
+// A Verdict says whether a job's inputs are where it is to run.
 type Verdict int
 
 // The verdicts.
@@ -219,9 +219,9 @@ const (
 	Never          // it cannot come
 )
 
-// Bring sees that what a cell reads through an edge is where it is to run, and its paths are
-// known. It moves files from elsewhere, expands globs in their place, and wakes the cell then.
-// Never comes with a reason.
+// Bring sees that the inputs of a cell through an edge are where it is to run, and that their
+// paths are known. It moves files from elsewhere, expands globs in their place, and wakes the
+// cell then. Never comes with a reason.
 func (ou *outputs) Bring(ed *Edge, cell int32, b *Endpoint, pool string, smoke bool) (v Verdict, why string) {
 	glob := ed.globs()
 	if !glob && ou.Together() {

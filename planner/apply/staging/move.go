@@ -41,7 +41,7 @@ type Load struct {
 // outside is the folder for files from outside a workdir.
 const outside = ".muster/moved"
 
-// A Copied is what became of a load.
+// A Copied is the result of a load.
 type Copied struct {
 	Path  string // relative to the workdir it went to
 	Sent  bool   // it was not there already

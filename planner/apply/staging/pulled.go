@@ -19,7 +19,7 @@ type pulled struct {
 	at   int64
 	pipe *io.PipeReader
 	far  *Progress
-	// failed is what a pull ended with, if not well.
+	// failed is the error of a pull.
 	failed error
 }
 

@@ -23,8 +23,8 @@ func Rename(from, to string) error {
 }
 
 // Follow renames the outputs of a job to where its phase declares them now, of
-// those that are on this machine, and gives back those that it renamed. What
-// cannot be renamed stays where it is.
+// those that are on this machine, and gives back those that it renamed. Those
+// that cannot be renamed stay where they are.
 func Follow(p *lang.Phase, cell int, outputs []state.Output, here func(backend string) bool) (renamed []state.Output) {
 	for _, o := range outputs {
 		d := jobspec.OutputOf(p, o.Name, -1)

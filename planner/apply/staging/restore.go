@@ -158,8 +158,8 @@ type Restoration struct {
 	Aside  string // folder for existing files, relative to the workdir
 }
 
-// Back puts results back, and says by result what its outputs are now, or why it
-// is not back. The files in the way are moved aside before.
+// Back puts results back, and returns for each its outputs now, or why it is not
+// back. It moves the files in the way aside before.
 func (p Restorer) Back(ctx context.Context, requests []Restoration, fence uint64, holder string) ([][]state.Output, []error) {
 	outs, errs := make([][]state.Output, len(requests)), make([]error, len(requests))
 	results := make([]*state.Replaced, len(requests))

@@ -10,7 +10,7 @@ func Results(c *lang.Campaign, st *state.State) []lang.ResultValue {
 	return c.EvalResults(Completed(c, st))
 }
 
-// Completed is what results are computed from: by phase, the metrics of jobs
+// Completed is the source of computed results: by phase, the metrics of jobs
 // that a state holds as completed, and the absolute paths of their outputs.
 func Completed(c *lang.Campaign, st *state.State) map[string]lang.Completed {
 	by := make(map[string]lang.Completed, len(c.Phases))

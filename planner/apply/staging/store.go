@@ -279,7 +279,7 @@ func (ss *stores) notCarried(c *fileCopy, err error, final bool) {
 	ss.enqueueLater(c)
 }
 
-// settle tells who waits for a fileCopy what became of it.
+// settle tells those who wait for a fileCopy its result.
 func (ss *stores) settle(c *fileCopy) {
 	waits := c.waits
 	c.waits = nil

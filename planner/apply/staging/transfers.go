@@ -31,7 +31,7 @@ type Config struct {
 	Ctx      context.Context // of all transfers
 	Time     clock.Clock
 	Campaign *lang.Campaign
-	State    *state.State // read alone; what changes goes through Emit
+	State    *state.State // only read; changes go through Emit
 	Fence    uint64
 	Holder   string
 	Backends Backends
@@ -54,10 +54,10 @@ type Backends interface {
 	Answered(*Endpoint)
 }
 
-// A Ledger counts what moves are billed.
+// A Ledger counts the bills of moves.
 type Ledger interface {
 	Billed(Charge) bool // whether its place bills a move
-	Pay(Charge) error   // counts what a move is billed, before it begins; an error where no budget covers it
+	Pay(Charge) error   // counts the bill of a move, before it begins; an error where no budget covers it
 }
 
 // An Endpoint is a queue of a place, as transfers see it.
@@ -67,8 +67,8 @@ type Endpoint struct {
 	Title string
 }
 
-// known reports whether it is known where the jobs of a pool leave their files:
-// what ~ is there, and which files it shares, its host has to say first.
+// known reports whether muster knows where the jobs of a pool leave their
+// files: its host has to tell the meaning of ~, and its shared files, first.
 func (b *Endpoint) known(pool string) bool {
 	if b.Provider == nil {
 		return false
@@ -99,7 +99,7 @@ type core struct {
 	watched       bool  // it is said how far moves are
 }
 
-// outputs bring what other jobs made.
+// outputs bring the outputs of other jobs.
 type outputs struct {
 	*core
 	deliveries map[deliveryKey]*delivery

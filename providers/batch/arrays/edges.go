@@ -30,9 +30,9 @@ type Element struct {
 
 // Edges are the dependencies of a group of jobs.
 type Edges struct {
-	Common []scheduler.Dependency   // what all come after
+	Common []scheduler.Dependency   // the dependencies of all
 	Index  []int                    // the index that each job takes so that AfterLike matches
-	Each   [][]scheduler.Dependency // where neither will do, what each job comes after; nil = Common says all
+	Each   [][]scheduler.Dependency // where neither will do, the dependencies of each job; nil = Common has all
 }
 
 // Preds are the elements that a job depends on.
@@ -95,7 +95,8 @@ func Depend(jobs []*providers.Job, own []int, can scheduler.Elements, open func(
 	return e
 }
 
-// predecessors lists what each job waits for, by the array that has it.
+// predecessors lists the jobs for which each job waits, by the array that has
+// them.
 func predecessors(jobs []*providers.Job, open func(token string) (Element, bool)) (all []Preds, over map[Ahead]bool) {
 	all = make([]Preds, len(jobs))
 	over = map[Ahead]bool{}

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// likeness is what the jobs of one array share: everything that the directives of
+// likeness is common to the jobs of one array: everything that the directives of
 // its script say.
 func likeness(j *providers.Job, level int) string {
 	b, err := json.Marshal([]any{j.Phase, j.Pool, j.Shape, j.Options, j.Cap, j.Checkpoint.Signal, j.Checkpoint.Grace, max(j.Retry.Max, 1) > 1, j.Smoke, j.Workdir, len(j.Setup) > 0, level, j.Pack})

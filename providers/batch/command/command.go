@@ -28,7 +28,7 @@ type Runner interface {
 	Run(ctx context.Context, argv []string, stdin []byte) (Result, error)
 }
 
-// A Result is what a command that ran to its end said.
+// A Result is the output and the exit status of a command that ran to its end.
 type Result struct {
 	Out, Err []byte // stdout and stderr
 	Code     int    // exit status

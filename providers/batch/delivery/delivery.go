@@ -251,7 +251,7 @@ func (s *Provider) Cancel(ctx context.Context, r providers.CancelRequest) ([]pro
 	return value(s, ctx, r.Backend, func(p providers.Provider) ([]providers.Outcome, error) { return p.Cancel(ctx, r) })
 }
 
-// Control changes what the scheduler may start by itself.
+// Control changes which jobs the scheduler may start by itself.
 func (s *Provider) Control(ctx context.Context, r providers.ControlRequest) error {
 	return s.at(ctx, r.Backend, func(p providers.Provider) error { return p.Control(ctx, r) })
 }
@@ -302,7 +302,7 @@ func (s *Provider) Script(r providers.ScriptRequest) (providers.Script, error) {
 	return s.here.Script(r)
 }
 
-// Terms are what jobs request of the queue beside their shape.
+// Terms are the requests of jobs to the queue beside their shape.
 func (s *Provider) Terms(config, options json.RawMessage) offer.Terms {
 	return s.here.Terms(config, options)
 }

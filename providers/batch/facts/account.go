@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// An Account is what jobs of a backend are charged to. The site's command says its
-// balance, or else the backend block.
+// An Account is the account to which jobs of a backend are charged. The site's
+// command says its balance, or else the backend block.
 type Account struct {
 	Name    string
 	Command []string // ACCOUNT stands for the name; empty = the site has none

@@ -17,7 +17,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Clock is a clock block: what the site deletes, closes or ends.
+// A Clock is a clock block: when the site deletes, closes or ends something.
 type Clock struct {
 	What  string         `hcl:"what,label"`
 	After hcl.Expression `hcl:"after,optional"`
@@ -59,7 +59,7 @@ func (r *Reader) GPU(in func(string) string, g *GPU, p *offer.Pool) {
 
 // A Reader reads values of a profile, and keeps what is wrong with them.
 type Reader struct {
-	Word  string // what the site calls a pool: "partition"
+	Word  string // the site's word for a pool: "partition"
 	wrong []string
 }
 
@@ -83,8 +83,8 @@ func (r *Reader) WrongAt(at hcl.Range, format string, args ...any) {
 	}
 }
 
-// found keeps what HCL itself finds: what is no HCL, and arguments and blocks
-// that there are not or that are missing.
+// found keeps HCL's own errors: syntax, and unknown or missing arguments and
+// blocks.
 func (r *Reader) found(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		at := hcl.Range{}

@@ -41,8 +41,8 @@ func (r *Reader) Date(what string, e hcl.Expression) time.Time {
 	return time.Time{}
 }
 
-// given is what an argument holds, as text; false if it is left out, or no text
-// or number.
+// given is the value of an argument, as text; false if it is left out, or no
+// text or number.
 func (r *Reader) given(what string, e hcl.Expression, such string) (string, bool) {
 	v, diags := e.Value(nil)
 	if r.found(diags); diags.HasErrors() || v.IsNull() {

@@ -40,7 +40,7 @@ func (s *start) refuse(why string) error {
 // notAgain says why a job that the scheduler requeued by itself must not run again.
 func (s *start) notAgain() string {
 	if s.begin.Restart == 0 || s.first {
-		return "" // what the scheduler could not launch was no launch of the command
+		return "" // a failed launch of the scheduler was no launch of the command
 	}
 	if e, err := s.spool.ReadEnd(s.begin.Token, s.before); err == nil && !e.Outside {
 		return s.withheld() // the wrapper wanted it

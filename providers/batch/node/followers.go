@@ -26,7 +26,7 @@ func returns(j *providers.Job) bool { return j.Retry.Launches() > 1 && len(j.Ret
 // them, if it failed for good. It is an economy: their starts would refuse to run.
 func (s *start) endFollowers(e End) error {
 	if !e.Final || e.Completed() || !returns(s.job) {
-		return nil // the scheduler cancels what cannot come back
+		return nil // the scheduler cancels jobs that cannot come back
 	}
 	ctx, stop := context.WithTimeout(context.Background(), changeTimeout)
 	defer stop()

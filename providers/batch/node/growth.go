@@ -37,7 +37,7 @@ type Growth struct {
 	Granted bool `json:"granted"`
 }
 
-// shape is what this start was given.
+// shape is the shape that this start got.
 func (s *start) shape() offer.Shape { return s.spool.Shape(s.job, s.begin.Restart) }
 
 // Shape is the shape of one start of a job.
@@ -58,14 +58,14 @@ func (s Spool) Shape(j *providers.Job, restart int) offer.Shape {
 	return shape
 }
 
-// A Grant is what the scheduler gave one start of a job.
+// A Grant is the resources that the scheduler gave one start of a job.
 type Grant struct {
 	Restart int
 	Cores   int // 0 = not known
 	Pack    int // jobs of the pack that it was in; 0 = none was
 }
 
-// Got is the shape of one start of a job; nil = what the job asks for. A scheduler
+// Got is the shape of one start of a job; nil = as the job requests. A scheduler
 // gives whole cores, and more of them where one may not have so much memory.
 func (s Spool) Got(j *providers.Job, g Grant) *offer.Shape {
 	got := s.Shape(j, g.Restart)

@@ -127,7 +127,7 @@ func (p allocation) jobs() []scheduler.Jobs {
 	return scheduler.Whole(p.job)
 }
 
-// name is what messages call the scheduler.
+// name is the scheduler's name in messages.
 func (p allocation) name() string { return p.scheduler.Words().Name }
 
 func (p allocation) element() int {

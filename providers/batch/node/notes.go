@@ -21,7 +21,7 @@ func (b Batch) Note(name, text string) error {
 	return atomicfile.Write(path, []byte(text+"\n"), 0o600)
 }
 
-// Noted is what Note kept, "" if nothing.
+// Noted is the text that Note kept, "" if none.
 func (b Batch) Noted(name string) string {
 	text, err := os.ReadFile(filepath.Join(string(b), name))
 	if err != nil {

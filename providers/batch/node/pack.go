@@ -128,8 +128,8 @@ func (k *pack) run() (code int, err error) {
 // endings are the signals with which a scheduler ends a job.
 var endings = []os.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP}
 
-// leave is the exit status of a pack that leaves jobs to a later one. What comes after all
-// of it must not run.
+// leave is the exit status of a pack that leaves jobs to a later one. The pack's
+// successors must not run.
 func (k *pack) leave() int {
 	if slices.Contains(k.batch.Bounds().Requeue, exitLeft) {
 		return 1

@@ -106,7 +106,7 @@ func (r *requeue) without(ctx context.Context) string {
 		Script: filepath.Join(string(r.batch), "script.sh"), More: r.more()})
 }
 
-// more is what the next start requests instead of the script's values.
+// more is the request of the next start in place of the script's values.
 func (r *requeue) more() (m scheduler.More) {
 	asked, next := r.job.Shape, r.shape()
 	nodes := int64(max(asked.Nodes, 1))

@@ -16,7 +16,7 @@ import (
 // scratch is a start's folder on the disk of its node. The zero scratch is none.
 type scratch struct {
 	folder string
-	lock   *os.File // held while the start lives; another may remove what a killed one left
+	lock   *os.File // held while the start lives; another may remove the files of a killed one
 }
 
 // scratchLock ends the name of a folder's lock, which is beside it.
@@ -32,7 +32,7 @@ func (c *command) stageIn() (*providers.Job, error) {
 	lock, err := os.OpenFile(folder+scratchLock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
 		c.scratch.lock = lock
-		_ = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) // a disk without locks keeps what a killed start leaves
+		_ = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) // a disk without locks keeps the files of a killed start
 	}
 	c.inTime(func(ctx context.Context) { err = attempt.StageIn(ctx, c.job, folder, false) })
 	if err != nil {

@@ -48,7 +48,7 @@ func (s Spool) path(parts ...string) string {
 // Dirs are the folders of a spool.
 var Dirs = []string{"batches", "claims", "starts", "ends", "marks", "run", "errors", "cancels", "heirs", "out", "stalls", "holds"}
 
-// A Begin is what a start wrote down of itself.
+// A Begin is a start's record of itself.
 type Begin struct {
 	Token   string    `json:"token"`
 	ID      string    `json:"id"` // as the scheduler prints it: "1234_5" of Slurm, "1234[5].server" of PBS
@@ -76,7 +76,7 @@ type End struct {
 	// the command. See postpone.
 	Unbegun   bool   `json:"unbegun,omitempty"`
 	Signature string `json:"signature,omitempty"`
-	// Growth is what the start after this one needs more of.
+	// Growth is the larger request of the next start.
 	Growth *Growth           `json:"growth,omitempty"`
 	Seen   offer.Observation `json:"seen"`
 }

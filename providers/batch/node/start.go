@@ -70,7 +70,7 @@ func (s *start) run() (int, error) {
 		return s.duplicate()
 	case got == over:
 		if e, ok := s.spool.LastEnd(s.begin.Token); ok && e.Completed() {
-			return 0, nil // the scheduler had not heard of it: what comes after it goes on
+			return 0, nil // the scheduler had not heard of it: its successors go on
 		}
 		return ExitRefused, nil
 	}
@@ -138,7 +138,7 @@ func (s *start) status(e End) int {
 	return 1
 }
 
-// ground is what this start may find at its output paths.
+// ground describes the files that this start may find at its output paths.
 func (s *start) ground() guard.Launch {
 	l := guard.Launch{Job: s.job, First: s.first, Left: s.leftBefore()}
 	switch {

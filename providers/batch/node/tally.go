@@ -31,8 +31,8 @@ func (s Spool) tally(of string) tally { return tally(s.path("errors", fileOf(of)
 // Job.StoppedAs has them; it holds the reason.
 func StopFile(of string) string { return "stop." + fileOf(of) }
 
-// fileOf is what a breaker stops as a part of a file name: a phase by its name, a setting by
-// its digest.
+// fileOf is the phase or setting of a breaker as a part of a file name: a phase by its name,
+// a setting by its digest.
 func fileOf(of string) string {
 	if strings.Contains(of, "[") { // which no name has
 		return digest(of)

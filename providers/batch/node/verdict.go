@@ -204,8 +204,8 @@ func (c *command) verify() (r verify.Result) {
 	return r
 }
 
-// inTime does what belongs to the job and is not its command. Its context ends with the job's
-// walltime, and when the scheduler asks the job to end.
+// inTime does the work of a job beside its command. Its context ends with the job's walltime,
+// and when the scheduler asks the job to end.
 func (c *command) inTime(do func(context.Context)) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)

@@ -14,7 +14,7 @@ type Nodes struct {
 	// Carried returns the program for nodes of another processor, by Go's name of
 	// it. nil: whoever started this agent puts it into the workdir.
 	Carried func(arch string) ([]byte, error)
-	Pool    string // what the scheduler calls a pool
+	Pool    string // the scheduler's word for a pool
 	mu      sync.Mutex
 	known   map[string]string // by path
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Block is what the backend blocks of all schedulers have.
+// A Block has the common arguments of all schedulers' backend blocks.
 type Block struct {
 	Account    string      `json:"account"`
 	Pack       string      `json:"pack"`

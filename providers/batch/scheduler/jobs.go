@@ -64,7 +64,7 @@ type Throttle int
 // StartTime=; qalter -a.
 type StartIn time.Duration
 
-// More is memory and time in place of what a job has. scontrol update
+// More is memory and time in place of a job's own. scontrol update
 // MinMemoryNode= and TimeLimit=; qalter -l.
 type More struct {
 	Memory   int64         // bytes of one node; 0 = as before

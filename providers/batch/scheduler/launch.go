@@ -53,7 +53,7 @@ const (
 // Final reports whether nothing follows.
 func (e End) Final() bool { return e.Outcome != "" && e.Outcome != Requeued }
 
-// A History is what accounting has of one job: its launches, oldest first.
+// A History is accounting's record of one job: its launches, oldest first.
 type History []Launch
 
 // Histories are launches by job.
@@ -104,12 +104,12 @@ func (h History) Restart(name string, tried time.Time, restart int, began time.T
 	return nil
 }
 
-// A Trace is what the queue and accounting have of an array of which some elements
-// have left the queue.
+// A Trace is the record, in the queue and in accounting, of an array of which some
+// elements have left the queue.
 type Trace struct {
 	Known     bool // accounting has launches of it
 	Waits     bool // the queue has elements of it that wait to start
-	Forgotten bool // accounting has as unfinished what the queue has not
+	Forgotten bool // accounting has an unfinished job that the queue does not have
 }
 
 // TraceOf is the trace of an array with a name that was submitted after it was

@@ -36,7 +36,7 @@ type Retry struct {
 	Nodes  string // all of the job's, as the scheduler lists them
 	Needs  int    // how many nodes the job needs, at least 1
 	Script string // path of the submitted script
-	More   More   // what the launch asks for in place of what the script says
+	More   More   // the launch's request in place of the script's
 }
 
 // An Environment is the names of a job's variables and of its control group; "" =

@@ -37,7 +37,7 @@ type Reader interface {
 	Queue(ctx context.Context) ([]Row, error)
 	// Account lists the launches of jobs and arrays that accounting has, by id,
 	// oldest first. sacct -D; qstat -x -f -F json, as PBS has no accounting that
-	// users may read: what its job history does not have is not in the answer.
+	// users may read: launches outside its job history are not in the answer.
 	Account(ctx context.Context, ids []string) ([]Launch, error)
 	// AtOnce is how many elements of an array may run at once: 0 = all, -1 = the
 	// scheduler has no such array. ArrayTaskThrottle; max_run_subjobs.
@@ -97,8 +97,8 @@ type Notation interface {
 	Words() Words
 }
 
-// Elements is what a scheduler can do with single elements of an array, beside
-// ending them. Package batch asks for nothing else.
+// Elements lists a scheduler's abilities for single elements of an array,
+// beside ending them. Package batch asks for nothing else.
 type Elements struct {
 	// AfterLike says that there are dependencies of kind AfterLike. Without them
 	// muster changes the dependencies of each element.

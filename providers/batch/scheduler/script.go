@@ -11,7 +11,7 @@ import (
 )
 
 // Shebang is the first line of a script. A login shell has `module`, `conda` and
-// the like for the setup, and costs what the site's profile costs.
+// the like for the setup, and takes as long as the site's profile.
 func (r Request) Shebang() string {
 	if len(r.Job.Setup) > 0 {
 		return "#!/bin/bash -l\n"

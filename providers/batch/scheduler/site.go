@@ -18,7 +18,7 @@ type Type interface {
 	Schema() offer.Schema
 	// Node is the scheduler on compute nodes.
 	Node() Node
-	// Terms are what jobs request of the queue, by a backend block and their
+	// Terms are the requests of jobs to the queue, by a backend block and their
 	// options.
 	Terms(config, options json.RawMessage) offer.Terms
 	// Open opens the cluster of a backend without asking it. It fails if the
@@ -29,8 +29,8 @@ type Type interface {
 // An Opening says how a cluster is opened.
 type Opening struct {
 	providers.Backend
-	// Environ is what the scheduler's commands get, and with it every job; nil = that
-	// of this process.
+	// Environ is the environment of the scheduler's commands, and with it of every
+	// job; nil = that of this process.
 	Environ func() []string
 	// Before is the same cluster under an earlier configuration, with its cached
 	// answers; nil if there is none.
@@ -81,7 +81,7 @@ type Site interface {
 type Settings struct {
 	InstallDir string // of the nodes' program; "" = .muster/bin in the workdir
 	Rate       int    // submissions in a minute; 0 = the default
-	Keep       string // folder of what the site keeps of the cluster; "" = nothing
+	Keep       string // folder of the site's own records of the cluster; "" = none
 }
 
 // Away is the finding of a preflight that could not ask the cluster.
@@ -135,8 +135,8 @@ func (l Limit) Has(r Row) bool {
 	return (l.Account == "" || r.Account == l.Account) && (l.QoS == "" || r.QoS == l.QoS) && (l.Pool == "" || r.Pool == l.Pool)
 }
 
-// Bounds are what a start of a job knows of its pool: its maxima for one job, its billing, its
-// nodes' disk; 0 = unknown.
+// Bounds are a start's facts about its pool: its maxima for one job, its billing, its nodes'
+// disk; 0 = unknown.
 type Bounds struct {
 	Memory   int64         `json:"memory,omitempty"`   // bytes of one node
 	Walltime time.Duration `json:"walltime,omitempty"` // nanoseconds

@@ -17,8 +17,9 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// discard removes what a job that is done declares as of no use to anybody, below the workdir,
-// and says so in the log of the launch. What it made, read or was told to keep stays.
+// discard removes the files that a completed job declares as useless, below the workdir, and
+// says so in the log of the launch. Its outputs, its inputs and the files that it is to keep
+// stay.
 func discard(j *providers.Job, launch int) error {
 	if len(j.Discard) == 0 || j.Smoke {
 		return nil

@@ -39,9 +39,9 @@ func FailedPath(token string, launch int) string {
 // LaunchName names a launch of a token in files.
 func LaunchName(token string, launch int) string { return token + "." + strconv.Itoa(launch) }
 
-// keepApart moves what the launch before this one left at the output paths to the folder of
-// that launch. A launch that resumes from a checkpoint continues with these files: a program
-// appends to them.
+// keepApart moves the files that the launch before this one left at the output paths to the
+// folder of that launch. A launch that resumes from a checkpoint continues with these files:
+// a program appends to them.
 func keepApart(l guard.Launch, launch int) error {
 	j := l.Job
 	if !mayKeepApart(j, launch) || l.Before == "" {
@@ -60,7 +60,7 @@ func keepApart(l guard.Launch, launch int) error {
 		files := []string{wrapper.OutputPath(j.Workdir, o)}
 		if o.Kind == "glob" {
 			if l.Unseen() {
-				continue // any job may have written what matches
+				continue // any job may have written matching files
 			}
 			var err error
 			if files, err = guard.Matches(j.Workdir, o.Path); err != nil {

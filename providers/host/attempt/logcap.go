@@ -24,8 +24,8 @@ var logs = logCap{most: 256 << 20, head: 16 << 20}
 // CapEvery is the pause between two calls of CapLogs for a running job.
 const CapEvery = 10 * time.Second
 
-// CapLogs gives the disk space of what a running job's logs have too much back to the file
-// system, where that can: the job goes on writing to the same files.
+// CapLogs gives the disk space of the excess in a running job's logs back to the file
+// system, where that is possible: the job goes on writing to the same files.
 func CapLogs(j *providers.Job, launch int) {
 	for _, stderr := range []bool{false, true} {
 		logs.punch(LogPath(j.Workdir, j.Token, launch, stderr))
@@ -37,8 +37,8 @@ func shortenLogs(j *providers.Job, launch int) error {
 	return errors.Join(logs.shorten(LogPath(j.Workdir, j.Token, launch, false)), logs.shorten(LogPath(j.Workdir, j.Token, launch, true)))
 }
 
-// punch makes a hole between the head and the latest lines. What fails is tried again later, or
-// done when the job has ended.
+// punch makes a hole between the head and the latest lines. If it fails, it is tried again
+// later, or done when the job has ended.
 func (c logCap) punch(path string) {
 	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -87,7 +87,8 @@ func whole(path string, err error) error {
 	return fmt.Errorf("%s has more than %s and is not shortened: %w; delete it if you do not need it", path, units.FormatSize(logs.most), err)
 }
 
-// A gap is what of a log is left out, from the end of a line to the end of another.
+// A gap is the part of a log that is left out, from the end of a line to the end of
+// another.
 type gap struct{ from, to int64 }
 
 // copy writes the log up to the gap, and what the gap is.

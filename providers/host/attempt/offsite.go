@@ -179,7 +179,7 @@ func openSource(at string) (*source, error) {
 	return &source{f, was}, nil
 }
 
-// packFile writes one file; what a link leads to is copied in its place.
+// packFile writes one file; in place of a link it copies the target.
 func packFile(t *tar.Writer, sum hash.Hash, f *source, name string) error {
 	size := f.was.Size()
 	if err := t.WriteHeader(&tar.Header{Name: name, Mode: int64(f.was.Mode().Perm()), Size: size, ModTime: f.was.ModTime(), Format: tar.FormatPAX}); err != nil {

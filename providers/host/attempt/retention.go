@@ -41,7 +41,8 @@ func (c checkpoint) version() version {
 
 func keeps(j *providers.Job) bool { return j.Checkpoint.Glob && j.Checkpoint.Keep > 0 && !j.Smoke }
 
-// ledgerPath is by what a job is, not by its token: a later launch may have another.
+// ledgerPath depends on a job's address, not on its token: a later launch may have
+// another.
 func ledgerPath(j *providers.Job) string {
 	sum := sha256.Sum256([]byte(j.Address + "\x00" + InWorkdir(j.Workdir, j.Checkpoint.Path)))
 	return filepath.Join(j.Workdir, ".muster", "checkpoints", hex.EncodeToString(sum[:16])+".json")
@@ -134,7 +135,7 @@ func retainCheckpoints(j *providers.Job, launch int, done bool) error {
 }
 
 // retain removes the oldest of a job's own checkpoints, beyond those that it keeps, and says so.
-// Outputs of the job stay, what a link among all its checkpoints leads to, and the best by a
+// Outputs of the job stay, as do targets of links among all its checkpoints, and the best by a
 // metric.
 func retain(j *providers.Job, own, all []checkpoint) (said []string) {
 	linked := map[string]bool{}

@@ -33,7 +33,8 @@ func NoRoom(j *providers.Job, n int) (class, dir string) {
 	return "", ""
 }
 
-// SeeRoom notes in the evidence on a launch what NoRoom finds, and returns the folder.
+// SeeRoom notes the finding of NoRoom in the evidence on a launch, and returns the
+// folder.
 func SeeRoom(ev *failure.Evidence, j *providers.Job, n int) (dir string) {
 	if ev.NoRoom, dir = NoRoom(j, n); ev.NoRoom == failure.Unwritable {
 		ev.Unwritten = Unwritten(dir)
@@ -74,8 +75,8 @@ func Full(dir string) string {
 	return ""
 }
 
-// fullClass is what a full disk lacks: room, or inodes. Where a folder could not be made, its
-// parent shows it.
+// fullClass is the class of a full disk: without room, or without inodes. Where a folder
+// could not be made, its parent shows it.
 func fullClass(dir string) string {
 	var st unix.Statfs_t
 	for unix.Statfs(dir, &st) != nil {

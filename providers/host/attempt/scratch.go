@@ -128,7 +128,7 @@ func RemoveScratch(folder string) {
 		return
 	}
 	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() { // what the job made read-only
+		if d != nil && d.IsDir() { // a folder that the job made read-only
 			_ = os.Chmod(path, 0o700)
 		}
 		return nil

@@ -91,11 +91,11 @@ func (w *Watcher) reads() func(line []byte) string {
 	}
 }
 
-// Stalled reports that no line matched in time what the job prints when its work begins, or a
-// silence that is as long as the watch block allows, with the work of the processes and the GPUs
-// meanwhile; else "". gpus is the percentage for which each GPU of the attempt was busy when it
-// was last read, nil where that is unknown or was not within a duration; soon means that a reading
-// is under way. A reading has half of the silence, and gpuWait after it.
+// Stalled reports that no line of the job's log matched `ready` in time, or a silence that is as
+// long as the watch block allows, with the work of the processes and the GPUs meanwhile; else "".
+// gpus is the percentage for which each GPU of the attempt was busy when it was last read, nil
+// where that is unknown or was not within a duration; soon means that a reading is under way. A
+// reading has half of the silence, and gpuWait after it.
 func (w *Watcher) Stalled(now time.Time, pids func() []int, gpus func(within time.Duration) (percent []int, soon bool)) string {
 	limit, silent := w.job.Watch.StalledAfter, now.Sub(w.moved)
 	if limit > 0 && silent >= limit/2 && w.busy.at.IsZero() {

@@ -71,7 +71,7 @@ func (s Site) try(ctx context.Context, checks []providers.Check) map[trial]probl
 			return nil
 		})
 	}
-	_ = all.Wait() // what went wrong is a verdict
+	_ = all.Wait() // an error is in the verdict
 	return out
 }
 
@@ -110,7 +110,8 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) prob
 	return problem{false, absent(said.String()), fmt.Sprintf("%v: %s", err, strings.Join(attempt.LastLines(said.Bytes(), 5), " / "))}
 }
 
-// environments are what setups activate, with the messages of their tools when it is missing.
+// environments are the environments that setups activate, with the messages of their tools
+// when one is missing.
 var environments = []struct {
 	what string
 	re   *lazyregexp.Regexp

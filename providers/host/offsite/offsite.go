@@ -23,7 +23,8 @@ const (
 type Place interface {
 	// List is the names of the whole copies; none where the folder is not there yet.
 	List(ctx context.Context) ([]string, error)
-	// Write stores what fill writes under a name. If it fails, no copy of that name appears.
+	// Write stores the output of fill under a name. If it fails, no copy of that name
+	// appears.
 	Write(ctx context.Context, name string, fill func(io.Writer) error) error
 	// Read opens a copy.
 	Read(ctx context.Context, name string) (io.ReadCloser, error)

@@ -72,7 +72,7 @@ func (bs *breakers) apply(j *job, b *breaker.Count, trip *breaker.Trip) {
 	bs.put(entry{Breaker: &breakerEntry{Place: j.place.n, Phase: j.spec.StoppedAs(), Breaker: *b}})
 }
 
-// closeBreaker resets the count of what a breaker stopped.
+// closeBreaker resets the count of a breaker.
 func (bs *breakers) closeBreaker(p *place, of string) {
 	b := &breaker.Count{Batch: 1}
 	if old := p.breakers[of]; old != nil {

@@ -49,7 +49,7 @@ type check struct {
 	expired   bool   // its walltime was over
 	doubted   string // the folder that took nothing more; "" = none
 	rebooted  bool
-	host      string // what happened to the whole machine; "" = unknown
+	host      string // the fault of the whole machine; "" = none known
 	cancelled bool
 
 	before      devices.Snapshot // its devices before it started; nil = unknown

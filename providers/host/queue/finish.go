@@ -245,8 +245,8 @@ func (as *attempts) end(j *job, c *check) {
 	j.timers = nil
 }
 
-// retries reports whether the job's policy starts it again, and sets on the job what changes
-// then.
+// retries reports whether the job's policy starts it again, and sets the changed request on
+// the job.
 func (as *attempts) retries(j *job, c *check, obs *offer.Observation) bool {
 	r := j.spec.Retry
 	v := c.verdict

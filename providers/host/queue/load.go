@@ -175,7 +175,7 @@ func (ld *loader) foldOfPlace(e entry) error {
 	return nil // this version ignores entries of an unknown kind
 }
 
-// wire rebuilds what follows from the entries: which job waits for which, and which are ready.
+// wire works out from the entries which job waits for which, and which are ready.
 func (ld *loader) wire() {
 	for _, j := range ld.jobs {
 		if j.over() {

@@ -179,7 +179,7 @@ func ask[T any](ctx context.Context, c *core, fn func() T) (T, error) {
 }
 
 // do runs fn in the queue's goroutine and waits for it. After an error fn may still run, so
-// the caller must not read what fn writes. Use ask for an answer.
+// the caller must not read values that fn writes. Use ask for an answer.
 func (c *core) do(ctx context.Context, fn func()) error {
 	done := make(chan struct{})
 	select {

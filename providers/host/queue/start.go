@@ -83,7 +83,8 @@ func (st *starts) newStart(j *job) *start {
 	return s
 }
 
-// ground is what a launch of a job may find at its output paths.
+// ground describes the files that a launch of a job may find at its output
+// paths.
 func ground(j *job) guard.Launch {
 	l := guard.Launch{Job: &j.spec, First: j.Restart == j.NotRun, Left: j.Leaves}
 	switch {

@@ -240,8 +240,8 @@ func (c *Commands) elements(all map[string]job) (rows []scheduler.Row) {
 	return rows
 }
 
-// Account is what PBS's job history has of jobs and arrays, and what its queue has
-// of those that have not ended. A site may keep no history.
+// Account lists jobs and arrays by PBS's job history, and by its queue where they
+// have not ended. A site may keep no history.
 func (c *Commands) Account(ctx context.Context, ids []string) (list []scheduler.Launch, err error) {
 	all, err := c.jobs(ctx, ids, "-x", "-t")
 	if err != nil {

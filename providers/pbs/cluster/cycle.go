@@ -62,7 +62,7 @@ func (c *Commands) unseen(ctx context.Context, all map[string]job, rows []schedu
 	}
 }
 
-// lastCycle is what the server says of its scheduler, or said a little while ago; false = it
+// lastCycle is the server's report of its scheduler, now or a little while ago; false = it
 // does not answer.
 func (c *Commands) lastCycle(ctx context.Context) (cycle, bool) {
 	c.mu.Lock()

@@ -39,7 +39,7 @@ type Queue struct {
 	MaxRun   int     // jobs of this user that run at once
 	MaxQueue int     // jobs of this user that are queued or running
 	QueueBy  string  // whose limit that is
-	Most     Amounts // what jobs of this user that run hold together
+	Most     Amounts // the limits on this user's running jobs together
 	MostBy   string  // whose limits those are
 	Only     string  // name under which nodes are its own; "" = any node
 }

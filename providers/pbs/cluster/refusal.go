@@ -18,7 +18,7 @@ type said struct {
 	hint  string
 }
 
-// What several of them mean.
+// Common meanings of messages.
 const (
 	away      = "PBS's server does not answer"
 	whetherUp = "`qstat -B` says whether it is up"
@@ -77,7 +77,7 @@ func refusal(name string, r command.Result) *providers.Error {
 	return &providers.Error{Class: providers.Unreachable, Summary: fmt.Sprintf("%s ended with status %d", name, r.Code), Detail: detail}
 }
 
-// message is what a command printed on stderr, without its name and its usage.
+// message is a command's output on stderr, without its name and its usage.
 func message(name string, text []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(text)) {
@@ -103,7 +103,7 @@ var (
 	fixedWords = []string{"unauthorized request", "cannot modify attribute", "invalid request", "request invalid for state", "invalid state", "illegal attribute"}
 )
 
-// lines divides what a command printed on stderr into lines about jobs that are
+// lines divides a command's output on stderr into lines about jobs that are
 // gone, about jobs that it does not change, and others.
 func lines(name string, r command.Result) (gone, fixed, other []string) {
 	for line := range strings.Lines(string(r.Err)) {

@@ -19,8 +19,8 @@ type Here struct {
 // Programs are the commands that muster runs on a login node.
 var Programs = []string{"qsub", "qstat", "qselect", "qdel", "qalter", "qhold", "qrls", "pbsnodes"}
 
-// siteDefault are variables of a job and those that change what the commands do,
-// beside those that name the server. qsub(1B), ENVIRONMENT VARIABLES.
+// siteDefault reports whether a variable is a job's, or changes the behaviour of
+// commands and does not name the server. qsub(1B), ENVIRONMENT VARIABLES.
 func siteDefault(name string) bool {
 	switch name {
 	case "PBS_CONF_FILE", "PBS_EXEC", "PBS_DEFAULT", "PBS_SERVER":

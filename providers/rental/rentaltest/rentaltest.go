@@ -1,4 +1,4 @@
-// Package rentaltest is what the tests of every cloud's client need: a simulated cloud
+// Package rentaltest helps the tests of every cloud's client: it has a simulated cloud
 // with its rate limits, and a server whose answers are no answers of an API.
 package rentaltest
 
@@ -72,7 +72,7 @@ func (l *Lab[C]) Happen(e cloudsim.Event) {
 	l.do(func() error { return l.Cloud.Happen(e) })
 }
 
-// Truth reads what really is, whatever the API says, into a pointer to a struct.
+// Truth reads the real state, whatever the API says, into a pointer to a struct.
 func (l *Lab[C]) Truth(into any) {
 	l.Helper()
 	var text []byte

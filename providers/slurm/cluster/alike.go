@@ -21,7 +21,7 @@ func ofNodes(said []byte) bool {
 	return !slices.ContainsFunc(notOfNodes, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// A twin is what nodes are compared by.
+// A twin has the properties by which nodes are compared.
 type twin struct {
 	cores, memory int
 	gres          string

@@ -77,8 +77,8 @@ func (n Node) others(ctx context.Context, partition, without string, l scheduler
 	return err == nil
 }
 
-// options are what a launch asks for more, as options of sbatch: a node that would
-// do for what the script says may not do for that.
+// options are the larger request of a launch, as options of sbatch: a node that
+// would do for the script's request may not do for this one.
 func options(m scheduler.More) (out []string) {
 	if m.Memory > 0 {
 		out = append(out, "--mem="+strconv.FormatInt(mebibytes(m.Memory), 10)+"M")

@@ -64,10 +64,10 @@ func (s *Facts) Billing(l *Partition, shape offer.Shape) int {
 	return int(sum)
 }
 
-// Given is what a job of a shape gets on shared nodes: the default memory if it
-// requests none, as many cores as its memory needs (MaxMemPerCPU), and whole
-// cores. All of it is charged. sbatch(1), --mem, --threads-per-core; seen on
-// 22.05.
+// Given is the allocation of a job of a shape on shared nodes: the default
+// memory if it requests none, as many cores as its memory needs (MaxMemPerCPU),
+// and whole cores. All of it is charged. sbatch(1), --mem, --threads-per-core;
+// seen on 22.05.
 func (l *Partition) Given(shape offer.Shape) offer.Shape {
 	shape = shape.Given()
 	nodes := max(shape.Nodes, 1)
@@ -88,9 +88,9 @@ func (l *Partition) Given(shape offer.Shape) offer.Shape {
 	return shape
 }
 
-// OneThread is what a job gets that runs one thread per core: a core, with all its
-// threads, for each requested CPU, and the default memory of one. sbatch(1),
-// --hint; seen on 22.05.
+// OneThread is the allocation of a job that runs one thread per core: a core, with
+// all its threads, for each requested CPU, and the default memory of one.
+// sbatch(1), --hint; seen on 22.05.
 func (l *Partition) OneThread(shape offer.Shape) offer.Shape {
 	shape.CPUs = max(shape.CPUs, shape.Nodes, 1)
 	if shape.Memory == 0 {
@@ -140,8 +140,9 @@ func (l *Partition) memoryOf(config map[string]string) {
 // megabytes is a size of Slurm's in MB, in bytes; 0 = none, or no limit.
 func megabytes(text string) int64 { return int64(number(text)) << 20 }
 
-// Whole is what a job of a shape gets that has its nodes for itself: all cores and
-// GPUs, and the memory that it requests. sbatch(1), --exclusive; seen on 22.05.
+// Whole is the allocation of a job of a shape that has its nodes for itself: all
+// cores and GPUs, and the memory that it requests. sbatch(1), --exclusive; seen on
+// 22.05.
 func (l *Partition) Whole(shape offer.Shape) offer.Shape {
 	nodes := max(shape.Nodes, 1)
 	shape.Nodes, shape.CPUs, shape.GPUs = nodes, max(shape.CPUs, l.CPUs*nodes), max(shape.GPUs, l.nodeGPUs()*nodes)

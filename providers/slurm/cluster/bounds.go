@@ -89,7 +89,7 @@ var spans = []span{
 	{"a job on each node", func(b *bounds) amounts { return b.perNode }, false},
 }
 
-// onNodes is the span of what each node of a job gives it.
+// onNodes is the span of the resources on each node of a job.
 const onNodes = 4
 
 // A measure is one resource of a limit.
@@ -109,7 +109,7 @@ var measures = []measure{
 
 func plain(n int64) string { return strconv.FormatInt(n, 10) }
 
-// asks is what a shape takes, in all or of each node.
+// asks is the request of a shape, in all or of each node.
 func asks(s offer.Shape, each bool) amounts {
 	nodes := max(s.Nodes, 1)
 	a := amounts{cpus: max(s.CPUs, nodes), nodes: nodes, gpus: s.GPUs, memory: s.Memory}
@@ -175,9 +175,10 @@ func (s *Facts) Running(account, qos string, l *Partition) int {
 	return most
 }
 
-// Most is what the jobs of an account and a qos on a partition hold together at most, and
-// by whose limits: those of a user, an account, or all jobs of a qos or association, of
-// which others may hold a part. A limit on nodes limits their cores and GPUs.
+// Most is the room that the jobs of an account and a qos on a partition may hold
+// together, and whose limits these are: those of a user, an account, or all jobs of a qos
+// or association, of which others may hold a part. A limit on nodes limits their cores
+// and GPUs.
 func (s *Facts) Most(account, qos string, l *Partition) (most offer.Room, by string) {
 	list := s.bounds(account, qos, l)
 	type limit struct {

@@ -42,7 +42,7 @@ type Commands struct {
 	line  *command.Line
 	Keep  string     // folder of copies for when accounting is away; "" = none
 	User  string     // whose jobs and limits are asked for; not to be changed
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	lacks []string   // fields that this sacct does not know
 	name  *string    // of the cluster; nil = it has not been asked
 }
@@ -71,7 +71,7 @@ func (c *Commands) Cluster(ctx context.Context) (string, error) {
 	return config["ClusterName"], err
 }
 
-// config is what the controller says of how the cluster is configured.
+// config is the controller's report of the cluster's configuration.
 func (c *Commands) config(ctx context.Context) (map[string]string, error) {
 	out, err := c.told(ctx, askTimeout, "scontrol", "show", "config")
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Commands) AtOnce(ctx context.Context, array string) (int, error) {
 		return -1, err
 	}
 	for line := range strings.Lines(string(out)) {
-		head, _, _ := strings.Cut(line, " JobName=") // what follows may hold anything
+		head, _, _ := strings.Cut(line, " JobName=") // the rest may hold anything
 		if !strings.Contains(head+" ", " ArrayJobId="+array+" ") {
 			continue
 		}
@@ -175,7 +175,7 @@ func (c *Commands) account(ctx context.Context, ids []string) (rows []accountRow
 	return rows, nil
 }
 
-// accountNamed is what accounting has of a job name since five minutes before a
+// accountNamed is accounting's rows of a job name since five minutes before a
 // time, as clocks differ. Rows that cannot be read are left out.
 func (c *Commands) accountNamed(ctx context.Context, name string, since time.Time) ([]accountRow, error) {
 	rows, _, err := c.sacct(ctx, "-X", "--name="+name, "-S", since.Add(-5*time.Minute).Format(localTime), "-E", "now", "-s", allStates)

@@ -22,7 +22,7 @@ type Facts struct {
 	// RequeueExits are the exit statuses that the site requeues or holds jobs
 	// for. slurm.conf(5), RequeueExit and RequeueExitHold.
 	RequeueExits []int
-	maxTRES      bool // billing is the largest of what a job has, weighted, and not the sum
+	maxTRES      bool // billing is the largest of a job's weighted resources, and not the sum
 	// Enforced says that nobody may submit without an account. slurm.conf(5),
 	// AccountingStorageEnforce.
 	Enforced     bool

@@ -51,7 +51,7 @@ func gone(state string) bool {
 	return strings.Contains(state, "*")
 }
 
-// has reports whether a node has what each node of a job must have at once.
+// has reports whether a node meets all needs of each node of a job at once.
 // named says that the site has the models by these names.
 func (n *nodeFacts) has(each amounts, models []string, named bool, wanted []string) bool {
 	if n.cpus > 0 && each.cpus > n.cpus || n.memory > 0 && each.memory > n.memory {
@@ -116,9 +116,9 @@ func required(constraint string) []string {
 	return features(constraint)
 }
 
-// Lacks says what a partition's nodes do not have of what a job needs, where
-// there are such nodes for each need but not for all of them at once, or too
-// few, and which one need less would do; "" if it has.
+// Lacks names the needs of a job that a partition's nodes do not meet, where
+// there are nodes for each need but not for all of them at once, or too few,
+// and which one need less would do; "" if they meet all.
 func (l *Partition) Lacks(shape offer.Shape, constraint string) (why, would string) {
 	if len(l.nodes) == 0 {
 		return "", ""
@@ -150,7 +150,7 @@ func (l *Partition) Lacks(shape offer.Shape, constraint string) (why, would stri
 	return fmt.Sprintf("partition %s has %s with %s, but the job requests %d", l.Name, units.Count(n, "node"), needs(shape, constraint), nodes), l.less(shape, constraint)
 }
 
-// needs is what each node of a job must have, in words.
+// needs is the needs of each node of a job, in words.
 func needs(shape offer.Shape, constraint string) string {
 	var words []string
 	each := asks(shape, true)

@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A history is what accounting has of one element: its rows, oldest first, and
+// A history is accounting's record of one element: its rows, oldest first, and
 // its steps.
 type history struct {
 	rows  []accountRow
@@ -34,8 +34,8 @@ func histories(rows []accountRow) map[scheduler.Place]*history {
 	return out
 }
 
-// usage is what accounting measured of a row's launch: memory is the largest of
-// its steps. nil = it never began.
+// usage is the measured use of a row's launch: memory is the largest of its
+// steps. nil = it never began.
 func (h *history) usage(r *accountRow) *offer.Usage {
 	if r.Start.IsZero() {
 		return nil

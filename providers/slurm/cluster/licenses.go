@@ -24,8 +24,8 @@ func parseLicenses(out string) map[string]license {
 	return list
 }
 
-// ours counts as open what this user's own jobs hold, which are not strangers to
-// those that come after them. squeue(1), %W.
+// ours counts the licenses of this user's own jobs as open: they are no
+// strangers to the jobs after them. squeue(1), %W.
 func (s *Facts) ours(ctx context.Context, c *Commands) {
 	if len(s.licenses) == 0 {
 		return

@@ -33,8 +33,8 @@ type Association struct {
 	bounds
 }
 
-// What sacctmgr is asked for, none of it newer than 17.11. What a version does
-// not print at the end is missing.
+// The fields for sacctmgr, none of them newer than 17.11. A version leaves out
+// those at the end that it does not have.
 var (
 	qosFields   = []string{"Name", "Priority", "MaxWall", "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", "GrpTRES", "Flags", "MaxSubmitPA", "GrpSubmit", "MaxTRES", "MaxTRESPerNode", "MinTRES", "MaxTRESPA", "GrpJobs"}
 	assocFields = []string{"Cluster", "Account", "User", "Partition", "QOS", "DefaultQOS", "MaxJobs", "MaxSubmit", "MaxWall", "GrpTRES", "GrpSubmit", "MaxTRES", "MaxTRESPerNode", "GrpJobs"}

@@ -36,7 +36,7 @@ type Partition struct {
 	maxCPUs           int   // of one node, for a job; 0 = no limit
 	maxMem            int64 // of one node, for a job; 0 = no limit
 	maxMemCPU         int64 // of one core, for a job; 0 = no limit
-	memCPU, memNode   int64 // what a job has that names none, of one core or else of one node; 0 = not told
+	memCPU, memNode   int64 // memory of a job that requests none, of one core or else of one node; 0 = not told
 	threads           int   // of a core, of which a job has all or none; 0 = a thread is a core, or each is given by itself
 	nodes             []nodeFacts
 	weights           map[string]float64 // of billed resources, by lower-case name; nil = cores alone
@@ -135,8 +135,8 @@ func (p *Partition) add(f []string) {
 }
 
 // completing is the state of a node on which every job has ended and is being
-// cleaned up after: what these hold is free within moments. sinfo(1), NODE STATE
-// CODES; where one job still runs the state is another.
+// cleaned up after: their resources are free within moments. sinfo(1), NODE
+// STATE CODES; where one job still runs the state is another.
 const completing = "completing"
 
 // takesJobs reports whether a node in a state of sinfo's takes jobs now. One

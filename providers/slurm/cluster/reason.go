@@ -74,8 +74,9 @@ func Reason(code string) string {
 	return code
 }
 
-// limitCode takes the code of a limit apart: whose, of whom, of what, and how it
-// is counted. There are some 120 of them, more with each version, all made alike.
+// limitCode takes the code of a limit apart: whose limit, on whom, on which
+// resource, and how it is counted. There are some 120 of them, more with each
+// version, all made alike.
 var limitCode = lazyregexp.New(`^(QOS|Assoc)(Grp|Max|Min)([A-Za-z]+?)(RunMinutes|Minutes|Mins)?(Per(?:User|Account|Job|Node))?(?:Limit|NotSatisfied)?$`)
 
 var limited = map[string]string{"Cpu": "cores", "CPU": "cores", "Mem": "memory", "Memory": "memory", "Node": "nodes", "GRES": "GPUs", "GPU": "GPUs", "License": "licenses",

@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/providers/batch/command"
 )
 
-// A said is what a message of Slurm's means.
+// A said is the meaning of a message of Slurm's.
 type said struct {
 	text  string
 	class providers.ErrorClass
@@ -124,12 +124,12 @@ func refusal(command string, r command.Result) *providers.Error {
 	}
 	class := providers.Invalid
 	if command != "sbatch" {
-		class = providers.Unreachable // what only looks has said nothing
+		class = providers.Unreachable // a command that only looks has said nothing
 	}
 	return &providers.Error{Class: class, Summary: fmt.Sprintf("%s ended with status %d", command, r.Code), Detail: detail}
 }
 
-// message is what a command said on stderr, without its name before each line.
+// message is a command's output on stderr, without its name before each line.
 func message(command string, text []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(text)) {
@@ -151,7 +151,8 @@ func firstLine(b []byte) string {
 	return line
 }
 
-// invalidField is what sacct says of a field that its version does not have.
+// invalidField matches sacct's message about a field that its version does not
+// have.
 var invalidField = lazyregexp.New(`[Ii]nvalid field requested: "?(\w+)`)
 
 // unknownField is the field for which sacct refused to answer, "" if it was for

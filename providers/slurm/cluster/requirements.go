@@ -76,7 +76,7 @@ func (s *Facts) Unmet(me, account string, shape offer.Shape, o Requirements) (wh
 	return "", ""
 }
 
-// UnmetOn is Unmet for one partition, of what there is elsewhere.
+// UnmetOn is Unmet for one partition, of resources that exist elsewhere.
 func (s *Facts) UnmetOn(l *Partition, o Requirements) (why, would string) {
 	if lacking := l.lacking(o.Constraint); lacking != "" {
 		return fmt.Sprintf("no node of partition %s has feature %s", l.Name, lacking), s.where(func(p *Partition) bool { return p.lacking(o.Constraint) == "" })

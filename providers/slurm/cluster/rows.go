@@ -36,8 +36,8 @@ type queueRow struct {
 	Comment   string // "(null)": none
 }
 
-// parseQueue reads what squeue printed by fields. Records that cannot be read
-// are counted, and no conclusion may be drawn from a listing with some.
+// parseQueue reads squeue's output by fields. Records that cannot be read are
+// counted, and no conclusion may be drawn from a listing with some.
 func parseQueue(out []byte, fields []string) (rows []queueRow, unread int) {
 	if rest := out[bytes.LastIndexByte(out, recordEnd[0])+1:]; len(bytes.TrimSpace(rest)) > 0 {
 		unread++ // cut short

@@ -155,8 +155,8 @@ func (s *Facts) EndsEarlier(account, qos string, l *Partition) string {
 }
 
 // Lifts reports whether jobs of a qos may be longer than their partition allows,
-// up to what the qos does. The flag counts on the job's own qos alone, not on the
-// partition's. sacctmgr(1), Flags, PartitionTimeLimit; seen on 22.05.
+// up to the limit of the qos. The flag counts on the job's own qos alone, not on
+// the partition's. sacctmgr(1), Flags, PartitionTimeLimit; seen on 22.05.
 func (s *Facts) Lifts(qos string) bool {
 	q := s.Quality(qos)
 	return q != nil && q.longer

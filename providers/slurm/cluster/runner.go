@@ -20,8 +20,9 @@ type Here struct {
 // Programs are the commands that muster runs on a login node.
 var Programs = []string{"sbatch", "squeue", "sacct", "sinfo", "scontrol", "scancel", "sacctmgr"}
 
-// siteDefault are variables by which sites and people change what Slurm's
-// commands print and ask for. squeue(1), sacct(1), sbatch(1), ENVIRONMENT.
+// siteDefault reports whether sites and people change the output and the
+// requests of Slurm's commands by a variable. squeue(1), sacct(1), sbatch(1),
+// ENVIRONMENT.
 func siteDefault(name string) bool {
 	for _, prefix := range []string{"SLURM_", "SQUEUE_", "SACCT_", "SINFO_", "SBATCH_", "SCONTROL_", "SALLOC_", "SRUN_"} {
 		if strings.HasPrefix(name, prefix) {

@@ -62,7 +62,7 @@ func stateOf(word string) scheduler.State {
 	return scheduler.Unclear
 }
 
-// Account is what accounting has of jobs or arrays.
+// Account lists jobs or arrays by accounting.
 func (c *Commands) Account(ctx context.Context, ids []string) ([]scheduler.Launch, error) {
 	rows, err := c.account(ctx, ids)
 	if err != nil {

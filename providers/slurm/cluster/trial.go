@@ -19,8 +19,9 @@ func (c *Commands) Takes(ctx context.Context, script string, indexes []int) bool
 	return err == nil
 }
 
-// startsAt is what sbatch --test-only says, on stderr. It obeys
-// SLURM_TIME_FORMAT; what follows differs: 25.11 has "a using 1 processors".
+// startsAt matches the output of sbatch --test-only, on stderr. It obeys
+// SLURM_TIME_FORMAT; the rest of the line differs: 25.11 has "a using 1
+// processors".
 var startsAt = lazyregexp.New(`to start at (\S+)`)
 
 // WouldStart is when a job with these arguments of sbatch would start if submitted now; zero =
@@ -58,7 +59,8 @@ func Unread(err error) bool { return errors.As(err, new(unread)) }
 // and partitions that are closed now, reserved or held by others.
 var passing = []string{"requested node configuration", "requested partition configuration", "temporar", "in use", "invalid time", "not usable"}
 
-// lasting reports whether what --test-only refused, sbatch would refuse.
+// lasting reports whether sbatch would refuse a job, too, that --test-only
+// refused.
 func lasting(r command.Result) bool {
 	text := strings.ToLower(string(r.Err) + string(r.Out))
 	if slices.ContainsFunc(passing, func(s string) bool { return strings.Contains(text, s) }) {

@@ -43,7 +43,8 @@ type Launch struct {
 	Before string
 }
 
-// Unseen reports whether nobody recorded what the launch before this one left.
+// Unseen reports whether nobody recorded the files of the launch before this
+// one.
 func (l Launch) Unseen() bool {
 	if l.First {
 		return l.Job.Guard != nil && l.Job.Guard.Unseen

@@ -51,8 +51,8 @@ func SMI(t testing.TB, state string) (path string, set func(state string)) {
 	return path, State(t, dir, state)
 }
 
-// State sets Env to a file in dir with this state and returns what replaces
-// it as a whole.
+// State sets Env to a file in dir with this state and returns a function that
+// replaces the whole state.
 func State(t testing.TB, dir, state string) (set func(state string)) {
 	t.Helper()
 	path := filepath.Join(dir, "gpus.txt")

@@ -39,7 +39,7 @@ type Wait struct {
 	Foreign bool   // it is about something that muster does not steer
 }
 
-// A view is the devices that suit a job, by what keeps the job from them.
+// A view is the devices that suit a job, by the obstacle to their use.
 type view struct {
 	good []gpu.Device
 	busy []string // why each device in use by others is not available
