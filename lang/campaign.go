@@ -140,7 +140,7 @@ type Smoke struct {
 	Expect     []Expect
 	Forbid     []string // RE2 patterns, beside those of the job's watch block
 	Repeat     int      // how often it runs before it passes; at least 1
-	Tolerance  float64  // by what share repeats may differ, 0 to 1
+	Tolerance  float64  // the share by which repeats may differ, 0 to 1
 	// MinThroughput is the least share of the expected throughput; 0 = any.
 	MinThroughput float64
 	// ResumeDrill ends each smoke once it has written its checkpoint, and launches it again.

@@ -12,7 +12,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A checker looks at jobs beside one another, and at what their templates read.
+// A checker compares jobs with one another, and checks the inputs of their
+// templates.
 type checker struct {
 	*phases
 	dir      string // the campaign's

@@ -101,7 +101,7 @@ func (l *rerunReader) Checkpoint(b *syntax.Block) *Checkpoint {
 	return c
 }
 
-// metricName is what a metric in the name of a checkpoint may be.
+// metricName matches a metric in the name of a checkpoint.
 var metricName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // bestBy reads the metric by which the best checkpoint stays.

@@ -32,7 +32,7 @@ type requestColumn struct {
 	vals []cty.Value
 }
 
-// read lists what a job's resources and options say.
+// read lists the values of a job's resources and options.
 func (b *requestBuilder) read() (ok bool) {
 	ok = true
 	b.base = Request{Shape: offer.Shape{CPUs: 1, Nodes: 1}}
@@ -54,7 +54,7 @@ func (b *requestBuilder) read() (ok bool) {
 	return ok
 }
 
-// resources reads the attributes of a block; as is what their names begin with in
+// resources reads the attributes of a block; as is the prefix of their names in
 // Asks. It is false when a template did not compile, which was reported.
 func (b *requestBuilder) resources(of *syntax.Block, fields []schema.Field[offer.Shape], as string) (ok bool) {
 	ok = true

@@ -252,8 +252,8 @@ func (cp *compiler) command(p *phaseBuild, s *expr.Scope, f *form, e hcl.Express
 	}
 }
 
-// tryRender renders the first cell with made-up paths, to find what only
-// evaluation with symbols can.
+// tryRender renders the first cell with made-up paths, to find errors that
+// only evaluation with symbols shows.
 func (cp *compiler) tryRender(p *phaseBuild, f *form, v Variant) {
 	if !p.ok || p.failed || p.Grid.Len() == 0 || f.command == nil && f.argv == nil {
 		return

@@ -41,7 +41,7 @@ func (c *Campaign) Eval(e hcl.Expression, v View) (val cty.Value, hidden bool, d
 	return val, len(t.Sensitive()) > 0, ds
 }
 
-// extend adds what a job's own expressions see.
+// extend adds the names in a job's own expressions.
 func (v View) extend(s *expr.Scope) {
 	own := v.Phase.job.scope
 	s.Grid, s.Params = own.Grid, own.Params
@@ -52,7 +52,7 @@ func (v View) extend(s *expr.Scope) {
 	}
 }
 
-// seen resolves what the state or the job's place says.
+// seen resolves names by the state or the job's place.
 func (c *Campaign) seen(v View, ds *diag.List, root, name string) (cty.Value, bool) {
 	switch {
 	case root == "phase":

@@ -29,8 +29,8 @@ type storedDefinition struct {
 	Policy any           `json:"policy"`
 }
 
-// storedPolicy is what the state keeps of a phase's policy, for people who
-// look back. Jobs submitted under one definition share one cap.
+// storedPolicy is the state's record of a phase's policy, for people who look
+// back. Jobs submitted under one definition share one cap.
 type storedPolicy struct {
 	Candidates []string    `json:"candidates,omitempty"`
 	Overflow   []string    `json:"overflow,omitempty"`

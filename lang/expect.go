@@ -14,7 +14,7 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// expects compiles what a smoke with the params of a scope expects.
+// expects compiles the expectations of a smoke with the params of a scope.
 func (cp *compiler) expects(p *phaseBuild, params *expr.Scope, blocks ...*syntax.Block) (out []Expect) {
 	s := cp.newScope(p, nil)
 	s.Params = params.Params

@@ -66,8 +66,8 @@ func newRerunReader(r *decode.Reader, blocks []*syntax.Block) (*rerunReader, []F
 	return l, out
 }
 
-// failureClass is what a failure counts as: its own name, or the class it
-// names, which may be one that muster knows.
+// failureClass is the class of a failure: its own name, or the class it names,
+// which may be one that muster knows.
 func (l *rerunReader) failureClass(b *syntax.Block, f *Failure) {
 	at := b.Syntax.LabelRanges[0]
 	switch {

@@ -7,13 +7,13 @@ import (
 	"github.com/muster-run/muster/lang/grid"
 )
 
-// A hashedField is a part of what determines a job's result.
+// A hashedField is one of the parts that determine a job's result.
 type hashedField struct {
 	name  string
 	t     *expr.Template
 	axis  int    // with t nil: a repeat axis
 	fixed []byte // the whole entry, when it is the same for every cell
-	tail  []byte // what follows the text and its length
+	tail  []byte // the bytes after the text and its length
 }
 
 // hashedFields are the fields of one form of a job.
@@ -65,7 +65,7 @@ func fieldTail(name string) []byte {
 	return binary.BigEndian.AppendUint16([]byte(name), uint16(len(name)))
 }
 
-// A Field is one named part of what determines a result.
+// A Field is one of the named parts that determine a result.
 type Field struct{ Name, Text string }
 
 // Texts is the content of Append by name.

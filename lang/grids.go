@@ -101,7 +101,7 @@ func (gs *gridSet) grid(b *syntax.Block, name string) (g *grid.Grid, ok, full bo
 	spec := grid.Spec{Name: name, Repeat: gs.Texts(b, "repeat"), MaxCells: gs.most, Range: b.Range}
 	ok, full = true, true
 	if b.Expr("axes") == nil && (gs.Broken || b.Meant["axes"]) {
-		return grid.Single(), false, false // they may be what could not be read
+		return grid.Single(), false, false // they may be among those that could not be read
 	}
 	if e := b.Expr("axes"); e != nil {
 		spec.Axes, ok, full = gs.Axes(e)
@@ -126,7 +126,7 @@ func (gs *gridSet) grid(b *syntax.Block, name string) (g *grid.Grid, ok, full bo
 		return grid.Single(), false, false
 	}
 	if !ok {
-		spec.Where, spec.Sample = nil, nil // what follows from a mistake is not told
+		spec.Where, spec.Sample = nil, nil // the consequences of a mistake are not reported
 	}
 	g, ds := grid.Expand(spec)
 	gs.Perhaps.Append(ds...)

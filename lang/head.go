@@ -33,8 +33,8 @@ type headReader struct {
 	version string // muster's own, "" is not checked
 }
 
-// readHead fills what the campaign block says, and returns max_cells. A campaign
-// without one has the name of its directory.
+// readHead reads the campaign block, and returns max_cells. A campaign without
+// one has the name of its directory.
 func readHead(r *decode.Reader, c *Campaign, version string, b *syntax.Block) (maxCells int) {
 	c.Name = filepath.Base(c.Dir)
 	c.Store = Typed{Type: "file", Config: json.RawMessage("{}")}

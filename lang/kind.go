@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/lang/expr"
 )
 
-// KindOf is a digest of what jobs of a phase do, as it is written: the command, the setup
+// KindOf is a digest of the work of a phase's jobs, as written: the command, the setup
 // and the image, without values of axes and params.
 func KindOf(p *Phase) string {
 	h := sha256.New()

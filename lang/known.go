@@ -29,7 +29,7 @@ type Known struct {
 	when map[*Phase]*expr.Template // by the phases it can be asked of
 }
 
-// risks are what a known pattern may be, the least first.
+// risks are the risks of a known pattern, the least first.
 var risks = []string{"low", "medium", "high", "critical"}
 
 // patterns reads the known blocks and compiles each condition for the phases that have all
@@ -59,7 +59,7 @@ func (ps *phases) compileKnown(k *Known, when hcl.Expression) {
 	}
 }
 
-// knownScope is what a known pattern reads of a phase.
+// knownScope has the names of a phase for a known pattern.
 func (ps *phases) knownScope(p *phaseBuild) *expr.Scope {
 	s := &expr.Scope{Grid: p.Grid, Static: ps.Static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
 		"shape": slices.Sorted(maps.Keys(shapeFields)), "phase": {}, "backend": {}, "pool": {}, "command": {}, "image": {},

@@ -13,7 +13,7 @@ import (
 type Lifecycle struct {
 	IgnoreChanges     []string // field names: "env", "setup", …
 	PreventRerun      bool
-	PreventRerunSet   bool // prevent_rerun is written, whatever its value: false disarms what the state remembers
+	PreventRerunSet   bool // prevent_rerun is written, whatever its value: false disarms the guard in the state
 	RerunOnInputBytes bool
 }
 

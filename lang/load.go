@@ -20,7 +20,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// LoadOptions say what to load and with what values.
+// LoadOptions name the files to load and the values of variables.
 type LoadOptions struct {
 	Dir      string   // the campaign's directory; functions such as file() start here
 	VarFiles []string // -var-file, in order

@@ -51,8 +51,8 @@ type phaseReader struct {
 	rerun    *rerunReader
 }
 
-// read reads all phases, producers first: what depends on no other phase, then the
-// edges between them.
+// read reads all phases, producers first: the parts that depend on no other phase,
+// then the edges between them.
 func (pr *phaseReader) read(blocks []*syntax.Block) {
 	for _, b := range blocks {
 		p := &phaseBuild{Phase: &Phase{Name: b.Name(), Range: b.Range}, b: b, job: b.One("job")}
@@ -70,7 +70,7 @@ func (pr *phaseReader) read(blocks []*syntax.Block) {
 	pr.trials()
 }
 
-// phaseHead reads what depends on no other phase.
+// phaseHead reads the parts that depend on no other phase.
 func (pr *phaseReader) phaseHead(p *phaseBuild) {
 	p.Grid, p.expanded, p.full = pr.grids.OfPhase(p.b)
 	p.ok = p.expanded && p.full

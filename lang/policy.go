@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/lang/syntax"
 )
 
-// A policyReader reads what a campaign allows: its rules of the placement table,
+// A policyReader reads a campaign's policy: its rules of the placement table,
 // its limits on spending without a saved plan, and its budgets.
 type policyReader struct {
 	*backends.Set
@@ -41,7 +41,7 @@ type SecondLook struct {
 	FirstOfKind   bool
 }
 
-// What holds where the policy block says nothing, or there is none.
+// The defaults where the policy block has no value, or there is none.
 const (
 	urgentWithin   = 24 * time.Hour
 	longWait       = 4 * time.Hour
@@ -49,7 +49,7 @@ const (
 	staleAfter     = 180 * 24 * time.Hour
 )
 
-// policy reads the policy block, or what holds without one.
+// policy reads the policy block, or returns the defaults without one.
 func (l policyReader) policy(b *syntax.Block) Policy {
 	p := Policy{
 		UrgentWithin: l.Duration(b, "urgent_within", urgentWithin), LongWait: l.Duration(b, "long_wait", longWait),
@@ -97,7 +97,7 @@ func (p *Policy) Permits(backend string) bool {
 }
 
 // Stale reports whether facts of a month ("2026-05") are older than StaleAfter,
-// counted from the month's last day. What names no month is not stale.
+// counted from the month's last day. Facts without a month are not stale.
 func (p *Policy) Stale(month string, now time.Time) bool {
 	at, err := time.Parse("2006-01", month)
 	return err == nil && p.StaleAfter > 0 && now.Sub(at.AddDate(0, 1, -1)) > p.StaleAfter

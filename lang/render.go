@@ -62,7 +62,7 @@ type RenderedPrecondition struct {
 // ListPath is the path of the list file of an input in a job's spool folder.
 func ListPath(spool, input string) string { return path.Join(spool, input+".list") }
 
-// Render evaluates a job for a cell and a site. What fails is reported with the
+// Render evaluates a job for a cell and a site. Errors are reported with the
 // cell's address.
 func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
 	var ds diag.List
@@ -120,8 +120,8 @@ func (p *Phase) OutputPath(i int, name string, v Variant) string {
 	return ""
 }
 
-// DiscardOf are the paths and patterns, relative to the workdir, of what a run of a cell
-// leaves and nobody needs.
+// DiscardOf are the paths and patterns, relative to the workdir, of files that a run of
+// a cell leaves and nobody needs.
 func DiscardOf(p *Phase, i int) (patterns []string) {
 	for _, t := range p.job.form[Run].discard {
 		patterns = append(patterns, path.Clean(plain(t, i)))

@@ -15,7 +15,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Request is what like jobs ask of a backend.
+// A Request is the request of like jobs to a backend.
 type Request struct {
 	Shape   offer.Shape                // Options empty here
 	Options map[string]json.RawMessage // job options by provider type
@@ -34,12 +34,12 @@ func (p *Phase) Requests(v Variant) []Request { return p.job.form[v].asked.Disti
 // RequestOf is the index into Requests of a cell.
 func (p *Phase) RequestOf(i int, v Variant) int { return p.job.form[v].asked.Of(i) }
 
-// A requestTable is what the cells of a phase request, evaluated once for each
+// A requestTable holds the requests of a phase's cells, evaluated once for each
 // combination of the axes that resources and options read: a million cells have
 // only as many requests as there are different ones.
 type requestTable struct {
 	Distinct  []Request
-	Templates []*expr.Template     // what resources and options are made of
+	Templates []*expr.Template     // the templates of resources and options
 	Asks      map[string]hcl.Range // where each resource is written; those of a device are gpu.NAME
 
 	of  *grid.Projection // nil: one request
@@ -54,7 +54,7 @@ func (t *requestTable) Of(cell int) int {
 	return int(t.ids[t.of.Of(cell)])
 }
 
-// finish adds what a smoke changes, and the hash.
+// finish adds a smoke's changes, and the hash.
 func (b *requestBuilder) finish(r Request) Request {
 	candidates := b.p.Candidates
 	if b.smoke {

@@ -24,7 +24,7 @@ func (b *requestBuilder) table() requestTable {
 		b.t.Templates = append(b.t.Templates, c.t)
 	}
 	b.t.Distinct = []Request{b.base}
-	if !b.p.ok { // what reads no cell is looked at all the same
+	if !b.p.ok { // templates that read no cell are checked all the same
 		for _, c := range b.written {
 			if len(c.t.Axes()) == 0 && len(c.expr.Variables()) == 0 {
 				b.add(c)
@@ -49,7 +49,7 @@ type requestBuilder struct {
 	scope   *expr.Scope
 	smoke   bool // the jobs are smokes
 	t       requestTable
-	base    Request          // what all of them ask
+	base    Request          // the common part of all of them
 	written []*requestColumn // as the job has them
 	columns []*requestColumn // that differ between cells
 }
@@ -85,7 +85,7 @@ func (b *requestBuilder) add(c *requestColumn) bool {
 	return true
 }
 
-// check reports a value that is not what the column takes.
+// check reports a value that the column does not take.
 func (b *requestBuilder) check(c *requestColumn, v cty.Value, cell int) error {
 	try := b.base.clone()
 	err := c.set(&try, v)

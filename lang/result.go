@@ -48,8 +48,8 @@ func (rr resultReader) read(blocks []*syntax.Block) (out []*Result) {
 	return out
 }
 
-// spreadsLists checks what a call spreads over its arguments with three dots: a map of
-// metrics or outputs has keys, too.
+// spreadsLists checks the value that a call spreads over its arguments with three
+// dots: a map of metrics or outputs has keys, too.
 func (rr resultReader) spreadsLists(e hcl.Expression) (good bool) {
 	node, ok := e.(hclsyntax.Node)
 	if !ok {
@@ -144,7 +144,7 @@ func (rr resultReader) readable(parts []string) string {
 	return s
 }
 
-// Completed is what the done jobs of a phase gave.
+// Completed has the metrics and outputs of a phase's completed jobs.
 type Completed struct {
 	Metrics map[string]map[string]string // metric to key to JSON text
 	Outputs map[string]map[string]string // output to key to path
@@ -185,7 +185,8 @@ func (c *Campaign) EvalResults(byPhase map[string]Completed) []ResultValue {
 	return out
 }
 
-// lacks says which metrics have no value in jobs that are done: what diverged wrote NaN.
+// lacks says which metrics have no value in completed jobs: those that diverged wrote
+// NaN.
 func (r *Result) lacks(byPhase map[string]Completed) string {
 	var out []string
 	for _, m := range r.metrics {

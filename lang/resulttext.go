@@ -21,9 +21,9 @@ var byName = func() []int {
 	return out
 }()
 
-// resultFields lists what determines the result, but for what lifecycle
-// ignores: the command, setup, env and image, params that these read, and
-// repeat axes.
+// resultFields lists the parts that determine the result, without those that
+// lifecycle ignores: the command, setup, env and image, params that these
+// read, and repeat axes.
 func resultFields(p *phaseBuild, s *expr.Scope, f *form) {
 	add := func(name string, t *expr.Template) {
 		if t != nil && !p.Lifecycle.Ignores(name) {
@@ -63,12 +63,12 @@ func resultFields(p *phaseBuild, s *expr.Scope, f *form) {
 	}
 }
 
-// AppendResult appends the canonical text of what determines the result of a
-// cell, as written (not as placed): command, the job's setup and env, params
-// that these read, image, repeat axes. Symbols and sensitive values are in
-// it by name. Two jobs that differ in any of it have different texts; the
-// format of the file and the order of blocks and axes are not in it. It
-// allocates nothing beyond buf for plain templates.
+// AppendResult appends the canonical text of the parts that determine the
+// result of a cell, as written (not as placed): command, the job's setup and
+// env, params that these read, image, repeat axes. Symbols and sensitive
+// values are in it by name. Two jobs that differ in any of it have different
+// texts; the format of the file and the order of blocks and axes are not in
+// it. It allocates nothing beyond buf for plain templates.
 func (p *Phase) AppendResult(buf []byte, i int, v Variant) []byte {
 	return p.job.form[v].result.Append(buf, p.Grid, i)
 }

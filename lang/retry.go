@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/providers/retry"
 )
 
-// Retry says which failures are tried again, and Scale what the next launch asks
-// for.
+// Retry says which failures are tried again, and Scale the request of the next
+// launch.
 type (
 	Retry = retry.Phase
 	Scale = retry.Scale

@@ -23,10 +23,10 @@ type Rule struct {
 	when *expr.Template
 }
 
-// uses are what a rule of the placement table may say, beside a backend.
+// uses are the words of a rule of the placement table, beside a backend.
 var uses = []string{"local", "cheapest_soonest", "cheapest", "soonest", "order", "rental_if_urgent_or_long", "production"}
 
-// shapeFields are what a condition may read of a shape, by name: its resources
+// shapeFields are the fields of a shape in a condition, by name: its resources
 // that are numbers, with gpu_ before those of a GPU.
 var shapeFields = func() map[string]schema.Field[offer.Shape] {
 	out := map[string]schema.Field[offer.Shape]{}
@@ -67,7 +67,7 @@ func (l policyReader) rule(b *syntax.Block) *Rule {
 	return r
 }
 
-// A RuleScope is what a rule's condition sees.
+// A RuleScope has the values in a rule's condition.
 type RuleScope struct {
 	Shape  offer.Shape
 	Jobs   int // in the group

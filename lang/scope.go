@@ -11,13 +11,14 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// pathNames and backendNames are what path.* and backend.* hold in a job.
+// pathNames and backendNames are the names under path.* and backend.* in a
+// job.
 var (
 	pathNames    = []string{"source", "workdir"}
 	backendAttrs = []string{"address", "cpus", "gpus", "name", "pool", "type"}
 )
 
-// newScope is what a job's expressions see.
+// newScope returns the scope of a job's expressions.
 func (cp *compiler) newScope(p *phaseBuild, params []decode.Entry) *expr.Scope {
 	s := &expr.Scope{Grid: p.Grid, Static: cp.Static, Params: map[string]hcl.Expression{}, Symbols: map[string][]string{
 		"input": {}, "input_file": {}, "output": {}, "path": pathNames, "backend": backendAttrs,

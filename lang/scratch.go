@@ -57,7 +57,7 @@ func onNodeDisk(file string) bool {
 	return slices.ContainsFunc([]string{"/local/", "/tmp/", "/var/tmp/", "/dev/shm/", "$"}, func(dir string) bool { return strings.HasPrefix(file, dir) })
 }
 
-// jobNames are what job.* holds in the expressions of a phase's jobs.
+// jobNames are the names under job.* in the expressions of a phase's jobs.
 func (p *Phase) jobNames(launched bool) (names []string) {
 	if p.Scratch != nil {
 		names = append(names, "scratch")

@@ -13,10 +13,10 @@ import (
 // SharedBudgets is the name of a file of budgets that hold for many campaigns.
 const SharedBudgets = "muster.budgets.hcl"
 
-// Shared is what a budget has that many campaigns count in.
+// Shared has the fields of a budget that many campaigns share.
 type Shared struct {
 	File string // that declares it
-	// Spent is what each campaign spent and may still spend, by unit.
+	// Spent is the amount that each campaign spent and may still spend, by unit.
 	Spent map[Owner]map[string]string
 }
 
@@ -24,8 +24,8 @@ type Shared struct {
 // both elsewhere is another one.
 type Owner struct{ Lineage, Dir string }
 
-// Others are what all campaigns but one spent and may still spend of a budget, by
-// unit; nothing of a campaign's own budget.
+// Others are the amounts that all campaigns but one spent and may still spend of
+// a budget, by unit; none for a campaign's own budget.
 func (b *Budget) Others(me Owner) (out []map[string]string) {
 	if b.Shared == nil {
 		return nil
@@ -60,8 +60,8 @@ func ReadBudgets(file string, src []byte) ([]Budget, diag.List) {
 	return out, ds
 }
 
-// sharedTarget reads what a budget of many campaigns counts: backends, by type or
-// by type and name.
+// sharedTarget reads the backends that a budget of many campaigns counts, by type
+// or by type and name.
 func (l policyReader) sharedTarget(ref decode.Reference) []string {
 	if n := len(ref.Parts); n < 2 || n > 3 || ref.Parts[0] != "backend" {
 		l.Sure.Errorat(ref.At, "Not a backend", "A budget of many campaigns counts backends, by type or by name: applies_to = [backend.runpod, backend.slurm.alpine].")

@@ -101,7 +101,7 @@ func (ck *checker) splicePath(p *phaseBuild, part hclsyntax.Expression, s expr.S
 }
 
 // wholePath is whether the text of an expression has the paths in it whole:
-// what a function such as basename makes of a path is not known here.
+// the result of a function such as basename is not known here.
 func wholePath(part hclsyntax.Expression) bool {
 	whole := true
 	_ = hclsyntax.VisitAll(part, func(n hclsyntax.Node) hcl.Diagnostics {

@@ -35,7 +35,7 @@ type Trial struct {
 // judges are the measures that every round has. The value is true where more is better.
 var judges = map[string]bool{"jobs_per_hour": true, "cost_per_job": false, "failed_share": false}
 
-// minGain is what a change must gain at least to be worth its risk.
+// minGain is the least gain for which a change is worth its risk.
 const minGain = 0.05
 
 // Metric is the name of the metric that judges; "" where another measure does.
@@ -139,7 +139,8 @@ func (ps *phases) baseline(p *phaseBuild, b *syntax.Block, t *Trial) {
 	}
 }
 
-// judge reads by what settings are compared, and which way is better.
+// judge reads the measure by which settings are compared, and which way is
+// better.
 func (ps *phases) judge(p *phaseBuild, b *syntax.Block, t *Trial) {
 	goal := ps.OneOf(b, "goal", "most", "least")
 	most, known := judges[t.Judge]

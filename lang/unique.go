@@ -236,8 +236,8 @@ func (ck *checker) samePath(c *texts, i int, d *texts, j int) {
 		Detail: fmt.Sprintf("%s and %s would both write %q. Put the axes in which they differ into the path; or, if the jobs are meant to share the file, write shared = true in the output.", c.p.Address(i), d.p.Address(j), wording.Clip(text))})
 }
 
-// discarded is the name of what a job removes where it is looked at as an output. No output
-// can have it.
+// discarded is the name under which a job's discarded files are checked as outputs. No
+// output can have it.
 const discarded = "discard "
 
 // lost reports a path that a job removes and that is another's, or its own output.

@@ -143,7 +143,7 @@ func (l *variableReader) declare(b *syntax.Block) {
 	}
 }
 
-// typeWords are what a type may begin with.
+// typeWords are the first words of types.
 var typeWords = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
 
 func typeHint(word string) string {

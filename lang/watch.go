@@ -18,7 +18,7 @@ type Watch struct {
 	OnStall      string        // "tell", "cancel", "retry"; "" without StalledAfter and Ready
 }
 
-// What a stalled job meets.
+// The actions on a stalled job.
 const (
 	StallTell   = "tell"
 	stallCancel = "cancel"

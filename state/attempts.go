@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// intend opens an attempt. What the job was before gives way: its identity and
-// hashes are those of the intent, and what an earlier run left is not this
-// run's. Fresh counts from 1, without the attempts of an earlier result; otherwise
-// the new one is counted after them.
+// intend opens an attempt. It replaces the earlier record: identity and hashes are
+// those of the intent, and the outputs of an earlier run are not this run's. Fresh
+// counts from 1, without the attempts of an earlier result; otherwise the new one
+// is counted after them.
 func (s *State) intend(e Intended) {
 	key := e.Job.Key()
 	if key == "" {
@@ -54,7 +54,7 @@ func (s *State) intend(e Intended) {
 	s.Jobs[key] = &j
 }
 
-// identity is what an intent says of a job, and nothing of its progress.
+// identity is the part of a job that an intent sets, without its progress.
 func identity(j Job) Job {
 	return Job{
 		Address: j.Address, Phase: j.Phase, Axes: list(j.Axes), Smoke: j.Smoke, Name: j.Name,
@@ -92,9 +92,9 @@ func (s *State) submitted(e Submitted) {
 	j.Updated = plain(e.At)
 }
 
-// withdraw takes an intent back that no backend has. What remains is the job
-// as its last attempt left it; without one it is pending again, which is no
-// record at all.
+// withdraw takes an intent back that no backend has. The job is then as its
+// last attempt left it; without one it is pending again, which is no record at
+// all.
 func (s *State) withdraw(e NotSubmitted) {
 	j := s.known(e.Address, e.Token)
 	if j == nil {
@@ -239,8 +239,8 @@ func (j *Job) readAgain(e MetricsRead) {
 }
 
 // follows reports whether a report of the job's last attempt moves the job to
-// status to. A late report of an earlier stage does not; what a person holds
-// or forgot moves only where the work turned out to go on.
+// status to. A late report of an earlier stage does not; a job that a person
+// holds, or made muster forget, moves only where its work turned out to go on.
 func (j *Job) follows(to Status, over bool) bool {
 	switch j.Status {
 	case Completed:
@@ -273,7 +273,7 @@ func (s Status) stage() int {
 // ended reports whether an attempt with this status is over.
 func (s Status) ended() bool { return s.stage() >= 4 }
 
-// merge takes over what b knows: non-zero fields win. N and Token stay.
+// merge takes over the facts of b: its non-zero fields win. N and Token stay.
 func (a *Attempt) merge(b Attempt) {
 	b = copied(b, some)
 	or(&a.Backend, b.Backend)

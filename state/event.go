@@ -66,8 +66,8 @@ type (
 		Reason  string    `json:"reason"`
 		At      time.Time `json:"at"`
 	}
-	// Observed folds what a backend reported of an attempt. N may be one
-	// more than the last: a launch the host queue made by itself.
+	// Observed folds a backend's report of an attempt. N may be one more than the
+	// last: a launch the host queue made by itself.
 	Observed struct {
 		Address string            `json:"address"`
 		Token   string            `json:"token"`
@@ -146,7 +146,7 @@ type (
 		Read    map[string]string `json:"read"`
 		At      time.Time         `json:"at"`
 	}
-	// OutputsSeen records what a refresh or a copy found of a job's files.
+	// OutputsSeen records the finding of a refresh or a copy about a job's files.
 	OutputsSeen struct {
 		Address string    `json:"address"`
 		Outputs []Output  `json:"outputs"`

@@ -114,8 +114,8 @@ func (s *State) applyCampaign(e Event) {
 	}
 }
 
-// applyStop is for what keeps jobs from starting: holds, breakers, full volumes, and
-// backends that cannot be asked.
+// applyStop folds events that keep jobs from starting: holds, breakers, full
+// volumes, and backends that cannot be asked.
 func (s *State) applyStop(e Event) {
 	switch e := e.(type) {
 	case HoldSet:
@@ -148,9 +148,9 @@ func (s *State) applyStop(e Event) {
 	}
 }
 
-// began keeps what an earlier Began said where this one is silent. Backends
-// stay after they left the campaign: their jobs may still have to be asked
-// about. The lineage is given once.
+// began keeps the fields of an earlier Began that this one leaves empty.
+// Backends stay after they left the campaign: their jobs may still have to be
+// asked about. The lineage is given once.
 func (s *State) began(e Began) {
 	if s.Lineage == "" {
 		s.Lineage = e.Lineage

@@ -7,7 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// A ledgerKey names what an entry paid for. Attempts count from 1 again after
+// A ledgerKey names the expense of an entry. Attempts count from 1 again after
 // a change, so a key may occur more than once; the last one counts as current.
 type ledgerKey struct {
 	address string
@@ -40,8 +40,8 @@ func (s *State) spend(e Entry, since time.Time) {
 	s.Ledger = append(s.Ledger, e)
 }
 
-// readdress gives what a record cost to the address it moved to: a phase of
-// another name has spent the same.
+// readdress moves the cost of a record to its new address: a phase of another
+// name has spent the same.
 func (s *State) readdress(from, to, phase string) {
 	if s.paid == nil {
 		s.paid = map[string][]int{}
@@ -108,7 +108,7 @@ func (s *State) Spent(filter func(Entry) bool) (spent Amounts, unknown int) {
 	return spent, unknown
 }
 
-// machines reports whether an entry is what the machines of a backend cost beside its jobs.
+// machines reports whether an entry is the cost of a backend's machines beside its jobs.
 func (e *Entry) machines() bool { return e.Attempt == 0 && e.Address == "backend."+e.Backend }
 
 // usd is the money of an entry.

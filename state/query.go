@@ -42,7 +42,7 @@ func (j *Job) InFlight() bool {
 	return j.Status == Held && last != nil && last.Ended.IsZero()
 }
 
-// Digest is a SHA-256 of what the state says: equal for equal states, whoever
+// Digest is a SHA-256 of the state's content: equal for equal states, whoever
 // wrote them and however often. Fence, serial and sequence number are not in
 // it.
 func (s *State) Digest() string {

@@ -39,7 +39,7 @@ type State struct {
 	Holds       []Hold                     `json:"holds,omitempty"`
 	Overrides   []Override                 `json:"overrides,omitempty"`
 	Notes       map[string][]Note          `json:"notes,omitempty"`     // by address of a job or a phase, oldest first
-	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by what they stop
+	Breakers    map[string]Breaker         `json:"breakers,omitempty"`  // open breakers by phase or setting
 	Pauses      map[string]Pause           `json:"pauses,omitempty"`    // full volumes by backend, or BACKEND/POOL
 	Away        map[string]Away            `json:"away,omitempty"`      // backends that cannot be asked, or BACKEND/POOL
 	Protected   map[string]bool            `json:"protected,omitempty"` // phases with prevent_rerun, remembered when the block is gone
@@ -74,7 +74,7 @@ type Backend struct {
 type Status string
 
 // The stored statuses. A job without a record is pending; unknown is never
-// stored, it is what a refresh could not find out.
+// stored: it means that a refresh could not find out.
 const (
 	Submitting Status = "submitting" // intent durable, outcome not yet known
 	Queued     Status = "queued"
@@ -161,7 +161,7 @@ type Attempt struct {
 	Host string `json:"host,omitempty"`
 	// Workdir is where the job was submitted to run. The campaign's folder may move later; "" = not recorded.
 	Workdir string `json:"workdir,omitempty"`
-	// Queue is the identity of what keeps the job there, "" where it told none.
+	// Queue is the identity of the job's queue there, "" where it told none.
 	Queue   string  `json:"queue,omitempty"`
 	Plan    string  `json:"plan,omitempty"` // plan id that approved it
 	Fence   uint64  `json:"fence,omitempty"`
@@ -198,20 +198,20 @@ type Attempt struct {
 	// Duplicates are handles that showed the token of this attempt beside
 	// Handle; at most one of them ran.
 	Duplicates []string `json:"duplicates,omitempty"`
-	// Left is what an attempt that did not complete left at the job's output
-	// paths; nil where nobody looked.
+	// Left lists the files of an unsuccessful attempt at the job's output paths;
+	// nil where nobody looked.
 	Left []Output `json:"left,omitempty"`
 }
 
-// Usage is what an attempt used. -1 is unknown.
+// Usage is the resource use of an attempt. -1 is unknown.
 type Usage struct {
 	Elapsed    float64 `json:"elapsed"`     // seconds
 	CPU        float64 `json:"cpu"`         // seconds
 	MaxRSS     int64   `json:"max_rss"`     // bytes
 	GPUSeconds float64 `json:"gpu_seconds"` // devices × seconds
 	GPUMaxMem  int64   `json:"gpu_max_mem"` // bytes
-	// Billed is what the backend says that it charged, in its own words:
-	// "391 billing-seconds"; "" = it says nothing.
+	// Billed is the backend's statement of its charge, in its own words: "391
+	// billing-seconds"; "" = it says nothing.
 	Billed string `json:"billed,omitempty"`
 }
 
@@ -238,8 +238,8 @@ type Copy struct {
 	Digest  string    `json:"digest"`
 	At      time.Time `json:"at"`
 	Seconds float64   `json:"seconds,omitempty"` // that moving it took; 0 = it was there, or not measured
-	// Stamp is what the filesystem there said of it when Digest was taken; see
-	// providers/offer, Stamp. 0 = not recorded.
+	// Stamp is the file's stat there when Digest was taken; see providers/offer,
+	// Stamp. 0 = not recorded.
 	Stamp uint64 `json:"stamp,omitempty"`
 }
 
@@ -288,18 +288,18 @@ type Approval struct {
 	Finished time.Time `json:"finished,omitzero"`
 	Outcome  string    `json:"outcome,omitempty"` // "done", "held", "stopped by budget"
 	Saved    bool      `json:"saved,omitempty"`   // a saved plan file rather than a prompt
-	// Forecast is what the plan was expected to take; nil = it was not recorded.
+	// Forecast is the plan's expected cost and time; nil = it was not recorded.
 	Forecast *Forecast          `json:"forecast,omitempty"`
 	Muster   string             `json:"muster,omitempty"` // version that began it
 	Revision                    // of the campaign's folder
-	Programs map[string]Program `json:"programs,omitempty"` // what the jobs of each phase run
+	Programs map[string]Program `json:"programs,omitempty"` // the programs of each phase's jobs
 	// Reruns are the completed jobs that the plan runs again, by address;
 	// "phase.NAME" means all that were completed when it began.
 	Reruns []string `json:"reruns,omitempty"`
 }
 
 // A Review is a person's approval of a saved plan that more than one person must
-// approve. Who is what the person's machine says, not a signature.
+// approve. Who is the user name on the person's machine, not a signature.
 type Review struct {
 	Plan string    `json:"plan"` // plan id
 	Who  string    `json:"who"`
@@ -313,7 +313,7 @@ type Revision struct {
 	Dirty  bool   `json:"dirty,omitempty"`  // with changes that are not committed
 }
 
-// A Program is what identifies the code and the environment of a phase's jobs.
+// A Program identifies the code and the environment of a phase's jobs.
 type Program struct {
 	Source string `json:"source,omitempty"` // digest
 	Revision
@@ -416,7 +416,7 @@ type Rental struct {
 	ID      string       `json:"id"`
 	Kind    string       `json:"kind,omitempty"` // its machine: "1× RTX 4090"
 	Backend string       `json:"backend"`
-	Since   time.Time    `json:"since"` // when it came to be what Status says
+	Since   time.Time    `json:"since"` // when it came into this Status
 	Status  RentalStatus `json:"status"`
 	PerHour string       `json:"per_hour,omitempty"`
 	// Began and Ended are the cloud's own start and end of billing, zero where it does
@@ -438,10 +438,10 @@ type Rental struct {
 // Rented reports whether the machine is there, and so billed.
 func (r Rental) Rented() bool { return r.Status != RentalReleased }
 
-// Cost is what the machine cost until a time, USD: as its cloud bills it, else its rate since
-// it is billed at that, and its cost before, else its rate from the cloud's own start of billing
-// to its own end. It is not known where the cloud told none of these, nor, without the first
-// two, while a stopped machine is billed at another rate than it ran at.
+// Cost is the machine's cost until a time, USD: as its cloud bills it, else its rate since it is
+// billed at that, and its cost before, else its rate from the cloud's own start of billing to
+// its own end. It is not known where the cloud told none of these, nor, without the first two,
+// while a stopped machine is billed at another rate than it ran at.
 func (r Rental) Cost(now time.Time) (usd decimal.Decimal, known bool) {
 	if d, err := decimal.NewFromString(r.Billed); err == nil {
 		return d, true
@@ -485,8 +485,8 @@ type Override struct {
 	At          time.Time `json:"at"`
 }
 
-// A Note is what a person learned about a job or a phase. It stays with the address,
-// whatever becomes of the job, and follows a job that moves.
+// A Note is a person's remark about a job or a phase. It stays with the address,
+// whatever happens to the job, and follows a job that moves.
 type Note struct {
 	Address string    `json:"address"`
 	Who     string    `json:"who"`
@@ -494,7 +494,7 @@ type Note struct {
 	At      time.Time `json:"at"`
 }
 
-// Muster is who keeps a note of what no person did.
+// Muster is the author of notes about actions that no person took.
 const Muster = "muster"
 
 // A Pause keeps launches from a backend, or of one of its hosts, until the
@@ -532,8 +532,9 @@ type Breaker struct {
 	At     time.Time `json:"at"`
 }
 
-// Stops is what a breaker stops: the name of its phase, or the address of a setting's jobs.
+// Stops names the jobs that a breaker stops: the name of its phase, or the address of a
+// setting's jobs.
 func (b Breaker) Stops() string { return cmp.Or(b.Of, b.Phase) }
 
-// Address is what it stops as an address.
+// Address is Stops as an address.
 func (b Breaker) Address() string { return cmp.Or(b.Of, "phase."+b.Phase) }

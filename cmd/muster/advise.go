@@ -76,7 +76,7 @@ It asks the backends only for their pools and prices; -refresh=false contacts no
 	}
 }
 
-// askPools asks the backends what pools they have; it tells which could not be
+// askPools asks the backends for their pools; it tells which could not be
 // asked, and why.
 func (a *app) askPools(ctx context.Context, c *lang.Campaign, st *state.State, in *advice.Input) map[string]string {
 	w := &work{launcher: a.launcher()}

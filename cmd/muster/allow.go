@@ -17,8 +17,8 @@ import (
 // errTrusted says that the user has just trusted items: the command starts again.
 var errTrusted = errors.New("items were trusted")
 
-// Allowances are what the campaign may do before anything is approved: what this
-// user trusts, and is asked to.
+// allowances are the things that the campaign may do before anything is
+// approved: those that this user trusts, or agrees to when asked.
 type allowances struct {
 	*terminal
 	guard *trust.Guard // nil until the directory is known

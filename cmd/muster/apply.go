@@ -165,8 +165,8 @@ func (ap *applying) with(ctx context.Context, c *lang.Campaign, session store.Se
 // saved or not.
 const budgetStops = "Nothing was started: a budget does not cover this plan. Do what its warning says, raise the budget, or apply fewer jobs at a time with -target=ADDR."
 
-// restrain holds, in the queues of backends, what the budgets of a plan that they
-// do not let start do not cover any more.
+// restrain holds, in the queues of backends, the jobs that the budgets do not
+// cover any more, of a plan that they do not let start.
 func (ap *applying) restrain(ctx context.Context, w *work, session store.Session) error {
 	if len(session.State().InFlight()) == 0 {
 		return command.Budget
@@ -278,7 +278,8 @@ func (ap *applying) drive(ctx context.Context, w *work, session store.Session) e
 	return ap.conclude(w, out)
 }
 
-// told is what this user has just read of backends that cannot be asked.
+// told is the messages about unreachable backends that this user has just
+// read.
 func told(p *planner.Plan, f applyFlags) map[string]string {
 	out := map[string]string{}
 	if !f.json && f.saved == "" {
@@ -295,7 +296,7 @@ func (ap *applying) planToStart(ctx context.Context, c *lang.Campaign, st *state
 	return ap.planWith(ctx, c, st, p)
 }
 
-// record writes down what a refresh found; nothing is started.
+// record records the findings of a refresh; it starts nothing.
 func (ap *applying) record(ctx context.Context, w *work, session store.Session) error {
 	if !w.plan.Counts.Changes() && w.plan.Counts.Missing == 0 && len(w.input.Observed.Touched) == 0 && maps.Equal(w.input.Observed.Machines(w.state.Rentals, w.input.Now), w.state.Rentals) {
 		return nil

@@ -23,7 +23,7 @@ type formatChange struct {
 	Was, New []byte
 }
 
-// Diff is what changes, as a unified diff.
+// Diff is the change, as a unified diff.
 func (c formatChange) Diff() string {
 	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(string(c.Was)), B: difflib.SplitLines(string(c.New)),
 		FromFile: "old/" + c.Name, ToFile: "new/" + c.Name, Context: 3})

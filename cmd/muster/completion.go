@@ -33,8 +33,8 @@ func completionCommand(a *app) *command.Command {
 	}
 }
 
-// optionValues proposes what an option may be set to; nil where that is a file
-// or anything.
+// optionValues proposes values of an option; nil where that is a file or
+// anything.
 func (a *app) optionValues(option, begun string) []string {
 	switch option {
 	case "target", "rerun", "accept":

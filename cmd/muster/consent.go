@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/planner/view"
 )
 
-// approvalQuestion is what a person is asked; only the word yes is a yes.
+// approvalQuestion is the question to a person; only the word yes is a yes.
 func approvalQuestion(p *planner.Plan) string {
 	what := "Do this?"
 	if text := view.Ceiling(p); text != "" {
@@ -43,7 +43,7 @@ func mustBeSaved(p *planner.Plan) (l diag.List) {
 	return l
 }
 
-// consentFlags are what the command line allows beside -auto-approve.
+// consentFlags are the command line's consents beside -auto-approve.
 type consentFlags struct{ rerun, cancel bool }
 
 // lacking refuses a destructive plan whole when a flag is missing, naming the

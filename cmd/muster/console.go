@@ -55,7 +55,7 @@ changes nothing and takes no lock.`,
 	}
 }
 
-// view is what the console sees: with an address, the job's own values.
+// view is the console's view: with an address, the job's own values.
 func (a *app) view(c *lang.Campaign, st *state.State, args []string) (lang.View, error) {
 	view := lang.View{Results: staging.Completed(c, st)}
 	if len(args) == 0 {

@@ -51,7 +51,7 @@ place with its figures and why it was chosen or not, and why the job waits.`,
 	}
 }
 
-// printCommand prints what a job runs.
+// printCommand prints the command of a job.
 func (a *app) printCommand(w *work, x explain.Job) error {
 	v := preview.Preview{Campaign: w.campaign, Plan: w.plan, Pools: w.input.Pools, Scripters: plugins.Scripters(w.campaign.Backends)}
 	text, diags := v.Command(w.plan.Phase(x.Phase), x.Cell, x.Decision)

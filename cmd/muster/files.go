@@ -27,7 +27,7 @@ func (ws *workspace) cacheDir() string {
 // requestsDir is where commands leave requests for the muster that holds the lease.
 func (ws *workspace) requestsDir() string { return filepath.Join(ws.dataDir(), "requests") }
 
-// meetLinks notes the links that would lead what an apply keeps out of the checkout.
+// meetLinks notes the links that would lead an apply's files out of the checkout.
 func (ws *workspace) meetLinks() {
 	for _, dir := range []string{ws.requestsDir(), filepath.Join(ws.dir, ".muster", "rentals")} {
 		_ = ws.guard.Data(dir)

@@ -56,7 +56,7 @@ func percentFor(live, garbage uint64) int {
 	return int(min(max(garbage*100/live, leastPercent), 100))
 }
 
-// liveHeap is what the last collection found in use, in bytes.
+// liveHeap is the heap in use after the last collection, in bytes.
 func liveHeap() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

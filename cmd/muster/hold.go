@@ -135,8 +135,8 @@ func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (
 	return answer, err
 }
 
-// planTrusted plans with the backends that this user trusts by now, and grants what the
-// user asked for. The work is to be closed, also after an error.
+// planTrusted plans with the backends that this user trusts by now, and grants the
+// user's requests. The work is to be closed, also after an error.
 func (a *app) planTrusted(ctx context.Context, c *lang.Campaign, st *state.State, p planFlags) (*work, error) {
 	w, err := a.planWith(ctx, c, st, p)
 	if err == nil {

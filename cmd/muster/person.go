@@ -23,8 +23,8 @@ import (
 	"github.com/muster-run/muster/providers/launch"
 )
 
-// A human answers at this command's terminal what hosts ask before they let
-// muster in. One prompt is shown at a time.
+// A human answers hosts' login prompts at this command's terminal. One prompt
+// is shown at a time.
 type human struct {
 	driving atomic.Bool // a run is shown, and nothing else reads the terminal
 	mu      sync.Mutex
@@ -61,7 +61,7 @@ func (ws *workspace) drives() (done func()) {
 }
 
 const (
-	// maxPrompt bounds what a host may put on the screen at once, bytes.
+	// maxPrompt bounds the text that a host may put on the screen at once, bytes.
 	maxPrompt = 4 << 10
 	keyEvery  = 200 * time.Millisecond // at the terminal, for a key
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/command"
 )
 
-// planFlags are what plan and apply without a saved plan have in common.
+// planFlags are the common flags of plan and of apply without a saved plan.
 type planFlags struct {
 	varFlags
 	targets, rerun, accept, release texts

@@ -18,7 +18,7 @@ import (
 
 const (
 	commandsTake = 5 * time.Minute // at most, all preconditions of a plan together
-	linesShown   = 5               // of what a command printed that failed
+	linesShown   = 5               // of the output of a failed command
 )
 
 // tryCommands runs, on this machine, the commands of preconditions of the jobs that a

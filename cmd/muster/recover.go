@@ -116,7 +116,7 @@ func lost(st *state.State) error {
 	return nil
 }
 
-// A found is what backends have of a campaign whose state is lost.
+// A found is the backends' records of a campaign whose state is lost.
 type found struct {
 	*work
 	lineage  string // of the lost state; "" = none is known
@@ -128,7 +128,7 @@ type found struct {
 	page     page.Recovery
 }
 
-// find looks for the lost state's lineage and for what the backends have of it.
+// find looks for the lost state's lineage and for the backends' records of it.
 func (r *recovering) find(ctx context.Context, c *lang.Campaign, st *state.State) (*found, error) {
 	first, err := r.look(ctx, c, st, apply.Lost{}, false)
 	if err != nil {
@@ -295,7 +295,7 @@ func (r *recovering) begin(ctx context.Context, c *lang.Campaign, f *found, hold
 	return s.Push(ctx, data, false)
 }
 
-// record looks again, under the lease, and records what is there.
+// record looks again, under the lease, and records its findings.
 func (r *recovering) record(ctx context.Context, c *lang.Campaign, s store.Session, seen *found, hold state.Hold) error {
 	of := apply.Lost{Signature: site.Signature{Lineage: s.State().Lineage}, Signed: seen.signed}
 	f, err := r.look(ctx, c, s.State(), of, seen.complete && len(seen.jobs) == 0)

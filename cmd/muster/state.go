@@ -54,7 +54,7 @@ type listedJob struct {
 	Status  state.Status `json:"status"`
 }
 
-// A shownJob is what `muster state show` prints.
+// A shownJob is the output of `muster state show`.
 type shownJob struct {
 	state.Job
 	Earlier []state.Attempt `json:"earlier,omitempty"`

@@ -69,8 +69,8 @@ func (a *app) status(ctx context.Context, v varFlags, o statusOptions, args []st
 	}
 }
 
-// statusView is the page, and tells who was to write the state and is gone: what
-// runs by the state may have ended since.
+// statusView is the page, and names the writer of the state if it is gone: jobs
+// that run by the state may have ended since.
 func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args []string, l *looker) (page.Status, func(), error) {
 	c, st, jobs, err := a.openFor(ctx, v, args)
 	if err != nil {

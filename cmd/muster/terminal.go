@@ -73,7 +73,7 @@ func (t *terminal) report(l diag.List) error {
 	return nil
 }
 
-// failErr turns plumbing's errors into what a person can act on.
+// failErr turns plumbing's errors into messages that a person can act on.
 func (t *terminal) failErr(err error) command.Exit {
 	var locked *store.LockedError
 	var corrupt *store.CorruptError

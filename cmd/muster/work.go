@@ -38,7 +38,7 @@ func (w *work) close() {
 	}
 }
 
-// provider is what the engine asks for a backend type.
+// provider gives the engine the provider of a backend type.
 func (w *work) provider(ctx context.Context) func(string) (providers.Provider, error) {
 	return func(typ string) (providers.Provider, error) {
 		if typ == sim.Type && w.simulated != nil {
@@ -99,8 +99,7 @@ func (pl planning) make(ctx context.Context) (*work, error) {
 	return pl.with(ctx, c, st)
 }
 
-// unplanned prints what takes the place of a plan as JSON where the campaign
-// cannot be read.
+// unplanned prints JSON in place of a plan where the campaign cannot be read.
 func (pl planning) unplanned(diags diag.List) error {
 	return pl.encode(map[string]any{"format_version": planfile.FormatVersion, "type": "plan", "valid": false, "diagnostics": diag.ToJSON(diags, pl.sources)})
 }

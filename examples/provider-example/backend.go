@@ -76,7 +76,7 @@ func (b *backend) stop() {
 	b.wg.Wait()
 }
 
-// load reads what earlier processes left.
+// load reads the records of earlier processes.
 func (b *backend) load() error {
 	if err := os.MkdirAll(filepath.Join(b.dir, "jobs"), 0o700); err != nil {
 		return err
@@ -131,8 +131,8 @@ func (b *backend) add(j *job) {
 	b.order = append(b.order, j)
 }
 
-// guard refuses what a replaced muster still asks for, and remembers the
-// newest. The lock is held.
+// guard refuses the requests of a replaced muster, and remembers the newest.
+// The lock is held.
 func (b *backend) guard(n uint64, holder string) error {
 	next, changed, err := b.fence.Admit(n, holder)
 	if err != nil || !changed {

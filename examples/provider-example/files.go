@@ -57,7 +57,7 @@ func (b *backend) path(p string) string {
 	return filepath.Join(b.Workdir, p)
 }
 
-// Push goes on after what an earlier push left in PATH.part.
+// Push continues after the part of an earlier push in PATH.part.
 func (x *example) Push(_ context.Context, backend, path string, size int64, digest string, r io.ReadSeeker) error {
 	b, err := x.at(backend)
 	if err != nil {

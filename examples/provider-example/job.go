@@ -27,15 +27,15 @@ import (
 // job is a folder:
 //
 //	job.json      the job as it was submitted; nothing is a job without it
-//	cmd, setup    what is run, byte for byte
+//	cmd, setup    the commands, byte for byte
 //	secrets       0600, removed by the job's shell before it runs anything
-//	baseline.json what the outputs were before
+//	baseline.json the outputs before the start
 //	claim/        made by the job's shell first of all: who makes it, runs
 //	pid, exit     written by the shell
 //	held          muster asked to keep it from starting
 //	cleared       its output paths are free; from here on a shell may have it
 //	cancel        somebody asked for the end
-//	log           what the job said
+//	log           the output of the job
 type job struct {
 	dir  string
 	spec providers.Job
@@ -274,7 +274,7 @@ func (b *backend) end(j *job, o offer.Observation) error {
 	}
 	o.Metrics = j.metrics(o.Outputs)
 	if o.Status == offer.Failed {
-		guard.Note(&j.spec, &o) // the job's next launch may write over what this one leaves
+		guard.Note(&j.spec, &o) // the job's next launch may write over the files of this one
 	}
 	if exit > 128 {
 		o.Signal = strings.TrimPrefix(unix.SignalName(syscall.Signal(exit-128)), "SIG")

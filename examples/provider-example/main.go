@@ -114,7 +114,7 @@ func (x *example) Quote(_ context.Context, backend string, shapes []offer.Shape)
 	return out, nil
 }
 
-// Preflight checks what a job would find missing.
+// Preflight checks for things that a job would miss.
 func (x *example) Preflight(_ context.Context, backend string, checks []providers.Check) ([]providers.Finding, error) {
 	if _, err := x.at(backend); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type sample struct {
 	phases    []phase
 }
 
-// A phase's jobs take what takes says, spread by a lognormal factor.
+// A phase's jobs take the time of takes, spread by a lognormal factor.
 type phase struct {
 	name   string
 	axes   map[string][]float64
@@ -42,9 +42,8 @@ type phase struct {
 	all    string // phase it waits for as a whole
 }
 
-// campaigns for this machine differ in what makes a forecast hard: runtimes that follow an axis, or
-// two, or none; spread; edges; caps; retries; jobs that take no longer than
-// starting them.
+// campaigns for this machine differ in the difficulties of a forecast: runtimes that follow an
+// axis, or two, or none; spread; edges; caps; retries; jobs that take no longer than starting them.
 func campaigns() []sample {
 	n := map[string][]float64{"N": {1, 2, 4, 8}}
 	return []sample{

@@ -2,7 +2,7 @@ package main
 
 import "math"
 
-// clusterCampaigns differ in what makes a forecast hard on a cluster: queues
+// clusterCampaigns differ in the difficulties of a forecast on a cluster: queues
 // behind its few GPUs, arrays with a cap, dependencies between arrays cell by
 // cell and as a whole, requeues, and the seconds that a scheduler takes to start
 // a job, beside jobs of a few seconds.

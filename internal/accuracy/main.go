@@ -1,4 +1,4 @@
-// Command accuracy compares the forecasts of plans with what then happens: ten
+// Command accuracy compares the forecasts of plans with the facts: ten
 // campaigns, each run in part for a history, planned for the rest, and applied.
 //
 //	go run ./internal/accuracy -muster bin/muster

@@ -2,10 +2,10 @@ package main
 
 import "math"
 
-// shapes are ten campaigns that no forecast was adjusted to, on any site: what
-// their jobs take is in times of unit seconds. Three ask of a model what its
-// history has not: larger sizes than it has seen, where a constant is added to
-// what grows. burns says that the site's cores are real.
+// shapes are ten campaigns that no forecast was adjusted to, on any site:
+// their jobs' times are multiples of unit seconds. Three ask a model for more
+// than its history: larger sizes than it has seen, where a constant is added
+// to a growing part. burns says that the site's cores are real.
 func shapes(unit float64, burns bool) func() []sample {
 	grows := func(f func(n, d float64) float64) func(map[string]float64) float64 {
 		return func(at map[string]float64) float64 { return unit * f(at["N"], at["d"]) }

@@ -11,7 +11,7 @@ import (
 type site struct {
 	name      string        // of the backend
 	unit      string        // in which cost is compared
-	settles   time.Duration // after the history: what ended holds no place any more
+	settles   time.Duration // after the history: ended jobs hold no place any more
 	block     func(dir string) string
 	campaigns func() []sample
 	others    func() []sample // of other kinds; nil = none

@@ -147,7 +147,7 @@ func (m program) plan() (outcome, error) {
 	return out, nil
 }
 
-// spent is what the ledger has.
+// spent is the sum of the ledger.
 func (m program) spent() (float64, error) {
 	var doc struct{ Total map[string]string }
 	if err := m.json(&doc, "cost", "-json"); err != nil {

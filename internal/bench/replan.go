@@ -12,7 +12,7 @@ import (
 )
 
 // rounds is how often two plans are timed in turn; the median of each counts,
-// for what disturbs one disturbs the other.
+// for a disturbance hits both.
 const rounds = 11
 
 // replans times the first plan of a campaign and, in turn with it, the plan

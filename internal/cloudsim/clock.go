@@ -49,7 +49,7 @@ func (c *Clock) After(d time.Duration, f func()) (cancel func()) {
 	return func() { e.run = func() {} }
 }
 
-// Advance moves the clock ahead, and runs what falls due on the way.
+// Advance moves the clock ahead, and runs the events that fall due on the way.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *Clock) SetSpeed(speed float64) {
 	c.Do(func() { c.from, c.began, c.speed = c.reading(), time.Now(), speed })
 }
 
-// Run runs what falls due until ctx ends.
+// Run runs events as they fall due until ctx ends.
 func (c *Clock) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		timer := time.NewTimer(c.due())

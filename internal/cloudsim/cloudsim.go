@@ -1,8 +1,8 @@
-// Package cloudsim is what simulators of GPU clouds share: a clock that may run
-// fast or only when told, accounts with keys, rate limits, meters that bill by
-// that clock, faults on request, and the machines behind rented instances. A
-// cloud, such as package vastai, adds its routes, its words and the life of its
-// instances. The command muster-cloudsim serves one.
+// Package cloudsim is the common part of the simulators of GPU clouds: a clock
+// that may run fast or only when told, accounts with keys, rate limits, meters
+// that bill by that clock, faults on request, and the machines behind rented
+// instances. A cloud, such as package vastai, adds its routes, its words and
+// the life of its instances. The command muster-cloudsim serves one.
 //
 //	request ─▶ latency ─▶ fault before ─▶ key ─▶ rate limit ─▶ the cloud ─▶ fault after ─▶ answer
 package cloudsim
@@ -18,14 +18,14 @@ import (
 	"time"
 )
 
-// A World is what a cloud and its server share. Accounts and Faults are read and
+// A World is shared by a cloud and its server. Accounts and Faults are read and
 // changed only within Clock.Do.
 type World struct {
 	Clock    *Clock
 	Accounts *Accounts
 	Faults   *Faults
 	Machines Machines
-	// API is what the server shows to machines that are rented; nil without a server.
+	// API is the server's side for rented machines; nil without a server.
 	API http.Handler
 	// Trouble hears of machines that did not boot. Their cloud says nothing of it.
 	Trouble func(error)
@@ -36,11 +36,11 @@ type Cloud interface {
 	Routes() []Route
 	// Refuse is the answer to a call that the server does not pass on.
 	Refuse(Route, Refusal) Answer
-	// Faults are the faults that only this cloud knows, by what they hit.
+	// Faults are the faults that only this cloud knows, by target.
 	Faults() map[string][]string
 	// Happen makes something happen to a machine or an instance.
 	Happen(Event) error
-	// Truth is what really is, for tests and people, whatever the API says.
+	// Truth is the real state, for tests and people, whatever the API says.
 	Truth() any
 	// Close ends all machines.
 	Close()
@@ -49,8 +49,8 @@ type Cloud interface {
 // A Route is one call of an API.
 type Route struct {
 	Method, Path string // as in http.ServeMux, without the slash at the end: both forms are served
-	Op           string // what faults name
-	Scope        string // what a key must be allowed; "" = anything
+	Op           string // the name of the operation in faults
+	Scope        string // the permission that a key needs; "" = none
 	Open         bool   // needs no key
 	Limit        Limit
 	Shared       Limit // of all the routes that have one, together
@@ -87,7 +87,7 @@ func Parse(body []byte, v any) error {
 	return nil
 }
 
-// An Answer is what a client reads.
+// An Answer is the response to a client.
 type Answer struct {
 	Status int
 	Type   string // Content-Type, exactly
@@ -140,7 +140,7 @@ type Event struct {
 	Value    string `json:"value,omitempty"`
 }
 
-// A Name is what a cloud calls something: a string, or a number.
+// A Name is a cloud's name for something: a string, or a number.
 type Name string
 
 // UnmarshalJSON reads 12 as "12".

@@ -15,7 +15,7 @@ type Fault struct {
 	Do    string   `json:"do"`
 	After int      `json:"after,omitempty"` // so many times nothing happens first
 	Times int      `json:"times,omitempty"` // 0 = once, -1 = always
-	For   Duration `json:"for,omitempty"`   // of what lasts: by the cloud's clock, of slow and hang in real time
+	For   Duration `json:"for,omitempty"`   // of lasting faults: by the cloud's clock, of slow and hang in real time
 	Code  int      `json:"code,omitempty"`  // of status: 500 to 599
 	Label string   `json:"label,omitempty"` // of a step: only for instances whose label begins so
 }

@@ -9,7 +9,7 @@ type Limit struct {
 	PerMinute int           // most calls in 60 s
 }
 
-// limits remember who called what, and when.
+// limits remember the calls of each client, and their times.
 type limits map[limited]*calls
 
 type limited struct{ op, who string }

@@ -20,7 +20,7 @@ type Machines interface {
 	Close()
 }
 
-// A Spec is what a machine is.
+// A Spec describes a machine.
 type Spec struct {
 	Name   string // its host name
 	GPU    string // model
@@ -32,7 +32,7 @@ type Spec struct {
 	// variable URLVar; nil = not.
 	API    http.Handler
 	URLVar string
-	// Driver and CUDA are what its nvidia-smi says; "" = of early 2025.
+	// Driver and CUDA are the versions in its nvidia-smi; "" = of early 2025.
 	Driver, CUDA string
 	Ill          string // one of Ills; "" = healthy
 }

@@ -74,7 +74,7 @@ func (m *Meter) Total(now time.Time) decimal.Decimal {
 	return m.Amount("", time.Time{}, now, now)
 }
 
-// Burn is what runs now, in dollars an hour.
+// Burn is the current cost, in dollars an hour.
 func (m *Meter) Burn() (sum decimal.Decimal) {
 	for _, l := range m.lines {
 		if l.To.IsZero() {

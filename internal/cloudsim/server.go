@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A Server serves a cloud's API, and under /_sim/ what tests and people tell the
-// simulator itself.
+// A Server serves a cloud's API, and under /_sim/ an interface of its own for
+// tests and people.
 type Server struct {
 	world   *World
 	cloud   Cloud
 	mux     *http.ServeMux // everything
-	outside *http.ServeMux // what the cloud shows its customers
+	outside *http.ServeMux // the side that the cloud shows its customers
 	limits  limits
 	Latency time.Duration // real time that every answer of the API takes
 	NoLimit bool          // rate limits do not count
@@ -67,7 +67,7 @@ func (s *Server) api(w http.ResponseWriter, q *http.Request, r Route) {
 	write(w, a)
 }
 
-// before does what a fault does instead of a call, and reports whether it did.
+// before plays a fault instead of a call, and reports whether it did.
 func (s *Server) before(w http.ResponseWriter, q *http.Request, r Route, f *Fault) bool {
 	switch f.Do {
 	case slow:

@@ -145,7 +145,7 @@ func (p Printer) excerpt(r *hcl.Range) []numbered {
 const busy = 60
 
 // pointed is the part of a line that holds the place from first to end, and,
-// under a busy line, what points at it.
+// under a busy line, the mark that points at it.
 func (p Printer) pointed(line []byte, first, end int) (text, mark string) {
 	const number = len("  1234: ")
 	width := max(20, p.width()-number)

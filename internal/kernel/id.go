@@ -31,7 +31,7 @@ func (id ID) Alive() bool {
 // String is the form ParseID reads: "1234-5678".
 func (id ID) String() string { return fmt.Sprintf("%d-%d", id.PID, id.Start) }
 
-// ParseID reads what String wrote.
+// ParseID reads the output of String.
 func ParseID(s string) (ID, bool) {
 	pid, start, ok := strings.Cut(s, "-")
 	p, err1 := strconv.Atoi(pid)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lacks is what this system does not tell, a sentence each.
+// Lacks lists the facts that this system does not tell, a sentence each.
 var Lacks = []string{
 	"macOS has no control groups: muster does not keep a job to the memory that it asks for",
 	"macOS hides the environment of its own programs: muster may not find what such a job left running",
@@ -139,7 +139,7 @@ func Fork(path string, argv []string, attr *syscall.ProcAttr, _ *os.File) (pid, 
 	return pid, -1, err
 }
 
-// AwaitFork is AwaitChild for what Fork started.
+// AwaitFork is AwaitChild for a process of Fork.
 func AwaitFork(pid, _ int) { AwaitChild(pid) }
 
 // AwaitChild returns when a child has ended, and leaves it to be waited for.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lacks is what this system does not tell, a sentence each.
+// Lacks lists the facts that this system does not tell, a sentence each.
 var Lacks []string
 
 // Self starts this very program, also after its file was replaced.
@@ -167,7 +167,7 @@ func Fork(path string, argv []string, attr *syscall.ProcAttr, group *os.File) (p
 	return pid, fd, err
 }
 
-// AwaitFork is AwaitChild for what Fork started: it closes the file and, where it
+// AwaitFork is AwaitChild for a process of Fork: it closes the file and, where it
 // can, keeps no thread waiting.
 func AwaitFork(pid, fd int) {
 	if fd < 0 || !awaitFD(fd, pid) {

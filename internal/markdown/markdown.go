@@ -86,8 +86,8 @@ func refers(sign rune, before string, after rune) bool {
 	return false
 }
 
-// web is an address on the web that may stand as it is; no more of what follows
-// it is taken for a part of it.
+// web matches an address on the web that needs no escape; no more of the text
+// after it counts as a part of it.
 var web = lazyregexp.New(`^https?://[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]+)?(/[\w./~%+,@-]*)?(\?[\w./~%+,@=-]*(&[\w.~%+-]+=[\w./~%+,@-]*)*)?(#[\w./-]*)?`)
 
 // address is how long the address is that a text begins with, 0 where it begins
@@ -99,8 +99,8 @@ func address(s string) int {
 	return len(strings.TrimRight(web.FindString(s), ".,?:@%+~_-="))
 }
 
-// links reports whether a forge would make a link of what follows a sign: from
-// there on it heeds neither backslashes nor entities.
+// links reports whether a forge would make a link of the text after a sign:
+// from there on it heeds neither backslashes nor entities.
 func links(s string, before rune) bool {
 	return strings.HasPrefix(s, "://") || strings.HasPrefix(s, "w.") && before == 'w'
 }

@@ -1,7 +1,7 @@
-// Package needs declares what a test requires of its machine: a program, root,
-// a kind of file system, minutes. `make test` skips a test whose requirements
-// are not met and says why. `make test-system` installs requirements, sets
-// MUSTER_SYSTEM_TESTS=1, and fails such a test.
+// Package needs declares a test's requirements of its machine: a program,
+// root, a kind of file system, minutes. `make test` skips a test whose
+// requirements are not met and says why. `make test-system` installs
+// requirements, sets MUSTER_SYSTEM_TESTS=1, and fails such a test.
 //
 // `make test-system` runs only tests whose names begin with TestSystem, so that
 // each test runs once. System enforces that name.

@@ -24,7 +24,7 @@ func Main() {
 	os.Exit(r.RC)
 }
 
-// refused is what a command says that reaches no server.
+// refused is the reply of a command that reaches no server.
 func refused(q request, why, server string, errno int) reply {
 	r := reply{Err: fmt.Sprintf("%s\n%s: cannot connect to server %s (errno=%d)\n", why, q.Program, server, errno), RC: errno % 256}
 	switch q.Program {
@@ -44,8 +44,8 @@ func refused(q request, why, server string, errno int) reply {
 	return r
 }
 
-// brokenOff is what a command says whose server ends while it is asked: of a qsub,
-// which may have submitted, another text than when it could not begin.
+// brokenOff is the reply of a command whose server ends while it is asked: for a
+// qsub, which may have submitted, another text than when it could not begin.
 func brokenOff(q request) reply {
 	if q.Program == "qsub" {
 		return reply{Err: "qsub: Premature end of message\n", RC: 15031 % 256}

@@ -217,8 +217,8 @@ func (c *call) qalter() {
 	})
 }
 
-// growable reports whether -l changes what a running job may change: its times,
-// for a manager.
+// growable reports whether -l changes only the values that can change in a
+// running job: its times, for a manager.
 func (c *call) growable(opts []option, id string) bool {
 	for _, o := range opts {
 		if o.letter != 'l' {
@@ -239,7 +239,7 @@ func (c *call) growable(opts []option, id string) bool {
 	return true
 }
 
-// alter sets what the options named, and nothing that they imply.
+// alter sets the named options, and nothing that they imply.
 func (c *call) alter(j *job, opts []option, changed attrs, deps []dependency) {
 	selects := slices.ContainsFunc(opts, func(o option) bool {
 		list, _ := pairs(o.value)

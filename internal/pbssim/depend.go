@@ -12,7 +12,7 @@ type dependency struct {
 	id   string
 }
 
-// reverse is what the job that is waited for shows.
+// reverse is the attribute of the other job, for which one waits.
 var reverse = map[string]string{"after": "before", "afterok": "beforeok", "afternotok": "beforenotok", "afterany": "beforeany"}
 
 // dependencies reads "afterok:1:2,afterany:3[]".
@@ -58,7 +58,7 @@ func (s *Server) bind(j *job, deps []dependency) {
 	s.setDepend(j, waits)
 }
 
-// met reports whether the end of a job is what a dependency waits for.
+// met reports whether the end of a job meets a dependency.
 func (d dependency) met(on *job) bool {
 	h := on.home()
 	ok := h["substate"] == "92" && h["Exit_status"] != "" // of an array, the status is that of one element
@@ -81,7 +81,7 @@ func (s *Server) note(on *job, kind string, j *job) {
 	s.keep(on)
 }
 
-// setDepend replaces what a job waits for.
+// setDepend replaces a job's dependencies.
 func (s *Server) setDepend(j *job, deps []dependency) {
 	var terms []string
 	for _, old := range strings.Split(j.A["depend"], ",") {

@@ -23,7 +23,7 @@ type Fault struct {
 	Times int      `json:"times,omitempty"` // 0 = once, -1 = always
 	For   Duration `json:"for,omitempty"`   // the command first waits so long
 	Code  int      `json:"code,omitempty"`  // of refuse and failed: the exit code
-	Text  string   `json:"text,omitempty"`  // of refuse, failed and noise: what stderr says
+	Text  string   `json:"text,omitempty"`  // of refuse, failed and noise: the text on stderr
 }
 
 // The faults.
@@ -131,7 +131,7 @@ func (s *Server) fault(program string) *Fault {
 // done reports whether the command is carried out.
 func (f *Fault) done() bool { return f.Do != down && f.Do != drop && f.Do != refuse }
 
-// change is what the fault makes of the answer.
+// change changes the answer as the fault asks.
 func (f *Fault) change(q request, r *reply) {
 	switch f.Do {
 	case down:

@@ -24,7 +24,7 @@ type job struct {
 	Seq    int
 	A      attrs
 	Vars   []string // Variable_List, "NAME=VALUE"
-	Env    []string // what its script sees beside what PBS sets
+	Env    []string // the variables of its script beside those of PBS
 	Script []byte
 	Exec   []string // the program and its arguments, in place of a script
 	Shell  string
@@ -32,7 +32,7 @@ type job struct {
 	Tasks  []*task // one, or an array's elements
 }
 
-// A task is what runs: a job, or an element of an array.
+// A task is a unit that runs: a job, or an element of an array.
 type task struct {
 	Index   int   // -1: no element
 	A       attrs // beside the job's own, or in their place
@@ -169,7 +169,7 @@ var errorText = map[int]string{
 	badState: "Request invalid for state of job", finished: "Job has finished", badValue: "Illegal attribute or resource value",
 }
 
-// refuse prints what the server says of a job.
+// refuse prints the server's message about a job.
 func (c *call) refuse(e int, id string) {
 	c.fail(e%256, errorText[e]+" "+id)
 }
@@ -302,7 +302,7 @@ var inherited = []string{
 	"max_run_subjobs", "stime", "obittime", "comment", "mtime", "Stageout_status", "Exit_status", "history_timestamp", "run_count",
 }
 
-// view is what qstat shows of a job, or of one of its elements.
+// view is qstat's view of a job, or of one of its elements.
 func (s *Server) view(j *job, t *task) (attrs, []string) {
 	a := maps.Clone(j.A)
 	if t == nil {

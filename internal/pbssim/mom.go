@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// runner is the parent of a job's script: it outlives the server, and writes
-// down the status. A signal to the whole session ends the script, not it; one that comes before
-// there is a script ends what takes its place.
+// runner is the parent of a job's script: it outlives the server, and writes down the status. A
+// signal to the whole session ends the script, not it; one that comes before the script exists
+// ends its placeholder.
 const runner = `early=
 for sig in TERM INT HUP USR1 USR2; do trap "early=$sig" $sig; done
 out=$PBSSIM_OUT err=$PBSSIM_ERR rc=$PBSSIM_RC
@@ -112,7 +112,7 @@ func (s mom) launch(j *job, t *task) error {
 	return nil
 }
 
-// environ is what PBS sets for a script.
+// environ is PBS's environment of a script.
 func (s mom) environ(j *job, t *task, nodefile string) []string {
 	cpus := "1"
 	chunks, _, _ := s.parseSelect(j.A["Resource_List.select"])
@@ -185,7 +185,7 @@ func (s mom) target(j *job, t *task, which, ext string) string {
 	return path
 }
 
-// deliver copies what a script wrote to where it belongs.
+// deliver copies the output of a script to its destination.
 func (s mom) deliver(j *job, t *task) bool {
 	id, ok := s.full(j.taskID(t)), true
 	for _, f := range []struct{ which, ext string }{{"Output_Path", ".OU"}, {"Error_Path", ".ER"}} {
@@ -202,7 +202,7 @@ func (s mom) deliver(j *job, t *task) bool {
 	return ok
 }
 
-// undelivered puts aside what could not be copied.
+// undelivered puts aside files that could not be copied.
 func (s mom) undelivered(j *job, t *task) {
 	for _, ext := range []string{".OU", ".ER"} {
 		name := s.full(j.taskID(t)) + ext
@@ -345,7 +345,7 @@ func resident(session int) (kb int) {
 	return kb
 }
 
-// usage is what qstat shows of a run that goes on.
+// usage is qstat's figures of a run in progress.
 func (s mom) usage(j *job, t *task, a attrs) {
 	n := int(s.now().Unix()) - t.A.num("stime")
 	a["resources_used.cpupercent"], a["resources_used.cput"] = "0", "00:00:00"
@@ -353,7 +353,7 @@ func (s mom) usage(j *job, t *task, a attrs) {
 	a["resources_used.ncpus"], a["resources_used.walltime"] = j.A["Resource_List.ncpus"], hms(max(n, 0))
 }
 
-// ended is the end of a run: what becomes of the task.
+// ended is the end of a run, and sets the state of the task.
 func (s mom) ended(j *job, t *task, e exit) {
 	if t.Cause == "rerun" {
 		s.scheduler().requeue(j, t)

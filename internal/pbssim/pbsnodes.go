@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// nodeView is what pbsnodes shows of a node.
+// nodeView is pbsnodes' view of a node.
 func (s *Server) nodeView(n *node) attrs {
 	a := maps.Clone(n.a)
 	delete(a, "offline")

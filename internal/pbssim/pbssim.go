@@ -46,7 +46,8 @@ import (
 //go:embed lab.qmgr
 var lab string
 
-// A Config is what a server has from the start. The zero Config is the Lab.
+// A Config is the initial configuration of a server. The zero Config is the
+// Lab.
 type Config struct {
 	Qmgr string        // statements of qmgr; "" = Lab
 	Kill time.Duration // between TERM and KILL; 0 = 1 s
@@ -107,8 +108,8 @@ func Start(t testing.TB, c Config) *Server {
 	return s
 }
 
-// Open serves the folder dir, which it makes. What an earlier server kept there
-// counts for more than the configuration.
+// Open serves the folder dir, which it makes. The records of an earlier server
+// there override the configuration.
 func Open(dir string, c Config) (*Server, error) {
 	if c.Qmgr == "" {
 		c.Qmgr = lab
@@ -333,7 +334,7 @@ func (c *call) env(name string) string {
 //	node-up NODE         it is back
 //	scheduler-down       the scheduler ends: nothing starts, and no job is looked at
 //	scheduler-up         it is back
-//	set JOB ATTR VALUE   changes what the server has of a job
+//	set JOB ATTR VALUE   changes the record of a job
 //	fault JSON           adds a Fault
 //	purge                forgets the history
 func (s *Server) Happen(args ...string) error {

@@ -98,7 +98,7 @@ func (s *Server) qmgrLine(line string) string {
 	return ""
 }
 
-// tidy takes over what a statement means beside its attributes.
+// tidy applies the implications of a statement beside its attributes.
 func (s *Server) tidy(kind, name string, a attrs) {
 	switch kind[0] {
 	case 'r':
@@ -110,7 +110,7 @@ func (s *Server) tidy(kind, name string, a attrs) {
 	}
 }
 
-// qmgrTarget is what a statement changes; nil if there is no such thing.
+// qmgrTarget is the target of a statement; nil if there is none.
 func (s *Server) qmgrTarget(verb, kind, name string) attrs {
 	switch kind[0] {
 	case 's':

@@ -243,7 +243,7 @@ func (c listing) alternate(q asking) {
 	}
 }
 
-// place is where -T sorts a job: what has started first, then by the estimate.
+// place is where -T sorts a job: started ones first, then by the estimate.
 func place(a asked) int {
 	switch at := a.j.A.num("estimated.start_time"); {
 	case slices.Contains([]string{"R", "B", "E"}, a.j.state()):
@@ -308,7 +308,8 @@ func (c listing) counts(queue string) (text string, total int, by map[string]int
 	return fmt.Sprintf("Transit:%d Queued:%d Held:%d Waiting:%d Running:%d Exiting:%d Begun:%d ", 0, by["Q"], by["H"], by["W"], by["R"], by["E"], by["B"]), total, by
 }
 
-// assigned is what runs, of the resources that jobs ever used, in a queue or "".
+// assigned adds the resources of running jobs, of those that jobs ever used, in
+// a queue or "".
 func (c listing) assigned(queue string, a attrs) {
 	sum := map[string]int{}
 	for _, j := range c.jobs {

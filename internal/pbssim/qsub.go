@@ -177,7 +177,7 @@ func unquote(w string) string {
 
 var nameForm = lazyregexp.New(`^[A-Za-z0-9+_.-][A-Za-z0-9+_.-]*$`)
 
-// attributes are what the options say of the job.
+// attributes sets the attributes of the job from the options.
 func (u *submission) attributes() {
 	j, a := u.job, u.job.A
 	for k, v := range map[string]string{

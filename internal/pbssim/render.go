@@ -125,8 +125,8 @@ func writeJSON(b *strings.Builder, list []field, depth int) {
 	}
 }
 
-// retype is a value in JSON as OpenPBS writes it: what looks like a number
-// becomes one, and one that is too large null.
+// retype is a value in JSON as OpenPBS writes it: a text that looks like a
+// number becomes one, and one that is too large null.
 func retype(v string) string {
 	switch {
 	case v == "true" || v == "false" || v == "null":

@@ -13,7 +13,7 @@ type chunk struct {
 	want [][2]string
 }
 
-// resources are what a job asks for.
+// resources are the request of a job.
 type resources struct {
 	asked  string // the queue of the command line
 	chunks []chunk

@@ -68,7 +68,7 @@ func (s scheduler) active(f func(*job, *task)) {
 	}
 }
 
-// used is what runs on nodes: "node.resource".
+// used is the use of nodes by running tasks: "node.resource".
 func (s scheduler) used() map[string]int {
 	sum := map[string]int{}
 	s.active(func(_ *job, t *task) {
@@ -348,7 +348,7 @@ func (s scheduler) saveTask(j *job, t *task) {
 	s.record(entry{Seq: j.Seq, Task: t})
 }
 
-// power turns a node off, with what runs on it, or on.
+// power turns a node off, with its tasks, or on.
 func (c *call) power(n *node, up bool) {
 	n.down = !up
 	n.a["last_state_change_time"] = strconv.FormatInt(c.now().Unix(), 10)
@@ -376,7 +376,7 @@ func (s scheduler) mourn(j *job, t *task, since time.Time) {
 	s.later(50*time.Millisecond, func() { s.mourn(j, t, since) })
 }
 
-// lost is what becomes of a task whose node did not come back in time.
+// lost ends a task whose node did not come back in time.
 func (s scheduler) lost(j *job, t *task) {
 	if t.over() || t.Lost == 0 || t.Lost != t.A.num("run_count") {
 		return

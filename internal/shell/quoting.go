@@ -41,7 +41,7 @@ type Place struct {
 	Quoting
 	until string // the line that ends a here-document, from the next line on
 	plain bool   // a shell expands nothing in that here-document
-	in    *nest  // what the text is nested in; nil = nothing
+	in    *nest  // the text around this one; nil = none
 }
 
 // A nest is text between brackets or backquotes, in which quoting begins again: in

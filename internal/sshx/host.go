@@ -21,7 +21,7 @@ const (
 	authLimit = 30 * time.Second
 )
 
-// A host is a target with what ssh's configuration says of it.
+// A host is a target with its settings in ssh's configuration.
 type host struct {
 	alias    string // as asked for
 	name     string // name or address to connect to

@@ -80,7 +80,7 @@ func (v *verifier) verdict(key ssh.PublicKey) error {
 	return v.unknown(key, isCert)
 }
 
-// certificate checks what an authority of known_hosts vouches for.
+// certificate checks a host certificate of an authority in known_hosts.
 func (v *verifier) certificate(cert *ssh.Certificate) error {
 	checker := ssh.CertChecker{IsHostAuthority: func(auth ssh.PublicKey, _ string) bool {
 		_, ok := v.find("cert-authority", auth)

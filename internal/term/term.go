@@ -16,7 +16,7 @@ import (
 // MaxWidth is the most columns that sentences and plans take.
 const MaxWidth = 100
 
-// Style is what a stream can show.
+// Style lists the abilities of a stream.
 type Style struct {
 	Color bool
 	UTF8  bool

@@ -33,8 +33,8 @@ func memory(floor string, resource int, option string) error {
 	return said("MEMORY", need, option, strconv.FormatUint(r.Cur>>10, 10), option)
 }
 
-// threads counts what the user may still start, where few are allowed. Root is
-// not limited: fork(2), EAGAIN.
+// threads counts the threads that the user may still start, where few are
+// allowed. Root is not limited: fork(2), EAGAIN.
 func threads() error {
 	const many = 4096 // a limit that is not worth a count
 	var r unix.Rlimit

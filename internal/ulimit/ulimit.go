@@ -41,10 +41,10 @@ func Dump(text string) string {
 	return ""
 }
 
-// wordBytes bound what LastWord reads: a whole dump.
+// wordBytes bounds the input of LastWord: a whole dump.
 const wordBytes = 64 << 10
 
-// LastWord is why a process of muster's ended, to go behind what says that it did:
+// LastWord is why a process of muster's ended, to follow the message that it did:
 // its one line, or one line for its dump. It is empty where messages hold more.
 func LastWord(messages io.Reader) string {
 	b, _ := io.ReadAll(io.LimitReader(messages, wordBytes))

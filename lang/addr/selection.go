@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/internal/shell"
 )
 
-// A Selection is what a person types to name jobs:
+// A Selection names jobs as a person types it:
 //
 //	phase.students["N=384,seed=42"]   one job; also without the shell-eaten quotes
 //	phase.students["N=384,*"]         all jobs with N=384
@@ -70,7 +70,7 @@ func validPattern(s string) bool {
 	return ValidName(plain)
 }
 
-// innerKey takes the key out of what follows "[": quoted as an address has
+// innerKey takes the key out of the text after "[": quoted as an address has
 // it, in single quotes, or bare when the shell ate the quotes.
 func innerKey(sub string) (string, error) {
 	sub = strings.TrimSuffix(sub, "]")
@@ -298,8 +298,8 @@ func (s Selection) unknown(jobs []Candidate) string {
 	return fmt.Sprintf("No job has the address %s.", clip(s.Text))
 }
 
-// within is what selects the same jobs of one phase, as a shell takes it: with a
-// * where the phase has further axes.
+// within is the selection of the same jobs of one phase, as a shell takes it:
+// with a * where the phase has further axes.
 func (s Selection) within(phase string, jobs []Candidate) string {
 	var key []byte
 	for _, m := range s.Pairs {

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/internal/shell"
 )
 
-// A command is what a job runs: a text for the shell, or a list.
+// A command is the command of a job: a text for the shell, or a list.
 type command struct {
 	shell text
 	argv  []text // instead of shell
@@ -234,7 +234,8 @@ func (c *composer) flag(m member) []text {
 	return []text{flag, c.args[m.key.text]}
 }
 
-// bashisms are what /bin/sh need not know. The queue ran commands in bash.
+// bashisms match syntax that /bin/sh need not know. The queue ran commands in
+// bash.
 var bashisms = lazyregexp.New(`\[\[ |(^|[;&|]\s*)source |&>|<\(|<<<|\$'|\bpipefail\b|\(\(|\$\{[A-Za-z_][A-Za-z0-9_]*(\[|//|:[0-9]|\^|,)|\{[0-9]+\.\.[0-9]+\}|(^|[;&]\s*)(function|declare|shopt|pushd|readarray|mapfile) `)
 
 // inBash hands a command that needs bash to bash, and one with values that the

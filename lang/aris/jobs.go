@@ -193,11 +193,11 @@ const jobRef = "cell.job."
 // words are the words of a command and the blanks between them.
 var words = lazyregexp.New(`\s+|\S+`)
 
-// template is what several texts have in common, with references to
-// attributes of the job axis where they differ.
+// template is the common part of several texts, with references to attributes
+// of the job axis where they differ.
 func (t *target) template(hint string, byWord bool, texts []text) text {
 	if slices.ContainsFunc(texts, func(x text) bool { return len(x.refs()) > 0 }) {
-		// The command is in a variable; what follows it is literal.
+		// The command is in a variable; the rest is literal.
 		head, tails := text{texts[0][0]}, make([]text, len(texts))
 		for i, x := range texts {
 			tails[i] = x[1:]

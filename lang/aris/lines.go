@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
-// defaultEpochs is what a queue line without a third word means.
+// defaultEpochs is the number of epochs of a queue line without a third word.
 const defaultEpochs = "20"
 
 var (
@@ -19,9 +19,9 @@ var (
 	configure = lazyregexp.New(`\.(ya?ml|json|toml|py|cfg|ini|conf)$`)
 )
 
-// readLines reads queue lines, `CONFIG TASK [EPOCHS]`, as the manifest of explicit jobs
-// that they mean; false where the text is something else. A job has the name of its
-// config; what comes after # is a comment.
+// readLines reads queue lines, `CONFIG TASK [EPOCHS]`, as a manifest of explicit jobs;
+// false where the text is something else. A job has the name of its config; # begins a
+// comment.
 func readLines(name string, src []byte) (*node, bool) {
 	jobs := &node{kind: list}
 	seen := map[string]int{}

@@ -17,8 +17,8 @@ const (
 	defaultAttempts = 3   // launches, the first included
 )
 
-// A manifest is what the file says, names resolved and values checked, but
-// before it is put into the words of a campaign.
+// A manifest is the content of the file, names resolved and values checked,
+// but before it is put into the words of a campaign.
 type manifest struct {
 	project       string
 	cwd           string
@@ -125,7 +125,7 @@ func (r *reader) manifest(root *node) *manifest {
 	return m
 }
 
-// header reads what a manifest says of all its jobs.
+// header reads the fields of a manifest for all its jobs.
 func (r *reader) header(root *node) *manifest {
 	r.keys(root, "A manifest", "project", "cwd", "conda", "conda_hook", "ssh", "gpus", "max_parallel", "gpu_free_threshold_mib", "oom_retry",
 		"default_cmd", "preconditions", "jobs", "grid", "template", "phases", "analyze_on_complete")

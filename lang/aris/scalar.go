@@ -9,8 +9,8 @@ import (
 	"github.com/muster-run/muster/internal/units"
 )
 
-// What PyYAML, which follows YAML 1.1, makes of plain words; its resolver.py
-// has the patterns.
+// The types that PyYAML, which follows YAML 1.1, gives plain words; its
+// resolver.py has the patterns.
 var (
 	yesWord     = lazyregexp.New(`^(?:yes|Yes|YES|on|On|ON)$`)
 	noWord      = lazyregexp.New(`^(?:no|No|NO|off|Off|OFF)$`)
@@ -23,7 +23,7 @@ var (
 	jsonNumber  = lazyregexp.New(`^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
 )
 
-// A value is what a scalar puts into a command or a path.
+// A value is the text that a scalar puts into a command or a path.
 type value struct {
 	text   string
 	number bool // a number, that HCL can hold without changing its text
@@ -31,8 +31,8 @@ type value struct {
 }
 
 // value is the text of a scalar as the queue would have spliced it: Python's
-// str() of what PyYAML read. Where YAML 1.1 reads a word as something that
-// nobody means, the word stays and that is reported.
+// str() of the value that PyYAML read. Where YAML 1.1 reads a word as
+// something that nobody means, the word stays and that is reported.
 func (r *reader) value(n *node) value {
 	if n.kind != scalar {
 		r.ds.Errorat(n.at, "A single value is needed", "This is %s. Write one text or number.", n.kind)

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/internal/units"
 )
 
-// A queueState is what a queue_state.json remembers of its jobs.
+// A queueState is the record of jobs in a queue_state.json.
 type queueState struct{ byStatus map[string][]string }
 
 // isState distinguishes a queue_state.json from a manifest: its jobs have a status.
@@ -131,7 +131,8 @@ func (r *reader) statuses(m *manifest, at hcl.Range) {
 	}
 }
 
-// completeFrom takes over from the manifest of a queue state what the state does not say.
+// completeFrom fills in, from the manifest of a queue state, the fields that the state
+// does not have.
 func (r *reader) completeFrom(m *manifest, src []byte) {
 	root, ds := read("manifest.json", src)
 	r.ds.Append(ds...)

@@ -186,8 +186,8 @@ func (c *converter) unsafeID(id *node, bad string) {
 	c.r.warn(id.at, "An id with unsafe characters", "%q holds %q, which the queue handed to a shell. The job's label has _ in its place.", clip(id.text), clip(bad))
 }
 
-// mostCells are enumerated to find what two jobs share; beyond that only the
-// axes that a text reads are looked at.
+// mostCells are enumerated to find paths that two jobs share; beyond that only
+// the axes that a text reads are checked.
 const mostCells = 100_000
 
 // cellsOf enumerates a grid; nil when it is too large.

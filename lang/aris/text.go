@@ -9,7 +9,8 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
-// A text is literal pieces and references to what differs from job to job.
+// A text is literal pieces and references to values that differ from job to
+// job.
 type text []piece
 
 // A piece is a literal, or with ref set the value of an axis, an attribute of

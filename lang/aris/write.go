@@ -68,8 +68,8 @@ func (c *converter) description() string {
 	return s
 }
 
-// comment tells where the campaign came from and what became of what could
-// not be carried over.
+// comment tells where the campaign came from and which parts could not be
+// carried over.
 func (c *converter) comment(b *bytes.Buffer) {
 	fmt.Fprintf(b, "# Converted from %s, %s.\n", clip(oneLine(path.Base(c.r.name))), map[bool]string{false: "a manifest of ARIS's experiment-queue", true: "queue lines of config, task and epochs"}[c.r.lines])
 	c.r.note("the code is untracked: add a source block, so that a change of the programs is seen")

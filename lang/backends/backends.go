@@ -26,7 +26,7 @@ import (
 type Backend struct {
 	Type, Name string
 	Profile    string
-	// ProfileSource is what Profile holds, where it is a file.
+	// ProfileSource is the text of Profile, where it is a file.
 	ProfileSource string
 	Workdir       string // "" = the campaign's directory (local only)
 	Setup         string

@@ -15,13 +15,13 @@ import (
 type Machine struct {
 	Name    string
 	Status  string    // "running" or "stopped"
-	Since   time.Time // when it came to be what Status says
+	Since   time.Time // when it came into this Status
 	PerHour string    // USD, its bill today; "" = not known
 	Written hcl.Range // of since; of the block where that is not written
 }
 
-// dated reads what a block states of its platform beside the price, and the
-// month in which all that was compared with it: when it deletes or closes
+// dated reads a block's statements about its platform beside the price, and
+// the month in which they were compared with it: when it deletes or closes
 // something, and the machines there.
 func (s *Set) dated(b *syntax.Block, out *Backend) {
 	if text, ok := s.MaybeText(b, "verified"); ok {

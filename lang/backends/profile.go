@@ -18,9 +18,9 @@ func (b *Backend) OwnProfile() bool { return strings.HasSuffix(b.Profile, ".hcl"
 // to its provider, and is in the state.
 const mostProfile = 256 << 10
 
-// profileFile is what a profile of the campaign's own holds. It is read as
-// file() reads, from the campaign's folder, so that a change of it is noticed as
-// that of any file that the campaign reads.
+// profileFile is the text of the campaign's own profile. It is read as file()
+// reads, from the campaign's folder, so that a change is noticed as in any file
+// that the campaign reads.
 func (s *Set) profileFile(b *syntax.Block, path string) string {
 	on := func(function string) (cty.Value, error) {
 		return s.Static.Functions[function].Call([]cty.Value{cty.StringVal(path)})

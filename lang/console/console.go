@@ -159,7 +159,8 @@ func (s *Session) eval(src string) bool {
 	return true
 }
 
-// check refuses what no parser should see, and leaves a heredoc its newline.
+// check refuses text that no parser should see, and leaves a heredoc its
+// newline.
 func (s *Session) check(src []byte) ([]byte, diag.List) {
 	var ds diag.List
 	if err := syntax.CheckText(src); err != nil {

@@ -18,8 +18,8 @@ import (
 )
 
 // Config checks a body against a provider's schema and returns it as JSON:
-// durations in seconds, sizes in bytes. skip names what the caller reads
-// itself. The second result lists attributes with sensitive values.
+// durations in seconds, sizes in bytes. skip names the parts that the caller
+// reads itself. The second result lists attributes with sensitive values.
 func (r *Reader) Config(s offer.Block, body *hclsyntax.Body, where string, skip *schema.Block) (json.RawMessage, []string) {
 	c := configReader{r: r, skip: skip}
 	v := c.block(s, body, where, "")
@@ -111,7 +111,7 @@ func hasAttr(b offer.Block, name string) bool {
 	return false
 }
 
-// names reports what the schema does not know.
+// names reports names that the schema does not have.
 func (c *configReader) names(s offer.Block, body *hclsyntax.Body, where string, outer bool) {
 	spec := &schema.Block{Name: where}
 	for _, a := range s.Attrs {
@@ -135,7 +135,7 @@ func (c *configReader) names(s offer.Block, body *hclsyntax.Body, where string, 
 	}
 }
 
-// typed checks and converts one attribute to what goes into JSON.
+// typed checks and converts one attribute to a value for JSON.
 func (r *Reader) typed(e hcl.Expression, a offer.Attr, v cty.Value) (any, bool) {
 	v, _ = v.UnmarkDeep()
 	out, err := value.Typed(a, v)

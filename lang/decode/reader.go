@@ -228,7 +228,7 @@ func (r *Reader) Amounts(b *syntax.Block, name string) map[string]string {
 	return out
 }
 
-// amountUnits are what budgets and ceilings are counted in.
+// amountUnits are the units of budgets and ceilings.
 var amountUnits = []string{"usd", "gpu_hours", "cpu_hours", "node_hours", "service_units"}
 
 func isUnit(s string) bool {

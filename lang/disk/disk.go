@@ -18,7 +18,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A Disk answers what functions ask of files and folders.
+// A Disk answers functions' questions about files and folders.
 type Disk struct {
 	Base  string   // relative paths start here
 	Roots []string // folders beside Base from which files may be read
@@ -37,7 +37,7 @@ func (d Disk) base() string {
 // MaxText bounds the text of one file, in bytes.
 const MaxText = 16 << 20
 
-// Text is what a file holds.
+// Text is the content of a file.
 func (d Disk) Text(p string) (string, error) {
 	f, err := d.open(p)
 	if err != nil {

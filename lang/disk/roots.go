@@ -48,7 +48,7 @@ func Locate(path string, roots []string) (root, rel string, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		at = real
 	} else if missing = err; !errors.Is(err, fs.ErrNotExist) {
-		missing = &OutsideError{path} // what cannot be followed is not followed
+		missing = &OutsideError{path} // a link that cannot be followed is not followed
 	} else if up, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		at = filepath.Join(up, filepath.Base(path))
 	}

@@ -70,9 +70,9 @@ func (b *table) encode() encoded {
 	return e
 }
 
-// DecodeText prints a stored template for a cell, given the texts of its
-// axes: what AppendText gave when it was stored. A combination that the grid
-// did not have then prints as ${unknown}.
+// DecodeText prints a stored template for a cell, given the texts of its axes,
+// as AppendText did when it was stored. A combination that the grid did not
+// have then prints as ${unknown}.
 func DecodeText(enc json.RawMessage, axes map[string]string) (string, error) {
 	var e encoding
 	if err := json.Unmarshal(enc, &e); err != nil {

@@ -16,7 +16,8 @@ import (
 // TooMuchWork is the summary of the error when a campaign has spent its Meter.
 const TooMuchWork = "The campaign takes too much work to read"
 
-// What a Meter counts, in visits of a node of an expression: some 60 ns each.
+// The costs that a Meter counts, in visits of a node of an expression: some 60
+// ns each.
 const (
 	maxWork     = 320_000_000 // of a campaign
 	stepWork    = 32          // one iteration of a for expression, beside its nodes

@@ -179,7 +179,7 @@ func (p *printer) loop(n *hclsyntax.ForExpr) {
 	p.raw(")")
 }
 
-// symbolText is a symbol as written in one spelling, with what follows it.
+// symbolText is a symbol as written in one spelling, with the steps after it.
 func symbolText(n *symbolRef) string { return n.sym.String() + steps(n.rest) }
 
 // steps writes attributes and indices in one spelling.

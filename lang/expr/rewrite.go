@@ -18,7 +18,7 @@ type rewriter struct {
 	scope      *Scope
 	locals     []string // names bound by enclosing for expressions
 	inTemplate bool
-	negated    hclsyntax.Expression // what the last ! stood before
+	negated    hclsyntax.Expression // the operand of the last !
 	ds         diag.List
 }
 
@@ -164,7 +164,7 @@ func (r *rewriter) part(p hclsyntax.Expression, rewrite func(hclsyntax.Expressio
 	return rewrite(p)
 }
 
-// keyed rewrites what becomes text: template parts and object keys.
+// keyed rewrites expressions that become text: template parts and object keys.
 func (r *rewriter) keyed(p hclsyntax.Expression) hclsyntax.Expression {
 	if lit, ok := p.(*hclsyntax.LiteralValueExpr); ok && !lit.Val.IsNull() {
 		if t, err := value.Spelled(lit.Val); err == nil {

@@ -14,9 +14,10 @@ import (
 	"github.com/muster-run/muster/lang/grid"
 )
 
-// A Scope is what the expressions of one phase can see. It is used by pointer
-// and keeps what its expressions share, so all of a phase's expressions should
-// be compiled with one. Its fields must not change once it is in use.
+// A Scope has the names that the expressions of one phase can use. It is used
+// by pointer and keeps the common data of its expressions, so all of a phase's
+// expressions should be compiled with one. Its fields must not change once it
+// is in use.
 type Scope struct {
 	Grid   *grid.Grid                // nil: no cell; cell.* is unknown
 	Static *hcl.EvalContext          // var, local, path, functions

@@ -33,8 +33,8 @@ type Template struct {
 }
 
 // Compile compiles an expression for the cells of a scope. Names are checked
-// here; Errors reports what only evaluation can find. The template is never nil
-// and safe to use even when there are errors.
+// here; Errors reports errors that only evaluation can find. The template is
+// never nil and safe to use even when there are errors.
 func Compile(e hcl.Expression, s *Scope) (*Template, diag.List) {
 	t, ds := compile(e, s)
 	return t, once(ds)
@@ -230,7 +230,7 @@ func (t *Template) readings(i int) []diag.Value {
 const maxErrors = 3
 
 // Errors evaluates the expression for all cells, once per combination of the
-// axes it reads, and reports what fails with the first cell concerned. For an
+// axes it reads, and reports failures with the first cell concerned. For an
 // expression with symbols it does so for the parts that have none.
 func (t *Template) Errors() diag.List {
 	var ds diag.List
@@ -253,7 +253,7 @@ func (t *Template) Errors() diag.List {
 	return once(ds)
 }
 
-// depends collects what a rewritten expression reads.
+// dependencies collects the names that a rewritten expression reads.
 type dependencies struct {
 	axes    []int
 	params  []string
@@ -310,7 +310,7 @@ func (d *dependencies) cells(e hclsyntax.Expression) {
 	})
 }
 
-// A table holds what an expression gives per combination of the axes it
+// A table holds the value of an expression per combination of the axes it
 // reads, when there are few enough; else it is evaluated for each cell.
 type table struct {
 	t    *Template

@@ -12,7 +12,7 @@ import (
 
 // Canonical text
 //
-// The text of a template is what it prints, with symbols by name:
+// The text of a template is its output, with symbols by name:
 //
 // 	python train.py --n 384 --out ${output.checkpoint}
 //
@@ -20,8 +20,8 @@ import (
 // symbol is told apart: the dollars directly before a brace are doubled ("$${HOME}" is the
 // shell's own). Other values are written as ${…} with JSON inside, which no literal can be.
 
-// AppendText appends the canonical text of cell i as written: what the
-// expression prints for the cell, symbols by name. Equal texts mean equal
+// AppendText appends the canonical text of cell i as written: the output of
+// the expression for the cell, symbols by name. Equal texts mean equal
 // content. It does not allocate beyond buf for plain templates and tables.
 func (t *Template) AppendText(buf []byte, i int) []byte {
 	start := len(buf)

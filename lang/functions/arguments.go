@@ -84,8 +84,8 @@ func converted(args []cty.Value, want []cty.Type, rest cty.Type) ([]cty.Value, e
 	return out, nil
 }
 
-// errNoResult replaces go-cty's account of a panic: what its functions
-// panic on is a result that is no number, as of log(-1, 10).
+// errNoResult replaces go-cty's account of a panic: its functions panic on a
+// result that is no number, as of log(-1, 10).
 var errNoResult = errors.New("there is no such number for these arguments")
 
 // argument converts one argument to the type a function wants, as HCL would,

@@ -155,7 +155,7 @@ func blockStyle(n *yaml.Node) {
 }
 
 // yamlDecode turns the document into JSON's values. The YAML library bounds
-// what aliases can blow up.
+// the expansion of aliases.
 var yamlDecode = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "text", Type: cty.String}},
 	Type: func(args []cty.Value) (cty.Type, error) {

@@ -29,9 +29,9 @@ type entry struct {
 // An Evaluator evaluates an expression by the language's rules.
 type Evaluator func(hcl.Expression, *hcl.EvalContext) (cty.Value, diag.List)
 
-// All are the language's functions by name; eval is for what template files
-// hold, and spend is called with what a function takes or gives; nil counts nothing. None depends on the time, on chance or on anything but its arguments
-// and files. The result is new and the caller's own.
+// All are the language's functions by name; eval evaluates template files, and spend is called with
+// the arguments and results of functions; nil counts nothing. None depends on the time, on chance
+// or on anything but its arguments and files. The result is new and the caller's own.
 func All(d disk.Disk, eval Evaluator, spend func(...cty.Value) error) map[string]function.Function {
 	m := map[string]function.Function{}
 	for _, f := range catalogue(d, eval, spend) {

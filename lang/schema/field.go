@@ -17,7 +17,7 @@ const (
 	_ Hash = iota // nothing was decided, which a test refuses
 	// InResult: it determines outputs. Completed jobs run again.
 	InResult
-	// InRequest: it decides where and with what resources jobs run, not what they compute.
+	// InRequest: it decides where and with which resources jobs run, not their results.
 	// Completed jobs stay; jobs that have not started are placed again.
 	InRequest
 	// InNone: it decides how muster handles or checks jobs. A change is in effect
@@ -48,7 +48,7 @@ func Attrs[T any](fields []Field[T]) []Attr {
 	return out
 }
 
-// Set writes what an expression evaluated to.
+// Set writes the value of an expression.
 func (f *Field[T]) Set(t *T, v cty.Value) (err error) {
 	if f.Check != nil {
 		if err := f.Check(v); err != nil {

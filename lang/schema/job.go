@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Program is what the job block says of a job's program, beside its command
-// and its variables.
+// A Program has the job block's attributes of a job's program, beside its
+// command and its variables.
 type Program struct {
 	Setup string // the job's, without the backend's
 	offer.Process
@@ -32,8 +32,8 @@ var Rendered = []Field[Program]{
 		At: func(p *Program) any { return &p.RanksPerNode }, Least: 1},
 }
 
-// Resources are the attributes of the resources block: what a job requests of
-// its backend, the same for all jobs with equal values.
+// Resources are the attributes of the resources block: a job's request to its
+// backend, the same for all jobs with equal values.
 var Resources = []Field[offer.Shape]{
 	{Attr: Attr{Name: "cpus", Hash: InRequest, Type: "number", Default: "1", Doc: "Total number of cores, over all nodes of the job."},
 		At: func(s *offer.Shape) any { return &s.CPUs }, Least: 1, Key: "CPUs"},

@@ -2,9 +2,8 @@
 // nested blocks, and their text in the reference.
 package schema
 
-// An Attr is one attribute of a block of the language. Type and Default
-// are words for the reference; what a value may be is checked where it is
-// used.
+// An Attr is one attribute of a block of the language. Type and Default are
+// words for the reference; a value is checked where it is used.
 type Attr struct {
 	Name     string
 	Type     string

@@ -92,7 +92,7 @@ func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Bl
 	if of != nil {
 		b.Labels, b.Range = of.Labels, hcl.RangeBetween(of.TypeRange, of.OpenBraceRange)
 	}
-	meant := map[string]bool{} // what unknown names were probably meant to be
+	meant := map[string]bool{} // the names that unknown ones were probably meant to be
 	for _, name := range slices.Sorted(maps.Keys(body.Attributes)) {
 		if a := body.Attributes[name]; spec.Open || spec.Attr(name) != nil {
 			b.Attrs[name] = a

@@ -10,7 +10,8 @@ import (
 	"github.com/muster-run/muster/internal/lazyregexp"
 )
 
-// The first line of what people paste into a campaign file, comments apart.
+// The first line of other texts that people paste into a campaign file,
+// comments apart.
 var (
 	jsonBegins = lazyregexp.New(`^\s*[{\[]`)
 	yamlBegins = lazyregexp.New(`^(---|- \S|[A-Za-z_][\w-]*:(\s|$))`)

@@ -7,7 +7,7 @@ import (
 )
 
 // Bounds of a source that HCL is asked to read. Its parser and its evaluation
-// recurse, so what nests without end would end the program, not the reading.
+// recurse, so endless nesting would end the program, not the reading.
 const (
 	maxNesting    = 250    // brackets within brackets
 	maxChain      = 10_000 // operators, calls and indices after one another
@@ -15,8 +15,8 @@ const (
 	maxDirectives = 10_000 // %{ } in all of the source
 )
 
-// CheckText refuses a source that is no text, or nested too deeply to be
-// read, without parsing it. The bounds are far beyond what people write.
+// CheckText refuses a source that is no text, or nested too deeply to be read,
+// without parsing it. The bounds are far beyond all that people write.
 func CheckText(src []byte) error {
 	if !utf8.Valid(src) {
 		at := invalidAt(src)

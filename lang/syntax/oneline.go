@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// syntaxHints says in muster's words what HCL says about its commonest
+// syntaxHints replaces, in muster's words, HCL's message about its commonest
 // stumbling block: two attributes or a block in a one-line block.
 func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 	ds := diag.FromHCL(hds)
@@ -72,17 +72,17 @@ func openTexts(ds diag.List, src []byte) diag.List {
 	return out
 }
 
-// twoAttributes is HCL's summary of what mostly is two attributes in a
-// one-line block.
+// twoAttributes is HCL's summary of an error that mostly comes from two
+// attributes in a one-line block.
 const twoAttributes = "Invalid single-argument block definition"
 
 // mostOneLiners bounds how often a file is parsed again.
 const mostOneLiners = 20
 
 // moreOneLiners finds further one-line blocks with two attributes: the parser
-// tells the first only, and may lose what follows. Each is blanked out, and
-// the file parsed again. repaired is the file without them, when nothing else
-// is wrong with it.
+// tells the first only, and may lose the rest. Each is blanked out, and the
+// file parsed again. repaired is the file without them, when nothing else is
+// wrong with it.
 func moreOneLiners(name string, src []byte, hds hcl.Diagnostics) (ds diag.List, repaired *hcl.File) {
 	text := bytes.Clone(src)
 	for range mostOneLiners {

@@ -19,8 +19,8 @@ const MaxBytes = 2 << 20
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Scan looks at a file before the parser does, and refuses what the parser could not read in bounded time and
-// memory. It returns the text without a byte order mark.
+// Scan looks at a file before the parser does, and refuses text that the parser could not read in
+// bounded time and memory. It returns the text without a byte order mark.
 func Scan(name string, src []byte) ([]byte, diag.List) {
 	var ds diag.List
 	src = bytes.TrimPrefix(src, byteOrderMark)

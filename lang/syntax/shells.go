@@ -17,7 +17,7 @@ const (
 	shellsText = "${ … } is an expression of muster. For the shell's own write $%s; for a value of muster, a name such as ${cell.N}."
 )
 
-// shellOpens is what nothing has closed: the last ${ of a line.
+// shellOpens matches an open ${ at the end of a line.
 var shellOpens = lazyregexp.New(`\$\{[^}]*$`)
 
 // shellParts are the expansions of sh(1) and bash(1) in braces that are more

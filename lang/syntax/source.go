@@ -42,7 +42,7 @@ type Source struct {
 	Files     map[string]*hcl.File // all, by name, for source excerpts
 	Broken    bool                 // a file could not be read or parsed whole: a missing name may be in it
 	Lost      bool                 // names that others refer to may be there, too
-	Almost    string               // what in the directory looks like a file of a campaign, and why it is none
+	Almost    string               // a file that looks like one of a campaign, and why it is none
 	Sure      diag.List            // errors that are certain whatever else is in the file
 
 	slips map[string][]hcl.Pos // where the syntax of a file is at fault, but for a brace that is never closed
@@ -125,7 +125,7 @@ func (s *Source) Add(name string, src []byte) {
 	}
 }
 
-// Parse reads HCL. What could be parsed of a broken file is returned, too.
+// Parse reads HCL. It returns the readable part of a broken file, too.
 func (s *Source) Parse(name string, src []byte) (*hclsyntax.Body, bool) {
 	if s.Files == nil {
 		s.Files = map[string]*hcl.File{}

@@ -49,7 +49,7 @@ func UnknownBlock(ds *diag.List, spec *schema.Block, c *hclsyntax.Block) string 
 	return diag.Suggest(c.Type, append(blocks, attrs...))
 }
 
-// habits say what takes the place of what other tools' files hold.
+// habits are muster's counterparts of words in other tools' files.
 var habits = map[string]string{
 	"for_each":      "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
 	"count":         "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",

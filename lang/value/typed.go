@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// Typed makes a value what a provider's attribute type says: text,
-// JSON number or list, durations in seconds, sizes in bytes.
+// Typed converts a value to a provider's attribute type: text, JSON number or
+// list, durations in seconds, sizes in bytes.
 func Typed(a offer.Attr, v cty.Value) (any, error) {
 	switch a.Type {
 	case offer.String:

@@ -20,7 +20,7 @@ func Article(noun string) string {
 	return "a " + noun
 }
 
-// A names what a value is, as people call it: a list, an object, a string.
+// A names the kind of a value, as people call it: a list, an object, a string.
 func A(v cty.Value) string {
 	ty := v.Type()
 	switch {
@@ -85,8 +85,8 @@ func DidYouMean(name string, known []string) string {
 	return "."
 }
 
-// Known ends a sentence like DidYouMean; where nothing is near it lists what
-// there is, introduced by are.
+// Known ends a sentence like DidYouMean; where nothing is near it lists the
+// known names, introduced by are.
 func Known(name string, known []string, are string) string {
 	const most = 12 // names listed
 	switch s := DidYouMean(name, known); {

@@ -124,7 +124,7 @@ func (p *scan) attempt(a *state.Attempt) {
 	}
 }
 
-// outcome reads what an attempt came to.
+// outcome reads the outcome of an attempt.
 func (p *scan) outcome(a *state.Attempt, k string) {
 	switch k {
 	case "node":

@@ -311,8 +311,8 @@ func (p *scan) namedTexts() state.Texts {
 	return nil
 }
 
-// sharedMaps is how many maps a scan remembers; it bounds what a file without
-// repetition costs.
+// sharedMaps is how many maps a scan remembers; it bounds the cost of a file
+// without repetition.
 const sharedMaps = 4096
 
 // share is dict for maps that many rows have in common, such as ceilings: the

@@ -1,7 +1,7 @@
 package codec
 
-// slabSize is how many values are made at a time: what few rows hold alive
-// together is not worth an allocation each.
+// slabSize is how many values are made at a time: values that few rows keep
+// alive together are not worth an allocation each.
 const slabSize = 64
 
 // A slab hands out short lists that lie one after another in shared room. A

@@ -47,7 +47,8 @@ func (w *text) str(s string) {
 	w.b = append(append(w.b, s[from:]...), '"')
 }
 
-// escape is what a byte is written as after a backslash; 0: in another way.
+// escape is the letter for a byte after a backslash; 0: written in another
+// way.
 var escape = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // field writes a string unless it is empty.

@@ -19,8 +19,8 @@ import (
 
 var errDamaged = errors.New("the glance is damaged")
 
-// A Glance is what a file holds: little more than its bytes, of which a part
-// is read when it is asked for.
+// A Glance is the content of a file: little more than its bytes, of which a
+// part is read when it is asked for.
 type Glance struct {
 	Of    Snapshot     // that it was made of
 	State *state.State // as the head has it: no jobs, and the ledger summed
@@ -160,7 +160,7 @@ func (g *Glance) reader(part int) *reader {
 	return &reader{s: g.parts[part], words: g.words, digests: g.digests}
 }
 
-// A reader reads what a writer wrote. Once it is bad it gives nothing more.
+// A reader reads the output of a writer. Once it is bad it gives nothing more.
 type reader struct {
 	s       string
 	words   []string

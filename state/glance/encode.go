@@ -11,7 +11,7 @@ import (
 	"github.com/muster-run/muster/state/codec"
 )
 
-// A glance is its mark, the CRC-32C of what follows in four bytes, and then
+// A glance is its mark, the CRC-32C of the rest in four bytes, and then
 // numbers as in encoding/binary's Uvarint, and texts, each after its length:
 //
 //	the snapshot: size, checksum, seal

@@ -150,8 +150,8 @@ func plain(o *state.Output) bool {
 	return !o.Missing && o.Files == 0 && len(o.Copies) == 0 && filepath.IsAbs(o.Workdir)
 }
 
-// An account is what entries of a ledger are summed by: budgets tell phases
-// and backends apart.
+// An account is the key by which entries of a ledger are summed: budgets tell
+// phases and backends apart.
 type account struct{ phase, backend string }
 
 // sums is a ledger with one entry for each account. A sum that cannot be taken

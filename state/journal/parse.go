@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A Journal is what a file holds: its header, and every whole line.
+// A Journal is the content of a file: its header, and every whole line.
 type Journal struct {
 	Path   string
 	Header Header

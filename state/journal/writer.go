@@ -9,8 +9,7 @@ import (
 	"github.com/muster-run/muster/state/codec"
 )
 
-// A File is what a journal is written to: an *os.File, or what a test puts in
-// its place.
+// A File is the file of a journal: an *os.File, or a test's substitute.
 type File interface {
 	Write(p []byte) (int, error)
 	Sync() error
@@ -61,7 +60,7 @@ func (w *Writer) Append(at time.Time, e state.Event) (state.Event, error) {
 	return e, nil
 }
 
-// replaced is what encoding/json writes for a byte that is not UTF-8.
+// replaced is encoding/json's text for a byte that is not UTF-8.
 var replaced = []byte(`\ufffd`)
 
 // Sync makes everything queued durable. After an error nothing more is written, since the

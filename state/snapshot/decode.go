@@ -30,8 +30,8 @@ func Decode(path string, data []byte) (*state.State, error) {
 		}
 		return nil, d.damage(len(data), "it does not end with its digest: it was cut off, or changed by hand")
 	}
-	// The hash is taken beside the decoding, which is safe on any bytes; only
-	// what the hash confirms is given out.
+	// The hash is taken beside the decoding, which is safe on any bytes; only a
+	// confirmed state is returned.
 	var s *state.State
 	var parse error
 	var g errgroup.Group
@@ -71,7 +71,7 @@ func (d *decoder) seal() (body, digest string, ok bool) {
 	return d.text[:at], digest, ok
 }
 
-// parse reads what Encode wrote, in parts of about partSize bytes.
+// parse reads the output of Encode, in parts of about partSize bytes.
 func (d *decoder) parse(body string) (*state.State, error) {
 	head, rest, ok := strings.Cut(body, ledgerMark)
 	if !ok {
@@ -104,8 +104,8 @@ func (d *decoder) parse(body string) (*state.State, error) {
 	return s, nil
 }
 
-// cutRows splits rows from what follows them. A mark cannot stand inside a
-// row: rows have no newlines of their own.
+// cutRows splits rows from the rest. A mark cannot stand inside a row: rows
+// have no newlines of their own.
 func cutRows(text, mark string) (rows, rest string, ok bool) {
 	if rest, ok = strings.CutPrefix(text, mark); ok {
 		return "", rest, true

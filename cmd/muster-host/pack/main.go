@@ -1,5 +1,5 @@
 // Command pack builds muster-host for every kind of host, as the ssh provider embeds it:
-// NAME.gz with NAME.sha256 beside it, the digest of what is inside. It leaves unchanged files
+// NAME.gz with NAME.sha256 beside it, the digest of its content. It leaves unchanged files
 // alone.
 //
 //	pack FOLDER [ARCHITECTURE…]
@@ -20,7 +20,7 @@ import (
 
 const (
 	module  = "github.com/muster-run/muster"
-	carrier = "providers/host/gpu/bin" // holds, by architecture, what muster-host carries
+	carrier = "providers/host/gpu/bin" // holds, by architecture, the files that muster-host carries
 )
 
 // architectures are those of the hosts, as Go names them; all run Linux.
@@ -101,8 +101,8 @@ func carry(arch string) error {
 	return err
 }
 
-// compiler is a C compiler for an architecture: what CC_FOR_linux_ARCH says,
-// as in Go's own build, else Debian's, else this machine's own.
+// compiler is a C compiler for an architecture: that of CC_FOR_linux_ARCH, as
+// in Go's own build, else Debian's, else this machine's own.
 func compiler(arch string) (string, error) {
 	if cc := os.Getenv("CC_FOR_linux_" + arch); cc != "" {
 		return cc, nil

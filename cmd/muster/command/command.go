@@ -20,7 +20,7 @@ type Command struct {
 	Hidden   bool
 	// Setup declares flags and returns what to run once they are parsed.
 	Setup func(fs *flag.FlagSet) Action
-	// Complete proposes what a positional argument that was begun may become.
+	// Complete proposes completions of a positional argument.
 	Complete func(begun string) []string
 	// MinArgs and MaxArgs bound the positional arguments; MaxArgs -1 = any.
 	MinArgs, MaxArgs int

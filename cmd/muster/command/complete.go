@@ -80,8 +80,8 @@ func isSwitch(f *flag.Flag) bool {
 	return ok && b.IsBoolFlag()
 }
 
-// flagValues proposes what an option may be set to; nil where that is a file
-// or anything.
+// flagValues proposes values of an option; nil where that is a file or
+// anything.
 func (t *Table) flagValues(f *flag.Flag, begun string) []string {
 	if f == nil || t.Settle() != nil {
 		return nil

@@ -96,7 +96,7 @@ func exitTable(c *Command, width int) string {
 	return t.String()
 }
 
-// Overview is what `muster` alone prints, in lines of width columns.
+// Overview prints the text of `muster` alone, in lines of width columns.
 func (t *Table) Overview(w io.Writer, width int) error {
 	lw := &term.LineWriter{W: w}
 	fmt.Fprintf(lw, "Usage: muster [-chdir=DIR] COMMAND [options]\n\n%s\n",

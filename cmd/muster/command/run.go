@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/internal/term"
 )
 
-// Run does what the words of a command line say. Mistakes are UsageErrors; what
-// else a command ends with is its own, an Exit where all was said.
+// Run runs a command line. Mistakes are UsageErrors; any other error is the
+// command's own, an Exit where all was said.
 func (t *Table) Run(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" && len(args) == 1 {
 		return t.Overview(t.Stdout, t.Width)

@@ -15,8 +15,7 @@ type Table struct {
 	// they are parsed.
 	Flags  func(*flag.FlagSet)
 	Settle func() error
-	// Values proposes what an option may be set to; nil where that is a file or
-	// anything.
+	// Values proposes values of an option; nil where that is a file or anything.
 	Values func(option, begun string) []string
 	Stdout io.Writer
 	Width  int // of the help, in columns

@@ -19,7 +19,7 @@ import (
 )
 
 // Backends are those of a campaign, and those that left it, which are reached
-// with what its state kept of them.
+// with their settings in its state.
 type Backends struct {
 	campaign *lang.Campaign
 	state    *state.State
@@ -86,7 +86,7 @@ func (b *Backends) declared(name string) *lang.Backend {
 	return nil
 }
 
-// Ask is what backends have, or why they cannot be asked.
+// Ask returns the backends' pools, or why they cannot be asked.
 func (b *Backends) Ask(ctx context.Context, names []string) []page.Backend {
 	out := make([]page.Backend, len(names))
 	for i, name := range names {

@@ -36,8 +36,8 @@ var (
 	aside    = path.Join(".muster", "replaced") + "/"
 )
 
-// Prunable lists what a pruning would remove, with sizes as the backends have them. It leaves
-// out missing files; a backend that does not answer is a problem of the page.
+// Prunable lists the files that a pruning would remove, with sizes as the backends have them.
+// It leaves out missing files; a backend that does not answer is a problem of the page.
 func (b *Backends) Prunable(ctx context.Context, p Pruning) page.Clean {
 	out := page.CleanOf(p.Older, p.Keep)
 	wanted := map[pile][]string{}
@@ -182,7 +182,7 @@ func (b *Backends) files(ctx context.Context, at pile) (providers.Files, string,
 	return p, site.FilesystemOf(conf, pools, at.pool).Name(), nil
 }
 
-// Prune removes what a page lists, under the lease of a session.
+// Prune removes the files on a page, under the lease of a session.
 func (b *Backends) Prune(ctx context.Context, c *page.Clean, fence uint64, holder string) {
 	for i := range c.Items {
 		item := &c.Items[i]

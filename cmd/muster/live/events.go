@@ -111,7 +111,7 @@ type PhaseEvent struct {
 	Held      int             `json:"held"`
 	Blocked   int             `json:"blocked"`
 	Cancelled int             `json:"cancelled"`
-	Late      int             `json:"late,omitempty"`    // of running: longer than twice what completed jobs took
+	Late      int             `json:"late,omitempty"`    // of running: longer than twice the time of completed jobs
 	Overdue   int             `json:"overdue,omitempty"` // longer than three times
 	// Unsubmitted jobs were given to a backend whose scheduler does not have them, or
 	// has not answered; HeldThere are held in its queue.

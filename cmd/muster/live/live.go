@@ -31,8 +31,8 @@ func ForPeople(w io.Writer, style term.Style, p *planner.Plan, first func(what s
 	return onceWaits{&lines{w: w, style: style, said: map[string]string{}, paces: paces{}}, first}
 }
 
-// onceWaits is a sink for people that leaves out what the plan before the run
-// has said to wait for.
+// onceWaits is a sink for people that leaves out waits which the plan before
+// the run has shown.
 type onceWaits struct {
 	Sink
 	first func(what string) bool

@@ -51,7 +51,7 @@ func (m pace) text(p progress.Phase, at progress.Snapshot) string {
 	}
 	each := elapsed / time.Duration(done)
 	left := each * time.Duration(open)
-	if delay := p.RetryAt.Sub(at.At); delay > 0 { // what waits for its retry has its work still before it
+	if delay := p.RetryAt.Sub(at.At); delay > 0 { // a job that waits for its retry has its work still before it
 		left = max(left, delay+each*time.Duration(p.Waiting))
 	}
 	return fmt.Sprintf("%s, %s left", rate(each), units.FormatDuration(left.Round(time.Second)))

@@ -57,7 +57,7 @@ func Paint(w io.Writer, p []byte) (int, error) {
 	return screen.after.Write(p)
 }
 
-// says names what puts a line on the screen.
+// says sets the function that puts a line on the screen.
 func says(say func(string)) {
 	screen.mu.Lock()
 	defer screen.mu.Unlock()

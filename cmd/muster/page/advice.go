@@ -10,14 +10,14 @@ import (
 type Advice struct {
 	FormatVersion string           `json:"format_version"`
 	Campaign      string           `json:"campaign"`
-	Launches      int              `json:"launches"` // that ended: what all of this rests on
+	Launches      int              `json:"launches"` // that ended: the evidence for all of this
 	Phases        []historyReport  `json:"phases"`
 	Proposals     []proposalReport `json:"proposals"`
 	Notes         []string         `json:"notes"`
 }
 
-// A historyReport is what a phase's jobs asked for and used, and where their
-// time went.
+// A historyReport compares the requests of a phase's jobs with their use, and
+// says where their time went.
 type historyReport struct {
 	Phase    string      `json:"phase"`
 	Work     string      `json:"work"` // "cpu" or "gpu"

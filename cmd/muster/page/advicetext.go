@@ -45,8 +45,8 @@ func nothingToSay(r advice.Report) string {
 	return fmt.Sprintf("%s ended, and they used about as much as they requested, as far as muster measured it", launches(r.Launches))
 }
 
-// historyTable is what jobs of one kind asked for and used, and where their time
-// went.
+// historyTable compares the requests of jobs of one kind with their use, and
+// says where their time went.
 func historyTable(phases []historyReport, work string, row int) string {
 	t := term.Table{Indent: "    ", Width: row, Gap: "   ", Align: []term.Align{term.Left, term.Left, term.Right, term.Right, term.Right, term.Right}}
 	t.Row("", "", "asked for", "median", "most", "all jobs")

@@ -219,8 +219,8 @@ func poolPrice(p offer.Pool) string {
 	return "no charge"
 }
 
-// unknownUnits is what a pool charges in service units where it states no rate for
-// them: one that depends on what a job asks for, if there is one.
+// unknownUnits is a pool's charge in service units where it states no rate for
+// them: one that depends on a job's request, if there is one.
 func unknownUnits(p offer.Pool) string {
 	for _, f := range p.Facts {
 		for part := range strings.SplitSeq(f.Value, " + ") {

@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A billing is what jobs that run now take on one pool. Rates are those set
-// aside for them: their ceiling over their walltime.
+// A billing is the rate at which running jobs are billed on one pool. Rates
+// are those set aside for them: their ceiling over their walltime.
 type billing struct {
 	Backend string        `json:"backend"`
 	Pool    string        `json:"pool,omitempty"`
@@ -28,7 +28,8 @@ type billing struct {
 	Unsaid  int           `json:"unknown,omitempty"`  // jobs without a walltime: their rate is not known
 }
 
-// billingNow groups what runs by backend and pool, the first to start first.
+// billingNow groups running jobs by backend and pool, the first to start
+// first.
 func billingNow(c *lang.Campaign, st *state.State, now time.Time) []billing {
 	by, rents := map[[2]string]*billing{}, map[string]bool{}
 	for _, r := range st.Rentals {

@@ -12,8 +12,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// A Comparison is the JSON of `muster plan -compare=RUN -json`: what differs from the
-// completed jobs of another run.
+// A Comparison is the JSON of `muster plan -compare=RUN -json`: the differences from
+// the completed jobs of another run.
 type Comparison struct {
 	FormatVersion string          `json:"format_version"`
 	Type          string          `json:"type"` // "comparison"

@@ -36,7 +36,7 @@ type Cost struct {
 	Budgets       []budgetSpent            `json:"budgets"`
 	Rentals       []state.Rental           `json:"rentals"`
 	InFlight      int                      `json:"in_flight"`
-	Billed        []billing                `json:"billed"` // what runs now
+	Billed        []billing                `json:"billed"` // the jobs that run now
 	Approvals     []state.Approval         `json:"approvals"`
 	Planned       *Planned                 `json:"planned,omitempty"` // nil where no approval kept its forecast
 
@@ -59,7 +59,7 @@ type budgetSpent struct {
 	Others state.Amounts `json:"others,omitempty"`
 }
 
-// CostOf is what a campaign cost, in days of the time zone of now.
+// CostOf is the cost of a campaign, in days of the time zone of now.
 func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	r := Cost{FormatVersion: FormatVersion, Campaign: c.Name, Total: state.Amounts{},
 		Unpriced: map[string]int{}, more: map[string]bool{}, guessed: map[string]bool{}, ByPhase: map[string]state.Amounts{}, ByBackend: map[string]state.Amounts{}, ByDay: map[string]state.Amounts{}, Budgets: []budgetSpent{}, Rentals: []state.Rental{},
@@ -112,7 +112,7 @@ func CostOf(c *lang.Campaign, st *state.State, now time.Time) Cost {
 	return r
 }
 
-// budgetOf is a budget before what this campaign spent is counted.
+// budgetOf is a budget before this campaign's spending is counted.
 func budgetOf(c *lang.Campaign, st *state.State, b lang.Budget) budgetSpent {
 	out := budgetSpent{Name: b.Name, Limits: b.Limits, Spent: state.Amounts{}}
 	if b.Shared != nil {
@@ -124,8 +124,8 @@ func budgetOf(c *lang.Campaign, st *state.State, b lang.Budget) budgetSpent {
 	return out
 }
 
-// sharedBudgets are the budgets that a campaign shares with others, with what all of
-// them spent and may still spend.
+// sharedBudgets are the budgets that a campaign shares with others, with the amounts
+// that all of them spent and may still spend.
 func sharedBudgets(c *lang.Campaign) (out []budgetSpent) {
 	for _, b := range c.Budgets {
 		if b.Shared == nil {
@@ -218,7 +218,8 @@ func over(unit string, b budgetSpent) string {
 // shownApprovals is how many approvals are listed, the last ones.
 const shownApprovals = 5
 
-// writeApprovals says who approved what costs more than this machine's hours.
+// writeApprovals says who approved work that costs more than this machine's
+// hours.
 func (r Cost) writeApprovals(b *strings.Builder, width int) {
 	list := slices.DeleteFunc(slices.Clone(r.Approvals), func(p state.Approval) bool { return view.Amounts(p.Ceiling, r.asked...) == "" || onlyHours(p.Ceiling) })
 	if n := len(list) - shownApprovals; n > 0 {

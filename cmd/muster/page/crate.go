@@ -48,7 +48,7 @@ func (r Record) Crate() map[string]any {
 	return map[string]any{"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
 }
 
-// program is what ran the jobs of a phase, with its version.
+// program is the program of a phase's jobs, with its version.
 func (r Record) program(j JobRecord) node {
 	n := node{"@id": "#program-" + url.PathEscape(j.Phase) + "-" + j.Plan, "@type": "SoftwareApplication", "name": r.Campaign + ", phase " + j.Phase}
 	for _, run := range r.Runs {

@@ -53,7 +53,7 @@ func stillRented(rentals []state.Rental, backends []*lang.Backend) string {
 	return b.String()
 }
 
-// afterHold is what a backend does with a machine after its last job, in words.
+// afterHold is a backend's action on a machine after its last job, in words.
 func afterHold(b *lang.Backend) string {
 	after := "after its last job"
 	if b.Hold > 0 {
@@ -252,8 +252,8 @@ func Headline(o progress.Outcome) string {
 	return "Done"
 }
 
-// goingOn is what runs on without muster: "6 running; 240 queued on lab will
-// still start. Stop that: muster hold".
+// goingOn names the jobs that run on without muster: "6 running; 240 queued on
+// lab will still start. Stop that: muster hold".
 func goingOn(o progress.Outcome) string {
 	var parts, names []string
 	for _, q := range o.QueuedOn {

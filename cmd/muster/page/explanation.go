@@ -22,9 +22,9 @@ type Explanation struct {
 	Text          string           `json:"text,omitempty"`
 	Without       []planner.Lack   `json:"without,omitempty"` // producers that the recorded job went on without
 	Adopted       *Adoption        `json:"adopted,omitempty"` // its result is files that somebody had adopted
-	Result        string           `json:"result"`            // hash of what determines the result
+	Result        string           `json:"result"`            // hash of the parts that determine the result
 	Request       string           `json:"request"`
-	Fields        []explainField   `json:"fields"` // what determines the result, as written
+	Fields        []explainField   `json:"fields"` // the parts that determine the result, as written
 	Backend       string           `json:"backend,omitempty"`
 	Pool          string           `json:"pool,omitempty"`
 	Why           string           `json:"why,omitempty"`

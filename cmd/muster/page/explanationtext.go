@@ -109,7 +109,7 @@ func ExplanationText(x explain.Job, status string, width int) string {
 	return b.String()
 }
 
-// wayOn is what lets a job go that is held: for itself, or with its phase.
+// wayOn is the command that lets a held job start: alone, or with its phase.
 func wayOn(x explain.Job, width int) string {
 	j := x.Detail.State
 	switch {

@@ -9,7 +9,7 @@ import (
 )
 
 // factLines say where the facts of pools come from, where the sources differ between pools;
-// what two sources say where they disagree; and the facts of the site.
+// the values of two sources where they disagree; and the facts of the site.
 func factLines(pools []offer.Pool) (lines []string) {
 	whose := origins(pools)
 	if whose != "" {

@@ -21,7 +21,7 @@ type writing struct {
 }
 
 // Markdown is the page of `muster report`: Markdown, and on a terminal without
-// what only a forge needs.
+// the parts that only a forge needs.
 func (r Report) Markdown(style term.Style) string {
 	w := writing{style.Row, markdown.Text}
 	if style.TTY {
@@ -81,7 +81,8 @@ func (r Report) head(b *strings.Builder, w writing) {
 	b.WriteString("\n" + w.table(rows))
 }
 
-// closing writes what jobs ran without, what to type next, notes, and results.
+// closing writes the inputs that jobs ran without, the next command, notes,
+// and results.
 func (r Report) closing(b *strings.Builder, w writing) {
 	if rows := r.without(); len(rows) > 1 {
 		b.WriteString("\n## Partial results\n\n" + w.table(rows))

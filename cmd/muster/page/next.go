@@ -11,7 +11,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Totals are what the report's jobs left, and how many of them are where.
+// Totals count the outputs of the report's jobs, and how many of them are
+// where.
 type Totals struct {
 	Files      int   `json:"files"` // outputs, each file of a set or folder counted
 	Bytes      int64 `json:"bytes"`

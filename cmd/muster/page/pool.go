@@ -30,7 +30,8 @@ type poolDocument struct {
 	// Allocation is how long a job of the scheduler lasts in which like jobs run in turns.
 	Allocation float64 `json:"allocation_seconds,omitempty"`
 	SubmitBy   string  `json:"max_submit_by,omitempty"`
-	// Most is what all jobs of the user that run there hold together at most, by the limits of MostBy.
+	// Most is the room that all running jobs of the user may hold together there, by the limits of
+	// MostBy.
 	Most   *roomDocument `json:"most,omitempty"`
 	MostBy string        `json:"most_by,omitempty"`
 	Arrays bool          `json:"arrays,omitempty"`
@@ -58,7 +59,7 @@ type poolDocument struct {
 	Scratch    string          `json:"scratch,omitempty"`
 	Account    string          `json:"account,omitempty"`
 	Balance    string          `json:"balance,omitempty"`
-	Queue      string          `json:"queue,omitempty"` // the identity of what keeps its jobs
+	Queue      string          `json:"queue,omitempty"` // the identity of its queue
 
 	Facts map[string]factDocument `json:"facts,omitempty"`
 }
@@ -68,10 +69,10 @@ type factDocument struct {
 	Value   string `json:"value"`
 	Source  string `json:"source"`
 	Since   string `json:"since,omitempty"`
-	Differs string `json:"differs,omitempty"` // what another source says
+	Differs string `json:"differs,omitempty"` // the value of another source
 }
 
-// A priceDocument is what a pool charges; a rate that is left out is not
+// A priceDocument is the price of a pool; a rate that is left out is not
 // charged, where the price is known at all.
 type priceDocument struct {
 	Known            bool    `json:"known"` // in money

@@ -151,7 +151,7 @@ const recordType = "muster run"
 // A JobRecord is one completed job of a record.
 type JobRecord struct {
 	jobReport
-	Result string            `json:"result"`           // hash of what determines the result
+	Result string            `json:"result"`           // hash of the parts that determine the result
 	Inputs map[string]string `json:"inputs,omitempty"` // digests of their bytes, by name
 	Notes  []state.Note      `json:"notes,omitempty"`
 	Files  []PulledFile      `json:"files"`

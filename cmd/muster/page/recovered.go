@@ -14,8 +14,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Recovery is the JSON of `muster recover -json`: what backends have of a campaign whose
-// state is lost.
+// A Recovery is the JSON of `muster recover -json`: the backends' records of a campaign
+// whose state is lost.
 type Recovery struct {
 	FormatVersion string            `json:"format_version"`
 	Campaign      string            `json:"campaign"`
@@ -32,7 +32,7 @@ type Recovery struct {
 	Writers       []string          `json:"writers"`           // campaigns and states that wrote to these folders, in words
 	Unreachable   map[string]string `json:"unreachable,omitempty"`
 	Unasked       map[string]string `json:"unasked,omitempty"` // backends that have no records of jobs to show, and why
-	Unknown       []string          `json:"unknown"`           // what no backend can tell
+	Unknown       []string          `json:"unknown"`           // facts that no backend can tell
 }
 
 // An OtherState is one of a campaign of the same name that wrote to the same workdirs.
@@ -59,9 +59,9 @@ type RecoveredPhase struct {
 	Outputs bool `json:"outputs"` // false: it declares none, so that nothing shows that a job is done
 }
 
-// RecoveryOf is what a plan that adopts whatever is there would adopt.
-// Young counts, by phase, jobs whose files changed lately, and known the jobs that backends
-// keep records of; complete says that all backends showed theirs.
+// RecoveryOf lists what a plan that adopts all existing files would adopt. Young counts, by
+// phase, jobs whose files changed lately, and known the jobs that backends keep records of;
+// complete says that all backends showed theirs.
 func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, pools []offer.Pool, young map[string]int, known map[string]Recalled, complete bool) Recovery {
 	r := Recovery{FormatVersion: FormatVersion, Campaign: name, Phases: []RecoveredPhase{}, Writers: []string{}, Unreachable: seen.Unreachable, Complete: complete}
 	bare := false
@@ -110,7 +110,7 @@ func RecoveryOf(name string, p *planner.Plan, seen observed.Refresh, pools []off
 	return r
 }
 
-// found describes what backends have of a phase.
+// found describes the backends' records of a phase.
 func (p RecoveredPhase) found() string {
 	var parts []string
 	add := func(n int, format string) {

@@ -38,7 +38,7 @@ type Report struct {
 	Runs          []CodeOfPlan    `json:"runs"`             // the plans that launched these jobs
 	Notes         []state.Note    `json:"notes,omitempty"`  // on these jobs and their phases
 	Rounds        []roundReport   `json:"rounds,omitempty"` // phases with a trial block
-	Search        []string        `json:"search,omitempty"` // what each round that has jobs left waits for
+	Search        []string        `json:"search,omitempty"` // for each round with jobs left, what it waits for
 	Began         time.Time       `json:"began,omitzero"`   // the first submission of a job that ended
 	Ended         time.Time       `json:"ended,omitzero"`   // the last end of one
 
@@ -82,7 +82,7 @@ type jobReport struct {
 	Ended    time.Time                  `json:"ended,omitzero"`
 	Failures []string                   `json:"failures,omitempty"` // class of each failed attempt
 	Adopted  *Adoption                  `json:"adopted,omitempty"`  // its result is files that somebody had adopted
-	Mark     history.Mark               `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of what others took
+	Mark     history.Mark               `json:"mark,omitempty"`     // "suspect": it completed in less than a tenth of the time of others
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"`
 	Without  []planner.Lack             `json:"without,omitempty"` // producers that it went on without
 	Unread   map[string]string          `json:"unread,omitempty"`  // metrics without a value, and why

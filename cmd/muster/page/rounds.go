@@ -259,7 +259,7 @@ func (r Report) checkpoints(b *strings.Builder, w writing, _ advice.Report) {
 	}
 }
 
-// nextTrial is what speaks against going on, and what comes next.
+// nextTrial writes the reasons against going on, and the next step.
 func (r Report) nextTrial(b *strings.Builder, w writing, a advice.Report) {
 	for _, v := range r.Rounds {
 		for _, s := range v.Settings {

@@ -9,14 +9,15 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Seen is what the backends say right now, for showing only.
+// Seen is the backends' current report, for showing only.
 type Seen struct {
 	Jobs        map[string]offer.Observation // by token
 	Unreachable map[string]string            // by backend
 	Findings    []observed.Finding           // differences from muster's own files
 }
 
-// as is a record as its backend says that the job ended, for what waits for it.
+// as is a record after the end that its backend reports, for jobs that wait for
+// it.
 func (s Seen) as(j *state.Job) *state.Job {
 	last := j.Last()
 	if last == nil || !j.InFlight() {
@@ -42,8 +43,8 @@ func (s Seen) as(j *state.Job) *state.Job {
 	return &now
 }
 
-// correct brings a job's line up to what its backend says; as long as that was
-// not asked, to what a run found that could not ask it.
+// correct brings a job's line up to date with its backend's report; if the
+// backend was not asked, with the finding of a run that could not ask it.
 func (s Seen) correct(v *JobStatus, j *state.Job, st *state.State) {
 	last := j.Last()
 	if last == nil || !j.InFlight() {

@@ -39,7 +39,7 @@ type Status struct {
 	Replaced []Replaced `json:"replaced,omitempty"`
 	// Rentals are the machines that are billed now, by id.
 	Rentals []state.Rental `json:"rentals,omitempty"`
-	// SharedBudgets are those that other campaigns count in, too, with what all took.
+	// SharedBudgets are those that other campaigns share, with the spending of all.
 	SharedBudgets []budgetSpent `json:"shared_budgets,omitempty"`
 
 	selected string
@@ -72,8 +72,8 @@ type JobStatus struct {
 	Start   time.Time `json:"start,omitzero"` // when a queued job will start, as its backend expects
 	Tail    []string  `json:"tail,omitempty"`
 	// Mark says that a job runs longer than expected ("late", "overdue"), or
-	// completed in too little time ("suspect"), by what completed jobs of its
-	// phase took: Expected, in seconds.
+	// completed in too little time ("suspect"), by the time of completed jobs of
+	// its phase: Expected, in seconds.
 	Mark     history.Mark `json:"mark,omitempty"`
 	Expected float64      `json:"expected_seconds,omitempty"`
 	resume   string       // the command that it waits for; "" = none
@@ -97,15 +97,15 @@ type statusMaker struct {
 	st     *state.State
 	seen   Seen
 	chosen selection.Jobs
-	stuck  map[string]string // by address, what blocks it
+	stuck  map[string]string // by address, the obstacle
 	now    time.Time
 	old    func(*state.Job) bool
 	report Status
 	fits   fit.Budget
 }
 
-// StatusOf is how the chosen jobs stand, with what the backends say where they
-// were asked.
+// StatusOf is the status of the chosen jobs, with the backends' reports where
+// they were asked.
 func StatusOf(c *lang.Campaign, st *state.State, jobs selection.Jobs, seen Seen, now time.Time) Status {
 	m := statusMaker{now: now, st: st, seen: seen, chosen: jobs, stuck: explain.Stuck(c, st, seen.as), old: st.Old()}
 	m.report = Status{FormatVersion: FormatVersion, Campaign: c.Name, Lineage: st.Lineage, Holds: st.Holds, Jobs: []JobStatus{}, Phases: []PhaseStatus{},
@@ -263,7 +263,7 @@ func (m *statusMaker) list(s JobStatus) {
 // mostBreakers is how many open breakers of a trial's settings are shown; the rest are counted.
 const mostBreakers = 3
 
-// note is what concerns a phase as a whole.
+// note is the note about a phase as a whole.
 func (m *statusMaker) note(p *lang.Phase) string {
 	var open []string
 	for _, of := range slices.Sorted(maps.Keys(m.st.Breakers)) {

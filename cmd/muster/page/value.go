@@ -8,8 +8,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// A Value is one line of `muster console -json`: what an expression comes to,
-// or why it comes to nothing.
+// A Value is one line of `muster console -json`: the value of an expression,
+// or why it has none.
 type Value struct {
 	FormatVersion string          `json:"format_version"`
 	Expression    string          `json:"expression"`

@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// Goals are what `muster wait` may wait for.
+// Goals are the goals of `muster wait`.
 var Goals = []string{"done", "failed", "idle"}
 
 // An Ended says how a wait ended.
@@ -41,7 +41,7 @@ type Waited struct {
 	active int
 }
 
-// WaitedFor is what the status of the selected jobs is to a wait for a goal; driven says
+// WaitedFor judges the status of the selected jobs for a wait for a goal; driven says
 // that another muster holds the state and may start more.
 func WaitedFor(s Status, goal string, driven bool) Waited {
 	w := Waited{FormatVersion: FormatVersion, Campaign: s.Campaign, For: goal, Counts: map[string]int{}, active: s.Active, Resumes: s.resumes}

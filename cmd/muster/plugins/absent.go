@@ -14,8 +14,8 @@ import (
 // unknownType is the summary with which lang meets a type without a schema.
 const unknownType = "Unknown type of backend"
 
-// ExplainAbsent puts why a provider cannot be used in the place of what lang
-// says of its type, which knows only that it is not there.
+// ExplainAbsent replaces lang's message about a backend's type, which knows
+// only that its provider is not there, by the reason why it cannot be used.
 func ExplainAbsent(diags diag.List, absent map[string]error) diag.List {
 	said := map[string]bool{}
 	for i, d := range diags {

@@ -76,7 +76,7 @@ type Set struct {
 	// it from the last start.
 	Still  bool
 	Keep   string        // folder for schemas of external providers, by digest; "" = none
-	Person launch.Person // who answers what hosts ask; nil = nobody
+	Person launch.Person // who answers hosts' prompts; nil = nobody
 }
 
 // Launcher starts provider processes as they are needed.

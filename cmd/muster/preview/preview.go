@@ -1,5 +1,5 @@
-// Package preview lists what a plan would submit, before it is submitted: the
-// command of every job and the scripts for a scheduler.
+// Package preview lists the submissions of a plan beforehand: the command of
+// every job and the scripts for a scheduler.
 package preview
 
 import (
@@ -60,8 +60,8 @@ type Preview struct {
 
 // Scripts is, for each shape of jobs that would start, the script that a scheduler
 // would be given and commands of jobs, as they would run where they are placed; paths
-// that only the backend knows are shown by name. With mistakes in a command, it is
-// what comes before them.
+// that only the backend knows are shown by name. With mistakes in a command, it ends
+// before them.
 func (v Preview) Scripts() (string, diag.List, error) {
 	var b strings.Builder
 	for _, pp := range v.Plan.Phases {

@@ -188,8 +188,8 @@ func (v Preview) after(p *lang.Phase, backend string) (edges []providers.ScriptE
 	return edges
 }
 
-// mayReturn reports whether what a phase comes after may be submitted again
-// under a new id, as its retries ask for more.
+// mayReturn reports whether the jobs of a phase may be submitted again under a
+// new id, as its retries ask for more.
 func mayReturn(p *lang.Phase) bool {
 	for _, in := range p.Inputs {
 		if from := in.From; from != nil && from.Retry.Max > 1 && len(from.Retry.Scale) > 0 {

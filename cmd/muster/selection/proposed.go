@@ -11,8 +11,8 @@ import (
 // a prompt.
 const mostProposed = 2000
 
-// Proposed is what an address that was begun may become: those of the campaign
-// and, once a word is begun, the values of its axes: seed=42,N=384.
+// Proposed lists completions of an address: those of the campaign and, once a
+// word is begun, the values of its axes: seed=42,N=384.
 func Proposed(c *lang.Campaign, begun string) []string {
 	out := Jobs{}.List(c)
 	out = out[:min(len(out), mostProposed)]

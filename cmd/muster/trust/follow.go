@@ -12,8 +12,8 @@ type follower struct {
 	inside  map[string]bool // by folder
 }
 
-// outside is the folder outside the checkout that a file is in: what a link of the
-// checkout leads to, the workdir, or the file's own. It is "" for a file in the
+// outside is the folder outside the checkout that a file is in: the target of a
+// link of the checkout, the workdir, or the file's own. It is "" for a file in the
 // checkout.
 func (f *follower) outside(path string) string {
 	if f.isInside(path) {

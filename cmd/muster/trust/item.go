@@ -14,14 +14,14 @@ import (
 	"github.com/muster-run/muster/providers"
 )
 
-// A Kind is what an item lets a campaign do.
+// A Kind is the action that an item allows a campaign.
 type Kind string
 
 // The kinds, as the store and messages name them.
 const (
 	Provider Kind = "provider" // start a program that is not muster's
 	Host     Kind = "host"     // connect to a host with an identity
-	Backend  Kind = "backend"  // reach another service: a scheduler, or what an external provider serves
+	Backend  Kind = "backend"  // reach another service: a scheduler, or one of an external provider
 	Setup    Kind = "setup"    // run a text of setup before a job does
 	Check    Kind = "check"    // run a command of verify to look at a file again
 	Command  Kind = "command"  // run a command of a precondition on this machine

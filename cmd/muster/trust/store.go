@@ -60,7 +60,8 @@ func private(info fs.FileInfo, path string) error {
 	return nil
 }
 
-// read is what a private file holds; nil and no error where there is none.
+// read returns the content of a private file; nil and no error where there is
+// none.
 func read(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {

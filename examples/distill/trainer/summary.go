@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A result is what a student leaves behind.
+// A result is the output of a student.
 type result struct {
 	Teacher int   `json:"teacher"` // hidden units of its teacher
 	Hidden  int   `json:"hidden"`

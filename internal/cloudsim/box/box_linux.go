@@ -89,7 +89,7 @@ func (bs *boxes) Close() {
 	for _, b := range all {
 		b.Kill()
 	}
-	_ = os.RemoveAll(bs.dir) // what stays is in the temporary directory
+	_ = os.RemoveAll(bs.dir) // leftovers are in the temporary directory
 }
 
 // A box is one machine.
@@ -188,7 +188,7 @@ func copyEtc(to string) error {
 	return run("cp", args...)
 }
 
-// disk makes what a box may write, once.
+// disk makes the folders that a box may write, once.
 func (b *box) disk() error {
 	if exists(b.dir) {
 		return nil
@@ -450,16 +450,16 @@ func children(pid int) (folders []string) {
 // kept is the folder behind Spec.Kept.
 func (b *box) kept() string { return b.dir + ".kept" }
 
-// Wipe deletes its disk but for what it keeps.
+// Wipe deletes its disk except for the kept folder.
 func (b *box) Wipe() {
 	b.Kill()
-	_ = os.RemoveAll(b.dir) // what stays is in the temporary directory
+	_ = os.RemoveAll(b.dir) // leftovers are in the temporary directory
 }
 
 // Remove deletes its disk, too.
 func (b *box) Remove() {
 	b.Wipe()
-	_ = os.RemoveAll(b.kept()) // what stays is in the temporary directory
+	_ = os.RemoveAll(b.kept()) // leftovers are in the temporary directory
 }
 
 func run(name string, args ...string) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/internal/cloudsim"
 )
 
-// A launching is the body of a launch: what the document has, and the fields of newer
+// A launching is the body of a launch: the document's fields, and those of newer
 // ones.
 type launching struct {
 	Region      string            `json:"region_name"`
@@ -26,7 +26,7 @@ type launching struct {
 
 func (r *launching) tags() []map[string]string { return append([]map[string]string{}, r.Tags...) }
 
-// Most of what a launch may hold.
+// Limits of a launch.
 const (
 	longestName = 64
 	longestData = 1 << 20

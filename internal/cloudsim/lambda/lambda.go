@@ -24,7 +24,7 @@ type Lambda struct {
 	*cloudsim.World
 
 	free      map[place]int  // instances that may be launched there
-	shown     map[place]bool // what the catalogue says of that
+	shown     map[place]bool // the catalogue's entry of that
 	instances []*instance    // those that are gone stay, for their bills
 	keys      []*sshKey
 	systems   []*fileSystem
@@ -100,8 +100,8 @@ func (l *Lambda) Routes() []cloudsim.Route {
 	return routes
 }
 
-// write is what a key lacks that may only read. The service has no scopes; newer
-// documents have a 403 for a key that may not do something.
+// write is the permission that a read-only key lacks. The service has no scopes;
+// newer documents have a 403 for a key that may not do something.
 const write = "write"
 
 // active refuses the calls of an account that is not: one without credit here, whom
@@ -116,7 +116,7 @@ func (l *Lambda) active(r cloudsim.Route) func(*cloudsim.Call) cloudsim.Answer {
 	}
 }
 
-// Faults are what only this cloud has wrong, by operation or step.
+// Faults are the faults of this cloud alone, by operation or step.
 func (l *Lambda) Faults() map[string][]string {
 	return map[string][]string{
 		"launch":    {noCapacity, quota, badAddress},

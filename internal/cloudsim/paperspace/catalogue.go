@@ -27,7 +27,7 @@ type kind struct {
 	each      int // machines that each region has to begin with
 }
 
-// What templates are for.
+// The purposes of templates.
 const (
 	common = "tkni3aa4" // ML-in-a-Box
 	h100s  = "tiq8mhti"

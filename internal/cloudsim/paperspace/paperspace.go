@@ -86,11 +86,11 @@ func (p *Paperspace) Routes() []cloudsim.Route {
 	return routes
 }
 
-// write is what a key lacks that may only read. The service's keys have no scopes; an
-// account may be refused all the same.
+// write is the permission that a read-only key lacks. The service's keys have no
+// scopes; an account may be refused all the same.
 const write = "write"
 
-// Faults are what only this cloud has wrong, by operation or step.
+// Faults are the faults of this cloud alone, by operation or step.
 func (p *Paperspace) Faults() map[string][]string {
 	return map[string][]string{
 		"create": {noCapacity, locked, failsLater},

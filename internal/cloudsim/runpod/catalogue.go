@@ -96,7 +96,7 @@ func (h *host) happen(e cloudsim.Event) error {
 	return nil
 }
 
-// A query is what a catalogue is asked for.
+// A query is a request to the catalogue.
 type query struct {
 	stock     bool // with the present stock
 	count     int

@@ -58,12 +58,12 @@ type network struct {
 	Path     string `json:"path"`
 }
 
-// leastMount is what a persistent mount has at least, GB.
+// leastMount is the least size of a persistent mount, GB.
 const leastMount = 10
 
 var port = lazyregexp.New(`^\d+/(tcp|http|udp)$`)
 
-// wrong are the fields that are not what the documentation has.
+// wrong are the fields that differ from the documentation.
 func (q *creation) wrong() (why []string) {
 	say := func(bad bool, text string) {
 		if bad {
@@ -117,7 +117,7 @@ func (q *creation) count() int {
 	return *q.GPU.Count
 }
 
-// mostSpend is what an account may spend in an hour, dollars.
+// mostSpend is the most that an account may spend in an hour, dollars.
 var mostSpend = decimal.NewFromInt(80)
 
 // noMore is the answer to a lack of machines; the spend limit gives the same.

@@ -15,7 +15,7 @@ import (
 // settleEvery is how often accounts are charged. Bills are complete up to then.
 const settleEvery = 5 * time.Minute
 
-// spent is what an account's pods and volumes cost up to now.
+// spent is the cost of an account's pods and volumes up to now.
 func (r *RunPod) spent(a *cloudsim.Account) (sum decimal.Decimal) {
 	now := r.Clock.Now()
 	for _, p := range r.pods {
@@ -34,7 +34,7 @@ func (r *RunPod) spent(a *cloudsim.Account) (sum decimal.Decimal) {
 // left is an account's balance.
 func (r *RunPod) left(a *cloudsim.Account) decimal.Decimal { return a.Credit.Sub(r.spent(a)) }
 
-// burn is what an account spends an hour.
+// burn is an account's current spending an hour.
 func (r *RunPod) burn(a *cloudsim.Account) (sum decimal.Decimal) {
 	for _, p := range r.pods {
 		if p.account == a && !p.gone {
@@ -79,7 +79,7 @@ func (r *RunPod) graphql(c *cloudsim.Call) cloudsim.Answer {
 // buckets are the lengths of a bill's records.
 var buckets = map[string]time.Duration{"hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour, "year": 365 * 24 * time.Hour}
 
-// usualWindow is what a bill covers whose request does not say.
+// usualWindow is the window of a bill whose request names none.
 const usualWindow = 30 * 24 * time.Hour
 
 // billing has a record for each pod and bucket in which it cost something.
@@ -130,7 +130,7 @@ func (r *RunPod) billing(c *cloudsim.Call) cloudsim.Answer {
 	return cloudsim.JSON(http.StatusOK, map[string]any{"records": records, "metadata": map[string]any{"query": query, "recordCount": len(records), "uniquePodCount": len(pods), "totals": all.row()}})
 }
 
-// amounts are what a pod cost in a time.
+// amounts are the cost of a pod in a time.
 type amounts struct{ gpu, disk decimal.Decimal }
 
 func (a amounts) total() decimal.Decimal { return a.gpu.Add(a.disk) }
@@ -139,8 +139,8 @@ func (a amounts) row() map[string]any {
 	return map[string]any{"totalAmount": f(a.total()), "gpuAmount": f(a.gpu), "cpuAmount": 0, "diskAmount": f(a.disk)}
 }
 
-// between is what a pod cost in a bucket, up to the last time when it was charged. No
-// second is in two buckets.
+// between is the cost of a pod in a bucket, up to the last time when it was charged.
+// No second is in two buckets.
 func (p *pod) between(from, to time.Time) amounts {
 	now := p.r.Clock.Now().Truncate(settleEvery)
 	if p.gone && p.ended.Before(now) {

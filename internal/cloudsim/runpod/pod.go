@@ -174,7 +174,7 @@ func (p *pod) listens() {
 	})
 }
 
-// kept is where what survives a stop is mounted.
+// kept is the mount of the storage that survives a stop.
 func (p *pod) kept() string {
 	switch m := p.asked.Mounts; {
 	case m.Persistent != nil:
@@ -238,7 +238,7 @@ func (p *pod) disk() int {
 	return *p.asked.Disk
 }
 
-// cost is what its GPUs cost an hour, as the API shows it.
+// cost is the hourly cost of its GPUs, as the API shows it.
 func (p *pod) cost() decimal.Decimal {
 	if p.status == exited || p.poor {
 		return decimal.Zero

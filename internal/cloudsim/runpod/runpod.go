@@ -55,7 +55,7 @@ func (r *RunPod) Close() {
 	r.Machines.Close()
 }
 
-// What a key must be allowed.
+// The permissions of a key.
 const (
 	reads  = "read"
 	writes = "write"
@@ -123,7 +123,7 @@ var windows = []struct {
 	in    time.Duration
 }{{"minute", 60, time.Minute}, {"hour", 3000, time.Hour}, {"day", 50000, 24 * time.Hour}}
 
-// quotas are what an account used of each window.
+// quotas are an account's use of each window.
 type quotas [3]struct {
 	since time.Time
 	used  int
@@ -187,7 +187,7 @@ const (
 	linger     = "linger"      // acknowledged, and still there and charged For
 )
 
-// Faults are what only this cloud has wrong, by operation or step.
+// Faults are the faults of this cloud alone, by operation or step.
 func (r *RunPod) Faults() map[string][]string {
 	return map[string][]string{
 		"create":    {noCapacity, noPool},
@@ -209,7 +209,7 @@ func fails(status int, detail string, more ...string) cloudsim.Answer {
 	return a
 }
 
-// invalid is a body that is not what the documentation has.
+// invalid answers a body that differs from the documentation.
 func invalid(why ...string) cloudsim.Answer {
 	return fails(http.StatusUnprocessableEntity, "Request validation failed.", why...)
 }

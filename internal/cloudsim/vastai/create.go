@@ -43,7 +43,7 @@ type creation struct {
 	disk           float64
 }
 
-// Most of what a create may hold.
+// Limits of a create.
 const (
 	longestImage   = 1024
 	longestLabel   = 256

@@ -42,7 +42,7 @@ type instance struct {
 	gpu     decimal.Decimal // price of its GPUs, dollars an hour
 	sshKeys []*sshKey
 
-	// What the API shows; actual "" is null.
+	// The fields of the API; actual "" is null.
 	actual, intended, cur, next, msg string
 	created, up                      time.Time
 
@@ -197,7 +197,7 @@ func (i *instance) runs() {
 	i.open(!i.offline)
 }
 
-// bill bills what there is from now on: its GPUs while its container is there, its
+// bill bills the instance from now on: its GPUs while its container exists, its
 // disk as long as it exists, and nothing while its host is away.
 func (i *instance) bill() {
 	gpu, disk := decimal.Zero, decimal.Zero
@@ -212,7 +212,7 @@ func (i *instance) bill() {
 	i.meter.Run(diskBill, disk, now)
 }
 
-// environ is what its onstart finds.
+// environ is the environment of its onstart.
 func (i *instance) environ() []string {
 	env := []string{
 		fmt.Sprintf("CONTAINER_ID=%d", i.id), "CONTAINER_API_KEY=" + i.key.Text, fmt.Sprintf("VAST_CONTAINERLABEL=C.%d", i.id),

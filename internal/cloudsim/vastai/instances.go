@@ -301,7 +301,7 @@ func (v *Vast) reboot(c *cloudsim.Call) cloudsim.Answer {
 	return success
 }
 
-// bid changes what an interruptible instance pays; price null is the lowest bid
+// bid changes the price of an interruptible instance; null is the lowest bid
 // that wins.
 func (v *Vast) bid(c *cloudsim.Call) cloudsim.Answer {
 	var r struct {

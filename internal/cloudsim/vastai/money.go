@@ -19,10 +19,10 @@ const (
 	grace       = 24 * time.Hour // without credit and without a card, before instances are destroyed
 )
 
-// ending is what follows when a credit ended.
+// ending is the consequence of a credit's end.
 type ending struct{ cancel func() }
 
-// spent is what an account's instances cost up to now.
+// spent is the cost of an account's instances up to now.
 func (v *Vast) spent(a *cloudsim.Account) (sum decimal.Decimal) {
 	now := v.Clock.Now()
 	for _, i := range v.instances {

@@ -91,7 +91,7 @@ func (m *machine) end() time.Time { return m.start.Add(m.ends) }
 // hoursOfMonth turn a price by the month into one by the hour.
 var hoursOfMonth = decimal.NewFromInt(730)
 
-// diskHour is what a disk costs an hour.
+// diskHour is the hourly cost of a disk.
 func (m *machine) diskHour(gb float64) decimal.Decimal {
 	return m.perGBMonth.Mul(decimal.NewFromFloat(gb)).Div(hoursOfMonth)
 }

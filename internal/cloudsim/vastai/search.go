@@ -19,7 +19,7 @@ var searchControls = []string{"type", "order", "limit", "allocated_storage", "di
 // standard filters count where a search has none of that field.
 var standard = map[string]filter{"verified": {"eq": true}, "rentable": {"eq": true}, "rented": {"eq": false}}
 
-// leastDisk is what a disk has at least, and what prices are for without
+// leastDisk is the least size of a disk, and the size in prices without
 // allocated_storage, GB.
 const leastDisk = 8
 
@@ -114,7 +114,7 @@ func controls(q map[string]json.RawMessage) (typ string, gb float64, limit int, 
 	return typ, max(gb, 0), limit, order, err
 }
 
-// A filter is what a field must be, by operator.
+// A filter is the condition on a field, by operator.
 type filter map[string]any
 
 // sift keeps the rows that pass every filter.

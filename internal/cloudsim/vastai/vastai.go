@@ -111,7 +111,7 @@ func (v *Vast) restricted(r cloudsim.Route) func(*cloudsim.Call) cloudsim.Answer
 	}
 }
 
-// Faults are what only this cloud has wrong, by operation or step.
+// Faults are the faults of this cloud alone, by operation or step.
 func (v *Vast) Faults() map[string][]string {
 	return map[string][]string{
 		"create":  {goneNow, goneBefore},

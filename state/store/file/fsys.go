@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// fsys is what the store asks of a file system; tests put one in its place
-// that fails.
+// fsys is the store's interface to a file system; tests substitute one that
+// fails.
 type fsys interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (handle, error)
 	ReadFile(name string) ([]byte, error)

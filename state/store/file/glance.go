@@ -117,7 +117,7 @@ func (r *reader) measure() (of glance.Snapshot, ok bool) {
 		return of, false
 	}
 	defer f.Close()
-	buf := make([]byte, snapshot.SealLen+measured) // the end of what came before, and what comes
+	buf := make([]byte, snapshot.SealLen+measured) // the end of the bytes before, and the new ones
 	for {
 		n, err := f.Read(buf[snapshot.SealLen:])
 		of.Size += int64(n)

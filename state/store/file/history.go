@@ -178,8 +178,8 @@ func (r *reader) historyTail() (last uint64, size int64, err error) {
 	}
 }
 
-// replayHistory folds in what the history has beyond the snapshot: there is
-// something only if an older snapshot was put back.
+// replayHistory folds in the part of the history beyond the snapshot: there is
+// one only if an older snapshot was put back.
 func (r *reader) replayHistory(l *loaded, limit uint64) error {
 	last, _, err := r.historyTail()
 	if err != nil || last <= l.state.Seq {

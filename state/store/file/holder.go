@@ -8,7 +8,7 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A holder is what tells one process from every other.
+// A holder identifies one process among all others.
 type holder struct {
 	host    string
 	machine string // id of this installation
@@ -34,7 +34,7 @@ func self() holder {
 	return h
 }
 
-// place is what a lease says of boot and pid namespace.
+// place is a lease's boot and pid namespace.
 func (h holder) place() string {
 	if h.boot == "" || h.space == "" {
 		return ""

@@ -126,7 +126,7 @@ func (ls *leases) readLease(path string) (*found, error) {
 	}
 }
 
-// damagedID is what a lease that cannot be read is unlocked by.
+// damagedID is the id by which an unreadable lease is unlocked.
 func damagedID(data []byte) string {
 	return "damaged-" + strconv.FormatUint(uint64(crc32.Checksum(data, castagnoli)), 16)
 }

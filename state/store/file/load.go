@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// Read returns the state as last acknowledged. It takes no lock. What looks
-// like damage is looked at again before it is believed: over NFS a file that
-// grows may be seen half.
+// Read returns the state as last acknowledged. It takes no lock. Apparent
+// damage is checked again before it is believed: over NFS only half of a
+// growing file may be visible.
 func (s *Store) Read(ctx context.Context) (*state.State, error) {
 	for try := 1; ; try++ {
 		l, err := s.load(math.MaxUint64)
@@ -33,13 +33,13 @@ func (s *Store) Read(ctx context.Context) (*state.State, error) {
 	}
 }
 
-// A reader reads what the files say. It takes no lock.
+// A reader reads the files. It takes no lock.
 type reader struct {
 	*directory
 	leases *leases
 }
 
-// loaded is what the files say.
+// loaded is the content of the files.
 type loaded struct {
 	state    *state.State
 	journals []*journal.Journal // in order of their fences

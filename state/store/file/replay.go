@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// replay folds the journals in. Of each only what the holders after it
-// accepted counts: a holder that lost its lease may have gone on writing.
+// replay folds the journals in. Of each only the part counts that the holders
+// after it accepted: a holder that lost its lease may have gone on writing.
 func (r *reader) replay(l *loaded, limit uint64) error {
 	l.accept(limit)
 	for i, j := range l.journals {

@@ -15,7 +15,7 @@ import (
 
 const (
 	firstWait = time.Second      // before the lease is asked for again
-	longWait  = 16 * time.Second // what that grows to
+	longWait  = 16 * time.Second // its maximum
 )
 
 // Acquire takes the lease. Who died on this machine is taken over from at
@@ -53,7 +53,7 @@ type session struct {
 	after    uint64  // event that our journal comes after
 	snapshot int64   // bytes of the snapshot
 	foldAt   int64   // bytes of journal at which a fold that failed is tried again
-	failed   error   // what stopped us; nothing is written after it
+	failed   error   // the error that stopped us; nothing is written after it
 	closed   bool
 }
 

@@ -62,7 +62,7 @@ type Store struct {
 type directory struct {
 	dir  string
 	path string // of the snapshot
-	base string // path less .json: what the other files' names begin with
+	base string // path less .json: the prefix of the other files' names
 	opt  Options
 	fs   fsys
 }
@@ -154,8 +154,8 @@ func (d *directory) journals() ([]uint64, error) {
 	return fences, nil
 }
 
-// sweepTemps removes what holders that died left half-made. Who is asking for
-// the lease at this moment has a file, too: those stay a while.
+// sweepTemps removes the unfinished files of holders that died. A process that
+// asks for the lease at this moment has a file, too: those stay a while.
 func (d *directory) sweepTemps() {
 	entries, _ := d.fs.ReadDir(d.dir)
 	base := filepath.Base(d.base)

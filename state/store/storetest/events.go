@@ -11,8 +11,8 @@ import (
 
 var epoch = time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)
 
-// Events draws events about a few jobs: what an engine would record, late and
-// repeated reports, and things nobody has heard of.
+// Events draws events about a few jobs: those that an engine would record,
+// late and repeated reports, and unknown ones.
 func Events(most int) *rapid.Generator[[]state.Event] {
 	return rapid.Custom(func(t *rapid.T) []state.Event {
 		events := []state.Event{state.Began{Lineage: "5e1f", Campaign: "c", Muster: "0.1.0", At: epoch}}

@@ -76,7 +76,7 @@ func read(t testing.TB, s store.Store) *state.State {
 	return st
 }
 
-// same fails unless the store holds what want says.
+// same fails unless the store holds the state want.
 func same(t testing.TB, s store.Store, want *state.State) {
 	t.Helper()
 	if got := read(t, s); got.Digest() != want.Digest() || got.Seq != want.Seq {
