@@ -219,10 +219,10 @@ func TestNodesOfOptions(t *testing.T) {
 	}{
 		"more than resources":  {"backend.slurm.a, backend.slurm.b", "", "nodes = 2", [3]int{2, 2, 3}, [3]int{2, 2, 3}, ""},
 		"resources say none":   {"backend.slurm.a", "", "", [3]int{1, 2, 3}, [3]int{1, 2, 3}, ""},
-		"another type besides": {"backend.slurm.a, backend.local.local", "", "", [3]int{}, [3]int{}, "It asks for 2 nodes, and resources for 1, which is what the jobs have on local.local. Write nodes = 2 in resources, or let only backends of type slurm be candidates."},
+		"another type besides": {"backend.slurm.a, backend.local.local", "", "", [3]int{}, [3]int{}, "It asks for 2 nodes, and resources for 1. On local.local the jobs get 1. Write nodes = 2 in resources, or let only backends of type slurm be candidates."},
 		"and they agree":       {"backend.slurm.a, backend.local.local", "", "nodes = 3", [3]int{3, 3, 3}, [3]int{3, 3, 3}, ""},
-		"an overflow besides":  {"backend.slurm.a", "overflow = [backend.local.local]", "", [3]int{}, [3]int{}, "have on local.local"},
-		"GPUs go anywhere":     {"", "", "gpus = 1", [3]int{}, [3]int{}, "have on local.local"},
+		"an overflow besides":  {"backend.slurm.a", "overflow = [backend.local.local]", "", [3]int{}, [3]int{}, "On local.local the jobs get 1"},
+		"GPUs go anywhere":     {"", "", "gpus = 1", [3]int{}, [3]int{}, "On local.local the jobs get 1"},
 		"nothing goes there":   {"", "", "", [3]int{1, 1, 1}, [3]int{1, 1, 1}, ""},
 		"a smoke elsewhere":    {"backend.slurm.a", "smoke", "", [3]int{1, 2, 3}, [3]int{1, 1, 1}, ""},
 	} {

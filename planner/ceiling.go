@@ -35,12 +35,12 @@ func (un *unknowns) howToKnow(unit string) string {
 		return fmt.Sprintf("the size of files that a billed transfer moves is known only after phase.%s has made them: apply it first, with -target=phase.%[1]s", after)
 	case unit == place.ServiceUnits && un.unrated(unit) != nil:
 		d := un.unrated(unit)
-		return fmt.Sprintf("what %s charges in them is not known: %s", d.Where(), d.HowToPrice(un.backends))
+		return fmt.Sprintf("the charge of %s in them is unknown: %s", d.Where(), d.HowToPrice(un.backends))
 	case (unit == place.USD || unit == place.ServiceUnits) && un.waitUnknown():
 		return "that queue bills waiting jobs (bills_while_queued), and the wait is unknown until jobs of this campaign have waited there; or name another backend"
 	case unit == place.USD && un.unrated(unit) != nil:
 		d := un.unrated(unit)
-		return fmt.Sprintf("what %s charges is not known: write a price on backend.%s", d.Where(), d.Backend)
+		return fmt.Sprintf("the charge of %s is unknown: write a price on backend.%s", d.Where(), d.Backend)
 	case unit == place.USD || unit == place.ServiceUnits:
 		return "write a price on the backend"
 	}

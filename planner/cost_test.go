@@ -43,10 +43,10 @@ func TestBudget(t *testing.T) {
 		"only at most passes it: stops":               {budget: lang.Budget{Limits: map[string]string{"usd": "5"}}, price: "1", text: "in the worst case the budget runs out with 2 jobs left. Set usd = 8", left: 2, limit: "5"},
 		"strict: at most breaks it":                   {budget: lang.Budget{Limits: map[string]string{"usd": "5"}, Strict: true}, price: "1", broken: true, text: "strict", left: 2, limit: "5"},
 		"the ledger counts":                           {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", spent: "5", broken: true, text: "spent already", limit: "3"},
-		"a price not known blocks it":                 {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, broken: true, text: "not known", limit: "8"},
+		"a price not known blocks it":                 {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, broken: true, text: "is unknown", limit: "8"},
 		"no price in units, a limit of money":         {budget: lang.Budget{Limits: map[string]string{"usd": "8"}}, price: "1", units: "?", limit: "8"},
-		"no price in units, a limit of those":         {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, price: "1", units: "?", broken: true, text: "what local.local charges in them is not known: state one for machine of backend.local.local, 0 where it is free", limit: "8"},
-		"no price in units, both limited":             {budget: lang.Budget{Limits: map[string]string{"usd": "8", "service_units": "8"}}, price: "1", units: "?", broken: true, text: "in service units is not known", limit: "8"},
+		"no price in units, a limit of those":         {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, price: "1", units: "?", broken: true, text: "the charge of local.local in them is unknown: state one for machine of backend.local.local, 0 where it is free", limit: "8"},
+		"no price in units, both limited":             {budget: lang.Budget{Limits: map[string]string{"usd": "8", "service_units": "8"}}, price: "1", units: "?", broken: true, text: "in service units is unknown", limit: "8"},
 		"no price in units, neither limited":          {budget: lang.Budget{Limits: map[string]string{"gpu_hours": "8"}}, price: "1", units: "?", limit: "8"},
 		"no price in units, those of another phase":   {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}, AppliesTo: []string{"phase.other"}}, price: "1", units: "?", limit: "8"},
 		"free in units, a limit of those":             {budget: lang.Budget{Limits: map[string]string{"service_units": "8"}}, price: "1", units: "0", limit: "8"},
@@ -195,9 +195,9 @@ func TestWhatIsInFlightAtAPriceNotKnown(t *testing.T) {
 				t.Errorf("at most %+v service units, not %q", got, c.most)
 			}
 			for _, b := range p.Budgets { // nothing starts, so that nothing can be stopped
-				if said := strings.Join(b.Warn, "; "); len(b.Broken) > 0 || strings.Contains(said, "not known") != (b.Name == "units" && c.most == "?") {
+				if said := strings.Join(b.Warn, "; "); len(b.Broken) > 0 || strings.Contains(said, "is unknown") != (b.Name == "units" && c.most == "?") {
 					t.Errorf("budget %s: %v %v", b.Name, b.Broken, b.Warn)
-				} else if strings.Contains(said, "not known") && !strings.Contains(said, "what local.local fat charges in them is not known") {
+				} else if strings.Contains(said, "is unknown") && !strings.Contains(said, "the charge of local.local fat in them is unknown") {
 					t.Errorf("it does not say where: %s", said)
 				}
 			}

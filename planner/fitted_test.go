@@ -30,7 +30,7 @@ func TestRuntimesFollowAnAxis(t *testing.T) {
 		"as many minutes as the axis says": {func(n int) float64 { return float64(n) }, 155.0 / 60, "a: fitted as 60s·n from 10 runs"},
 		"a constant, and the axis": {func(n int) float64 { return 10 + float64(n) }, 255.0 / 60,
 			"a: fitted as 10m + 60s·n from 10 runs (typical error 0 %); n=20 is beyond the 1 to 10 that ran, and there the model may be off by ±0 %"},
-		"all the same": {func(int) float64 { return 6 }, 1, "a: mean of 10 runs, and what nine in ten of the next stay below"},
+		"all the same": {func(int) float64 { return 6 }, 1, "a: mean of 10 runs, and the bound for nine in ten of the next"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -259,7 +259,7 @@ func resultless(fs *facts, rows []Row) (notes []string) {
 		if len(list) == 1 {
 			have = "has"
 		}
-		notes = append(notes, fmt.Sprintf("%s that ran on %s %s no verified result: %s. What they left on the disk of a released machine is lost.", units.Count(len(list), "job"), backend, have, warnings.Some(list)))
+		notes = append(notes, fmt.Sprintf("%s that ran on %s %s no verified result: %s. Their files on the disk of a released machine are lost.", units.Count(len(list), "job"), backend, have, warnings.Some(list)))
 	}
 	return notes
 }
@@ -273,7 +273,7 @@ func orphans(fs *facts) (rows []Row, diags diag.List) {
 		row := Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour,
 			Detail: Detail{Text: "orphan on " + o.Backend + ": it has this campaign's label, and its state does not know it; if no other copy of the campaign uses it, `muster apply -release=" + shell.Quote(o.ID) + "` ends it"}}
 		if slices.Contains(release, o.ID) {
-			row.Kind, row.Release, row.Orphan, row.Detail = Cancel, true, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": what is on its disk is lost"}
+			row.Kind, row.Release, row.Orphan, row.Detail = Cancel, true, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": the files on its disk are lost"}
 		}
 		rows = append(rows, row)
 	}

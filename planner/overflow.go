@@ -99,7 +99,7 @@ func moveTo(w *draft, cells []int, first, second place.Decision) {
 	for _, c := range first.Candidates {
 		if !slices.ContainsFunc(second.Candidates, func(o place.Candidate) bool { return o.Backend == c.Backend && o.Pool == c.Pool }) {
 			if c.Won {
-				c.Won, c.Why = false, "is full; the overflow takes what would wait"
+				c.Won, c.Why = false, "is full; the overflow takes the jobs that would wait"
 			}
 			second.Candidates = append(second.Candidates, c)
 		}

@@ -358,7 +358,7 @@ func (r *risks) estimates() {
 	}
 	for _, l := range r.p.Forecast.Lines {
 		if r.p.Forecast.LeftOut == 0 && l.AtMost.Mark == forecast.Unknown {
-			r.add(Risk{Kind: "no upper bound", Text: "what the plan takes at most in " + amount.Unit(l.Unit) + " is not known: " + r.unbounded(l.Unit), Damage: doubtful})
+			r.add(Risk{Kind: "no upper bound", Text: "the most that the plan may take in " + amount.Unit(l.Unit) + " is unknown: " + r.unbounded(l.Unit), Damage: doubtful})
 		}
 	}
 }

@@ -164,7 +164,7 @@ func TestHowToKnow(t *testing.T) {
 		"money of what has one":            {"usd", "write a price on the backend", true, false, false},
 		"money of a wait that is billed":   {"usd", "that queue bills waiting jobs (bills_while_queued), and the wait is unknown until jobs of this campaign have waited there; or name another backend", true, true, false},
 		"hours beside such a wait":         {"cpu_hours", "write a walltime in resources", true, true, false},
-		"money of a place without a price": {"usd", "what local.local charges is not known: write a price on backend.local.local", true, false, true},
+		"money of a place without a price": {"usd", "the charge of local.local is unknown: write a price on backend.local.local", true, false, true},
 	} {
 		spec := phaseSpec{name: "a", lr: "1"}
 		c0 := load(t, nil, spec)

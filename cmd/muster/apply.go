@@ -163,7 +163,7 @@ func (ap *applying) with(ctx context.Context, c *lang.Campaign, session store.Se
 
 // budgetStops is printed for a plan whose p90 passes a budget or its deadline, or is not known,
 // saved or not.
-const budgetStops = "Nothing was started: a budget does not cover this plan. Do what its warning says, raise the budget, or apply fewer jobs at a time with -target=ADDR."
+const budgetStops = "Nothing was started: a budget does not cover this plan. Follow its warning, raise the budget, or apply fewer jobs at a time with -target=ADDR."
 
 // restrain holds, in the queues of backends, the jobs that the budgets do not
 // cover any more, of a plan that they do not let start.

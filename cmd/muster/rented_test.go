@@ -214,7 +214,7 @@ func TestAnOrphanIsGivenBack(t *testing.T) {
 	r.says("-release=77 names no orphan No orphan of this campaign has this id. There is "+lost+" on vastai.cloud", 1, "key", false, "plan", "-release=77")
 	r.says("It is a machine of vastai.cloud that the state knows", 1, "key", false, "plan", "-release="+known)
 	r.says("-release asks the backends and -refresh=false does not", 1, "key", false, "plan", "-release="+lost, "-refresh=false")
-	r.says("- release "+lost+" orphan on vastai.cloud: what is on its disk is lost", 0, "key", false, "plan", "-out=lost.mplan", "-release="+lost)
+	r.says("- release "+lost+" orphan on vastai.cloud: the files on its disk are lost", 0, "key", false, "plan", "-out=lost.mplan", "-release="+lost)
 	r.world.Clock.SetSpeed(60)
 	r.age()
 	other := *r.applied

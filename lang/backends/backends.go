@@ -121,7 +121,7 @@ func (s *Set) backend(b *syntax.Block) *Backend {
 	}
 	out.DeadMan, out.Timer, out.Boot = offered.Can.DeadMan, offered.Can.Timer, offered.Can.Boot
 	if out.Rents = offered.Can.Rents; out.Rents && (b.Expr("hold") == nil || b.Expr("on_hold") == nil) {
-		s.Sure.Errorat(b.Syntax.LabelRanges[0], "A backend that rents does not say what becomes of its machines",
+		s.Sure.Errorat(b.Syntax.LabelRanges[0], "A backend that rents does not say what happens to its machines",
 			"An idle machine is billed. Write hold = \"10m\", how long a machine is kept after its last job, and on_hold = \"release\", \"stop\" or \"keep\", what happens then.")
 	}
 	if out.OnHold == "stop" && out.Rents && !offered.Can.Stops {

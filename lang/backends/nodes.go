@@ -28,7 +28,7 @@ func (s *Set) Nodes(shape offer.Shape, options map[string]json.RawMessage, block
 			nodes = max(nodes, asked.Nodes)
 		case !s.split[b.Range]:
 			s.split[b.Range] = true
-			s.Wrong(b.Expr("nodes"), "nodes", "It asks for %d nodes, and resources for %d, which is what the jobs have on %s. Write nodes = %[1]d in resources, or let only backends of type %[4]s be candidates.", asked.Nodes, shape.Nodes, places[other], b.Name())
+			s.Wrong(b.Expr("nodes"), "nodes", "It asks for %d nodes, and resources for %d. On %s the jobs get %[2]d. Write nodes = %[1]d in resources, or let only backends of type %[4]s be candidates.", asked.Nodes, shape.Nodes, places[other], b.Name())
 		}
 	}
 	return nodes

@@ -110,7 +110,7 @@ func reworded(d diag.Diagnostic, src []byte) (diag.Diagnostic, bool) {
 		}
 		d.Summary, d.Detail = s.summary, string(detail)
 		if s.detail == unclosed {
-			d.Detail = fmt.Sprintf("What opened on line %d goes on here without it.", openedOn(d))
+			d.Detail = fmt.Sprintf("The bracket opened on line %d is not closed before this.", openedOn(d))
 		}
 		return d, true
 	}

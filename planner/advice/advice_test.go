@@ -432,7 +432,7 @@ func TestSplit(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 			if c.want == "unknown" {
-				if len(p.Saves) != 0 || !strings.Contains(p.Why, "not known") {
+				if len(p.Saves) != 0 || !strings.Contains(p.Why, "is unknown") {
 					t.Errorf("%+v", p)
 				}
 			} else if saves := savings(p.Saves); saves != c.want {

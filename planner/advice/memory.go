@@ -98,7 +98,7 @@ func enoughMemory(c *class, killed []launch, used float64) (need float64, margin
 	}
 	switch {
 	case need > 0:
-		return need, "what sufficed for a launch that was given more"
+		return need, "enough for a launch that was given more"
 	case used < nearlyAll*given:
 		return 2 * given, "twice the memory given, because the peak was not measured"
 	}

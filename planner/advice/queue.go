@@ -38,7 +38,7 @@ func (a *adviser) split(g *group) []Proposal {
 		smaller, from := a.waitOf(half, c.launches[0].At.Backend)
 		switch {
 		case from == 0:
-			p.Why += fmt.Sprintf(" What jobs on %s wait there is not known: try one.", count(half, "GPU", "GPUs"))
+			p.Why += fmt.Sprintf(" The wait of jobs on %s is unknown: try one.", count(half, "GPU", "GPUs"))
 		case smaller+run >= wait: // twice the runtime takes more than the queue gives back
 			continue
 		default:

@@ -164,7 +164,7 @@ func (ac *accounts) claim(list ...*attempt) bool {
 // cannot, the run starts nothing more.
 func (ac *accounts) publish(err error) {
 	if err != nil {
-		ac.halt(progress.Budget, "what other campaigns count in with this one cannot be recorded: "+err.Error())
+		ac.halt(progress.Budget, "the spending shared with other campaigns cannot be recorded: "+err.Error())
 	}
 }
 

@@ -108,7 +108,7 @@ func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.De
 	limit := amount.Of(b.Limits[unit])
 	q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }
 	if l.P90.Mark == forecast.Unknown {
-		c.fails(out, fmt.Sprintf("what this plan costs in %s is not known, so the limit of %s cannot be held; %s", amount.Unit(unit), q(limit), c.HowToKnow(unit)))
+		c.fails(out, fmt.Sprintf("the cost of this plan in %s is unknown, so the limit of %s cannot be held; %s", amount.Unit(unit), q(limit), c.HowToKnow(unit)))
 		return
 	}
 	p90, most := spent.Add(amount.Of(l.P90.Text)), spent.Add(amount.Of(l.AtMost.Text))

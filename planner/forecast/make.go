@@ -64,7 +64,7 @@ func basis(in Input) []string {
 		}
 	})
 	if len(guessed) > 0 {
-		out = append(out, "what "+strings.Join(guessed, " and ")+" charges is estimated: its rates are the provider's guess, and not stated by who bills")
+		out = append(out, "the charge of "+strings.Join(guessed, " and ")+" is an estimate: the provider guesses its rates")
 	}
 	for _, h := range in.Transfers {
 		if h.Basis != "" {

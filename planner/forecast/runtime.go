@@ -52,10 +52,10 @@ func Scaled(phase string, smoke time.Duration, ratio float64, walltime time.Dura
 // in ten of the next are expected to stay below.
 func Observed(phase string, seen []time.Duration, walltime time.Duration) Runtime {
 	r := Runtime{Expected: mean(seen), Median: Quantile(seen, 0.5), P90: next90(seen), Ceiling: walltime, Mark: Estimated, Seen: len(seen),
-		Basis: fmt.Sprintf("%s: mean of %d runs, and what nine in ten of the next stay below", phase, len(seen))}
+		Basis: fmt.Sprintf("%s: mean of %d runs, and the bound for nine in ten of the next", phase, len(seen))}
 	r.shape = shapeOf(seen, r.Expected)
 	if off := meanOff(seen); off >= shownOff {
-		r.Basis = fmt.Sprintf("%s: mean of %d runs, which may be off by ±%.0f %%, and what nine in ten of the next stay below", phase, len(seen), 100*off)
+		r.Basis = fmt.Sprintf("%s: mean of %d runs, which may be off by ±%.0f %%, and the bound for nine in ten of the next", phase, len(seen), 100*off)
 	}
 	if len(seen) == 1 {
 		r.Basis = phase + ": as long as the one known run, plus a quarter"

@@ -98,7 +98,7 @@ func markdownSpent(p *planner.Plan) string {
 }
 
 // markdownLegend is for who reads a plan for the first time.
-const markdownLegend = "\n*Expected* is the likely sum; *p90* is what nine campaigns in ten stay below; *at most* is every job for its whole walltime, with every attempt it may make. " +
+const markdownLegend = "\n*Expected* is the likely sum; nine campaigns in ten stay below *p90*; *at most* is every job for its whole walltime, with every attempt it may make. " +
 	"`*` marks an estimate; its basis is below.\n"
 
 // markdownLines is foreign text of several lines, the first of them.

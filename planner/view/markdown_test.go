@@ -153,7 +153,7 @@ func TestMarkdownUnknownCost(t *testing.T) {
 	if err := Markdown(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.String(); !strings.Contains(s, "- **no upper bound**: what the plan takes at most in money is not known") || !strings.Contains(s, "| money | unknown |") {
+	if s := b.String(); !strings.Contains(s, "- **no upper bound**: the most that the plan may take in money is unknown") || !strings.Contains(s, "| money | unknown |") {
 		t.Error(s)
 	}
 }

@@ -44,7 +44,7 @@ func clock(c offer.Clock, now time.Time, takes time.Duration) string {
 	case !c.At.IsZero() && !c.At.After(end):
 		return fmt.Sprintf("%s on %s, before the p90 end of this plan, %s", c.What, c.At.UTC().Format("2006-01-02"), units.FormatTime(end.UTC()))
 	case c.At.IsZero() && c.After > 0 && takes >= c.After:
-		return fmt.Sprintf("%s after %s without use, and this plan may take %s: what its first jobs leave there may be gone before the last end; `muster pull` keeps a copy",
+		return fmt.Sprintf("%s after %s without use, and this plan may take %s: the outputs of its first jobs there may be gone before the last end; `muster pull` keeps a copy",
 			c.What, units.ShortDuration(c.After), units.ShortDuration(takes))
 	}
 	return ""

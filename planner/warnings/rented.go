@@ -67,7 +67,7 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 	}
 	text := fmt.Sprintf("%d machines are rented, for %s a day in all", n, amount.Words("usd", day.String()))
 	if unknown > 0 {
-		text += fmt.Sprintf(", and what %d of them cost is not known", unknown)
+		text += fmt.Sprintf(", and the cost of %d of them is unknown", unknown)
 	}
 	return append(notes, text+"."), due
 }

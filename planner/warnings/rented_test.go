@@ -42,7 +42,7 @@ func TestRentedMachinesAreTold(t *testing.T) {
 		"pod on runpod.x is stopped since " + now.Add(-day).Format("2006-01-02") + ": $0.0140/h, $0.34 a day; its volume is billed twice the rate while it stands still.",
 		": billed at an unknown price; its disk is billed without end.",
 		"works on autodl.x is running: $0.50/h, $12 a day.",
-		"5 machines are rented, for $12.58 a day in all, and what 1 of them cost is not known.",
+		"5 machines are rented, for $12.58 a day in all, and the cost of 1 of them is unknown.",
 	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no %q in\n%s", want, notes)

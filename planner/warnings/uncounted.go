@@ -30,7 +30,7 @@ func Uncounted(works []Work, pools []offer.Pool, backends []*lang.Backend) (note
 				notes = append(notes, note+".")
 			}
 			if d.Price.UnknownSU {
-				notes = append(notes, fmt.Sprintf("What %s charges in service units is not known: %s.", d.Where(), d.HowToPrice(backends)))
+				notes = append(notes, fmt.Sprintf("The charge of %s in service units is unknown: %s.", d.Where(), d.HowToPrice(backends)))
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	quoted := at(free) // of a pool without a rate
 	quoted[1].Price.SUPerCPUHour = "1"
 	const (
-		unrated = "What slurm.x al40 charges in service units is not known: "
+		unrated = "The charge of slurm.x al40 in service units is unknown: "
 		endless = "How many jobs slurm.x gh200 runs at once is not known and counted as no limit."
 	)
 	for name, c := range map[string]struct {

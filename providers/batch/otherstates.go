@@ -43,5 +43,5 @@ func (b *backend) otherStates(ctx context.Context) []providers.Finding {
 		return nil
 	}
 	return []providers.Finding{{Check: -1, Warning: true, Summary: "Another state runs this campaign",
-		Detail: fmt.Sprintf("%s of a campaign %q that this state does not know are in the queue: what would start here may write the same files a second time. Name one state in both clones (the state block), wait until they are over, or give one of them another name or workdir", units.Count(n, "job"), b.Campaign)}}
+		Detail: fmt.Sprintf("%s of a campaign %q that this state does not know are in the queue: jobs started here may write the same files a second time. Name one state in both clones (the state block), wait until they are over, or give one of them another name or workdir", units.Count(n, "job"), b.Campaign)}}
 }

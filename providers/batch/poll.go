@@ -229,7 +229,7 @@ func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Pla
 		}
 		why := "neither " + po.queue.Words().Name + "'s queue nor its accounting has it; it is looked for again in a minute"
 		if po.endings.comesAfterGone(j, gone) {
-			why = po.queue.Words().Name + " has taken it from its queue, with what it comes after, and its accounting has yet to say how that ended"
+			why = po.queue.Words().Name + " has taken it from its queue, with the job before it, and its accounting has yet to say how that one ended"
 		}
 		if o := j.last; o.Status == offer.Queued && o.Reason != why {
 			o.Reason, o.Expected = why, time.Time{}

@@ -93,7 +93,7 @@ func askKey(b providers.Backend, command []string) (string, error) {
 		}
 		return "", e
 	}
-	return checkKey(b, key, "what "+command[0]+" printed")
+	return checkKey(b, key, "the output of "+command[0])
 }
 
 func expand(path, dir string) string {

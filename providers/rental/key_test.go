@@ -67,7 +67,7 @@ func TestKeySource(t *testing.T) {
 	for _, x := range []struct{ script, want, says string }{
 		{"echo of-command", "of-command", ""},
 		{"cat mine", "of-backend", ""},
-		{"echo one two", "", "what sh printed holds no API key"},
+		{"echo one two", "", "the output of sh holds no API key"},
 		{"echo of-command; echo 'no of-command in the vault' >&2; exit 3", "", "sh, which prints the API key, failed: exit status 3"},
 	} {
 		key, err := find(s, "", "sh", "-c", x.script)

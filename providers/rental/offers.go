@@ -391,7 +391,7 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("No job could run on machines of backend.%s", b.Name), Detail: providers.WithHint(err)})
 	}
 	if t := b.platform.Facts().tier(b.depot.there(b.Workdir)); b.OnHold == "stop" && t.Name != "" && !t.Stop {
-		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("What backend.%s stops loses its files", b.Name),
+		out = append(out, providers.Finding{Check: -1, Summary: fmt.Sprintf("Machines that backend.%s stops lose their files", b.Name),
 			Detail: fmt.Sprintf("workdir %s is on the %s of %s, which a stop erases: with muster off, results there would be lost. Set on_hold to \"release\" or \"keep\"%s.", b.Workdir, t.Name, b.platform.Facts().Name, b.keeping())})
 	}
 	for i, c := range checks {

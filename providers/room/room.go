@@ -99,7 +99,7 @@ func Look(i int, dir string, c providers.Check, each int64) []providers.Finding 
 		return []providers.Finding{{Check: i, Warning: true, Summary: "There may be no room for everything", Detail: dir + ": " + why}}
 	}
 	if st, ok := statfs(dir); ok && near(st) != "" {
-		return []providers.Finding{{Check: i, Warning: true, Summary: "A volume is nearly full", Detail: dir + ": " + near(st) + "; `muster clean` lists what may go"}}
+		return []providers.Finding{{Check: i, Warning: true, Summary: "A volume is nearly full", Detail: dir + ": " + near(st) + "; `muster clean` lists files that may go"}}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Schema() offer.Schema {
 					{Name: "pool", Type: offer.String, Doc: "The pool; every one by default."},
 					{Name: "after", Type: offer.Duration, Default: `"0s"`, Doc: "Time from the first submission."},
 					{Name: "launches", Type: offer.NumberList, Doc: "Only these launches on the pool, counted from 1 in the order in which they start, over all applies: [6] is the sixth."},
-					{Name: "factor", Type: offer.Number, Required: true, Doc: "What launches that start later are billed, as a multiple of the price; 2 is double."},
+					{Name: "factor", Type: offer.Number, Required: true, Doc: "The bill of launches that start later, as a multiple of the price; 2 is double."},
 				}}},
 			},
 		},
@@ -40,7 +40,7 @@ func Schema() offer.Schema {
 func pool() []offer.Attr {
 	return []offer.Attr{
 		{Name: "name", Type: offer.String, Doc: "Name of the pool; the block's label says it, too."},
-		{Name: "word", Type: offer.String, Default: `"partition"`, OneOf: []string{"partition", "queue", "offer", "machine"}, Doc: "What the site calls it. An offer is rented; a machine's cores and memory are all there is."},
+		{Name: "word", Type: offer.String, Default: `"partition"`, OneOf: []string{"partition", "queue", "offer", "machine"}, Doc: "The site's word for it. An offer is rented; a machine's cores and memory are all there is."},
 		{Name: "slots", Type: offer.Number, Doc: "Most of our jobs running at once, at least 1. Default: as many as its GPUs or, without GPUs, its cores allow."},
 		{Name: "max_submit", Type: offer.Number, Doc: "Most of our jobs queued or running at once, at least 1. Default: no limit; of an offer, which has no queue, the number of its nodes."},
 		{Name: "nodes", Type: offer.Number, Default: "1", Doc: "Number of nodes, at least 1."},

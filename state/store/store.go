@@ -143,14 +143,14 @@ func WayJournal(path string, offset int64) string {
 	dir, base := filepath.Split(path)
 	lock := dir + strings.TrimSuffix(base, filepath.Ext(base)) // less the fence
 	lock = strings.TrimSuffix(lock, ".journal") + ".lock"
-	return fmt.Sprintf("Put the file back from a copy of your own. Without one, what was recorded before the damage can be kept: copy the directory aside, "+
-		"then run \"truncate -s %d %s\" and \"rm -f %s\". What was recorded later is lost. %s",
+	return fmt.Sprintf("Put the file back from a copy of your own. Without one, the records before the damage can be kept: copy the directory aside, "+
+		"then run \"truncate -s %d %s\" and \"rm -f %s\". Later records are lost. %s",
 		offset, path, lock, Forgotten)
 }
 
 // WaySnapshot is the way out of a snapshot that is damaged.
 func WaySnapshot(path string) string {
-	return fmt.Sprintf("Nothing is lost if the backup beside it is whole: copy the directory aside, then run \"cp %s.backup %s\"; what was recorded since comes from the journals and the history at the next command. "+
+	return fmt.Sprintf("Nothing is lost if the backup beside it is whole: copy the directory aside, then run \"cp %s.backup %s\"; later records come from the journals and the history at the next command. "+
 		"If it was edited on purpose, give it to \"muster state push\" instead.", path, path)
 }
 

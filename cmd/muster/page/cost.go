@@ -198,7 +198,7 @@ func (r Cost) Text(width, row int) string {
 		b.WriteString("  * estimated: by rates that are the provider's guess, and not stated by who bills\n")
 	}
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
-		fmt.Fprintf(&b, "  What %s took in %s is in no figure: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
+		fmt.Fprintf(&b, "  No figure has the use of %s in %s: their place states no price in them.\n", units.Count(r.Unpriced[unit], "attempt"), amount.Unit(unit))
 	}
 	b.WriteString(r.Planned.text(row))
 	r.writeApprovals(&b, width)

@@ -48,7 +48,7 @@ func stillRented(rentals []state.Rental, backends []*lang.Backend) string {
 		b.WriteString(".\n")
 	}
 	if len(rentals) > 0 {
-		b.WriteString("`muster destroy` gives back what no job needs; `muster cost` shows what is billed.\n")
+		b.WriteString("`muster destroy` releases machines that no job needs; `muster cost` shows the bill.\n")
 	}
 	return b.String()
 }

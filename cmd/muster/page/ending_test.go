@@ -41,7 +41,7 @@ func TestEnding(t *testing.T) {
 		{"a backend does not answer, another does", false, "", progress.Outcome{Total: 7, Done: 1, Running: 2, Unknown: 4, Next: "muster apply -once"},
 			"\nEnded with jobs whose backend cannot be asked: 1 of 7 jobs done and verified, 4 unknown, 2 running.\nTo continue:\n\n    muster apply -once\n"},
 		{"a machine is there", true, "", progress.Outcome{Cancelled: 2, Rentals: []state.Rental{{ID: "9", Backend: "vastai.cloud", Status: state.RentalRunning, PerHour: "0.34"}}},
-			"\nNot destroyed: 1 machine still rented, 2 jobs cancelled.\nStill rented: 9 on vastai.cloud, running, $0.34/h.\n`muster destroy` gives back what no job needs; `muster cost` shows what is billed.\n"},
+			"\nNot destroyed: 1 machine still rented, 2 jobs cancelled.\nStill rented: 9 on vastai.cloud, running, $0.34/h.\n`muster destroy` releases machines that no job needs; `muster cost` shows the bill.\n"},
 		{"destroyed with its machines", true, "", progress.Outcome{Released: 2}, "\nDestroyed: 0 jobs cancelled, 2 machines released.\n"},
 		{"destroyed", true, "", progress.Outcome{Cancelled: 1, Deleted: 3}, "\nDestroyed: 1 job cancelled, 3 outputs deleted.\n"},
 	} {

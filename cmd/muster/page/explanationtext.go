@@ -242,7 +242,7 @@ func unpriced(x explain.Job) string {
 		switch {
 		case x.Priced.Of(unit):
 		case x.Ceiling[unit] == "":
-			out += "; what it takes in " + amount.Unit(unit) + " is not known"
+			out += "; its use in " + amount.Unit(unit) + " is unknown"
 		default:
 			out += "; where the price in " + amount.Unit(unit) + " is not known, more"
 		}

@@ -91,7 +91,7 @@ type jobReport struct {
 // unpriced says in which units more was spent than is known.
 func (r Report) unpriced() (text string) {
 	for _, unit := range slices.Sorted(maps.Keys(r.Unpriced)) {
-		text += "; what " + units.Count(r.Unpriced[unit], "attempt") + " took in " + amount.Unit(unit) + " is not known"
+		text += "; the use of " + units.Count(r.Unpriced[unit], "attempt") + " in " + amount.Unit(unit) + " is unknown"
 	}
 	return text
 }

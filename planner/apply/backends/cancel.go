@@ -113,7 +113,7 @@ func (es *endings) awaitEnd(f *Attempt, tries, failed int) {
 	var err error
 	f.B.Call(func() { obs, err = f.B.Find(es.Ctx, []string{f.Token}) }, func() {
 		if err == nil && len(obs) > 0 && obs[0].Presence == offer.Unknown {
-			err = providers.Errorf(providers.Unreachable, "%s", cmp.Or(obs[0].Reason, f.B.Title()+" does not say what became of "+f.Addr))
+			err = providers.Errorf(providers.Unreachable, "%s", cmp.Or(obs[0].Reason, f.B.Title()+" does not tell the status of "+f.Addr))
 		}
 		switch {
 		case err != nil && connection.ClassOf(err) != "":

@@ -125,7 +125,7 @@ func (ls *lookups) cannotSay(b *Backend, fs []*Attempt) {
 	if len(fs) != 1 {
 		jobs = fmt.Sprintf("%d jobs", len(fs))
 	}
-	ls.Unreachable(b, fmt.Errorf("it cannot say what became of %s submitted to it", jobs))
+	ls.Unreachable(b, fmt.Errorf("it cannot tell the status of %s submitted to it", jobs))
 	for _, f := range fs {
 		if f.Handle == "" && f.B.Can.Arrays {
 			f.Unsent = cmp.Or(f.Unsent, b.Title()+" cannot say yet whether they were submitted")

@@ -25,7 +25,7 @@ func (ob *outbox) slow(b *Backend, jobs int) func() {
 	if clock.IsVirtual(ob.Time) {
 		return func() {}
 	}
-	text := fmt.Sprintf("%s has not answered for %s: it is submitting %s. muster waits for the answer; after Ctrl-C the next `muster apply` finds out what was submitted", b.Title(), units.FormatDuration(slowSubmit), units.Count(jobs, "job"))
+	text := fmt.Sprintf("%s has not answered for %s: it is submitting %s. muster waits for the answer; after Ctrl-C the next `muster apply` finds out which jobs it took", b.Title(), units.FormatDuration(slowSubmit), units.Count(jobs, "job"))
 	timer := time.AfterFunc(slowSubmit, func() { ob.Post(func() { ob.Note(b.Title(), text, true) }) })
 	return func() { timer.Stop() }
 }

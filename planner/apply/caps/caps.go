@@ -167,7 +167,7 @@ func (b *book) refuses(who Campaign, list []ledger.Share) string {
 		for unit, most := range limit.Limits {
 			wants := amount.Of(more.Text()[unit])
 			if wants.IsPositive() && amount.Exceeds(amount.Of(all.Text()[unit]), amount.Of(most)) {
-				return fmt.Sprintf("budget %q of %s does not cover it: the campaigns that count in it spent or may still spend %s, and %s for it pass %s. Who may write that file can raise the limit; `muster cost` shows what counts in it",
+				return fmt.Sprintf("budget %q of %s does not cover it: the campaigns that count in it spent or may still spend %s, and %s for it pass %s. Who may write that file can raise the limit; `muster cost` shows the entries that count in it",
 					limit.Name, limit.Shared.File, amount.Words(unit, amount.Of(others.Text()[unit]).String()), amount.Words(unit, wants.String()), amount.Words(unit, most))
 			}
 		}

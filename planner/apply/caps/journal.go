@@ -56,7 +56,7 @@ func (j *journal) look() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what campaigns spent together: %w", err)
+		return fmt.Errorf("read the joint spending of campaigns: %w", err)
 	}
 	defer f.Close()
 	return j.catchUp(f)
@@ -67,7 +67,7 @@ func (j *journal) look() error {
 func (j *journal) catchUp(f *os.File) error {
 	b, err := io.ReadAll(io.NewSectionReader(f, j.read, 1<<62))
 	if err != nil {
-		return fmt.Errorf("read what campaigns spent together: %w", err)
+		return fmt.Errorf("read the joint spending of campaigns: %w", err)
 	}
 	end := bytes.LastIndexByte(b, '\n') + 1
 	j.read += int64(end)
@@ -111,7 +111,7 @@ func (j *journal) change(decide func() []line) (err error) {
 		return err
 	}
 	if err := lock(j.file); err != nil {
-		return fmt.Errorf("lock %s, where campaigns record what they spend together: %w", j.path, err)
+		return fmt.Errorf("lock %s, where campaigns record their joint spending: %w", j.path, err)
 	}
 	defer func() { err = errors.Join(err, syscall.Flock(int(j.file.Fd()), syscall.LOCK_UN)) }()
 	if err := j.catchUp(j.file); err != nil {
@@ -132,7 +132,7 @@ func (j *journal) change(decide func() []line) (err error) {
 		text = append([]byte{'\n'}, text...) // after a line that was cut off
 	}
 	if _, err := j.file.Write(text); err != nil {
-		return fmt.Errorf("record in %s what this campaign may spend: %w", j.path, err)
+		return fmt.Errorf("record this campaign's spending in %s: %w", j.path, err)
 	}
 	return j.catchUp(j.file)
 }
@@ -143,7 +143,7 @@ func (j *journal) open() error {
 	}
 	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o666)
 	if err != nil {
-		return fmt.Errorf("%w: campaigns record there what they spend together. Have who owns its folder create an empty file of that name which you may write", err)
+		return fmt.Errorf("%w: campaigns record their joint spending there. Ask the owner of its folder to create an empty file of that name which you may write", err)
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return errors.Join(fmt.Errorf("%s is not a file", j.path), err, f.Close())

@@ -193,7 +193,7 @@ func (a *account) refuses(address string, rest Amounts, open [len(units)]bool, n
 	}
 	for u := range units {
 		if a.has[u] && open[u] {
-			return fmt.Sprintf("%s limits %s, and what %s takes of it is not known: its place states no price or bills a wait that is not known, or it has no walltime", a.name, amount.Unit(units[u]), address)
+			return fmt.Sprintf("%s limits %s, and the need of %s is unknown: its place states no price or bills a wait of unknown length, or the job has no walltime", a.name, amount.Unit(units[u]), address)
 		}
 		if after := plus(plus(a.used[u], a.inFlight[u]), rest[u]); a.has[u] && (after > a.limit[u] || after == beyond) {
 			why := fmt.Sprintf("%s does not cover %s: %s spent, %s in flight and %s for it pass %s", a.name, address,

@@ -81,7 +81,7 @@ func (a *assumed) unpriced(d place.Decision) {
 	_, known := place.Cost(d.Shape, d.Price, time.Hour)
 	for _, unit := range []string{place.USD, place.ServiceUnits} {
 		if !known.Of(unit) {
-			a.tell("what " + d.Where() + " charges in " + amount.Unit(unit) + " is not known, and in no figure")
+			a.tell("the charge of " + d.Where() + " in " + amount.Unit(unit) + " is unknown, and in no figure")
 		}
 	}
 }

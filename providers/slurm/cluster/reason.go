@@ -110,7 +110,7 @@ func limit(code string) string {
 	case per == "PerJob" || per == "PerNode":
 		return "it asks for more " + what + " than " + who + " gives; it will never start"
 	case whose == "Grp" && m[4] == "RunMinutes":
-		return "what running jobs of " + who + " may still take of " + what + " is used up"
+		return "the remaining time of running jobs of " + who + " takes up the limit on " + what
 	case m[4] != "":
 		return who + "'s time of " + what + " is used up"
 	case whose == "Grp":

@@ -108,7 +108,7 @@ func refusal(command string, r command.Result) *providers.Error {
 		return &providers.Error{Class: providers.Invalid, Summary: words, Detail: detail, Hint: listLimits}
 	}
 	if command != "sbatch" && strings.Contains(text, "access/permission denied") {
-		return &providers.Error{Class: providers.Invalid, Summary: "Slurm does not let you do this", Detail: detail, Hint: "what an administrator holds, only an administrator can release"}
+		return &providers.Error{Class: providers.Invalid, Summary: "Slurm does not let you do this", Detail: detail, Hint: "only an administrator can release an administrator's hold"}
 	}
 	for _, m := range messages {
 		if strings.Contains(text, m.text) {

@@ -261,7 +261,7 @@ func TestReasonVersions(t *testing.T) {
 		"QOSMaxJobsPerUserLimit":                     "as many of your jobs run as the qos allows",
 		"QOSGrpJobsLimit":                            "as many jobs of the qos run as may",
 		"QOSGrpGRES":                                 "the qos has given out all of its GPUs",
-		"QOSGrpGRESRunMinutes":                       "what running jobs of the qos may still take of GPUs is used up",
+		"QOSGrpGRESRunMinutes":                       "the remaining time of running jobs of the qos takes up the limit on GPUs",
 		"QOSMaxWallDurationPerJobLimit":              "its walltime is longer than the qos allows; it will never start",
 		"QOSMaxSubmitJobPerUserLimit":                "the qos allows no more jobs to be submitted",
 		"QOSMinCpuNotSatisfied":                      "it asks for less than the qos wants (cores); it will never start",

@@ -28,7 +28,7 @@ func checkZip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	case len(z.File) == 0:
 		return errors.New("there is no member in it")
 	}
-	if err := fits(ctx, "what it unpacks to", unpacked(z)); err != nil {
+	if err := fits(ctx, "the unpacked size", unpacked(z)); err != nil {
 		return err
 	}
 	npz := strings.HasSuffix(f.path, ".npz")

@@ -150,7 +150,7 @@ func (r *reader) loadSnapshot(l *loaded, held *found) error {
 		return nil // never applied
 	}
 	return &store.CorruptError{Path: r.path, Why: fmt.Sprintf("it is gone, but %s shows that there was one", witness), Way: fmt.Sprintf(
-		"Put it back from a copy of your own, or run \"cp %s %s\": what was recorded since comes from the journals and the history. To start from nothing, move every file named %s.* away.",
+		"Put it back from a copy of your own, or run \"cp %s %s\": later records come from the journals and the history. To start from nothing, move every file named %s.* away.",
 		r.backup(), r.path, r.base)}
 }
 

@@ -54,7 +54,7 @@ func (r *reader) gap(l *loaded, i int, after uint64) error {
 	}
 	e.Why = fmt.Sprintf("events %d to %d are missing, which %s comes after", l.state.Seq+1, after, l.journals[i].Path)
 	e.Way = fmt.Sprintf("Put the missing part back from a copy of your own. Without one, copy the directory aside, then run \"rm %s\" and \"rm -f %s\": "+
-		"what it holds is lost, too. %s", l.journals[i].Path, r.lock(), store.Forgotten)
+		"its records are lost, too. %s", l.journals[i].Path, r.lock(), store.Forgotten)
 	return e
 }
 
