@@ -208,8 +208,8 @@ phase "p" {
 	}
 }
 
-// TestNodesOfOptions: what is asked for is what is priced. Options of a type that
-// the jobs never run on say nothing.
+// TestNodesOfOptions: the requested nodes are priced. Options of a type on which
+// the jobs never run do not count.
 func TestNodesOfOptions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -35,8 +35,8 @@ func pages() map[string]*schema.Block {
 	return out
 }
 
-// head is what the tables say of a block: its form, its attributes with types
-// and defaults, and the blocks in it.
+// head is the tables' description of a block: its form, its attributes with
+// types and defaults, and the blocks in it.
 func head(b *schema.Block) string {
 	var s strings.Builder
 	form := b.Name

@@ -31,7 +31,7 @@ func readPolicy(t *testing.T, src string) (Policy, []Budget, diag.List) {
 	return p, b, append(r.Sure, r.Perhaps...)
 }
 
-// TestWithoutABlock: what holds where nothing is written is what the design says.
+// TestWithoutABlock: the defaults are those of the design.
 func TestWithoutABlock(t *testing.T) {
 	p, budgets, ds := readPolicy(t, "")
 	if len(ds) > 0 || len(budgets) > 0 {

@@ -40,7 +40,7 @@ func readRules(t *testing.T, blocks string, beside ...string) rules {
 	return out
 }
 
-// TestWithoutBlocks: what holds where nothing is written is what the design says.
+// TestWithoutBlocks: the defaults are those of the design.
 func TestWithoutBlocks(t *testing.T) {
 	t.Parallel()
 	p := readRules(t, "")

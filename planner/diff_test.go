@@ -27,7 +27,7 @@ type tableRow struct {
 	also   func(d Detail) bool // what else holds of the detail
 }
 
-// A scene is what a row's case may change before planning.
+// A scene has the parts that a row's case may change before planning.
 type scene struct {
 	in    Input
 	job   *state.Job

@@ -217,7 +217,7 @@ func (r *runner) step(s ciStep, seen map[string]string) (string, error) {
 	return string(out), err
 }
 
-// sees is what an event means in the words of both forges.
+// sees returns an event in the words of both forges.
 func (r *runner) sees(event string) map[string]string {
 	seen := map[string]string{
 		"github.event_name": event, "github.repository": "lab/paper", "github.event.pull_request.head.repo.full_name": "lab/paper", "github.ref": "refs/heads/main",
@@ -456,7 +456,7 @@ func (r *runner) story() {
 	}
 }
 
-// muster is what somebody types beside the pipeline.
+// muster runs a command that somebody types beside the pipeline.
 func (r *runner) muster(args ...string) (string, error) {
 	cmd := exec.Command("muster", args...)
 	cmd.Dir, cmd.Env = r.repo, append(slices.Clone(r.env), "CI=true", "MUSTER_VAR_home="+r.home, "MUSTER_FILE_ROOTS="+r.home)

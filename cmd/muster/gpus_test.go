@@ -147,7 +147,7 @@ type turn struct {
 	start, end int64
 }
 
-// turns are what the jobs wrote down: DEVICE START END.
+// turns reads the jobs' own record: DEVICE START END.
 func (u *person) turns() (out []turn) {
 	u.Helper()
 	files, _ := filepath.Glob(filepath.Join(u.dir, "out", "*"))

@@ -202,7 +202,8 @@ func (r *applied) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// muster is what a command says and its exit code, -1 when a signal ended it.
+// muster runs a command: its output and its exit code, -1 when a signal ended
+// it.
 func (r *applied) muster(args ...string) (string, int) {
 	cmd := r.command(args...)
 	out, _ := cmd.CombinedOutput()
@@ -228,7 +229,7 @@ func (r *applied) until(what string, done func() bool) {
 	}
 }
 
-// plan is what would be done, as addresses by action.
+// plan is the planned work, as addresses by action.
 func (r *applied) plan() map[string][]string {
 	r.t.Helper()
 	cmd := r.command("plan", "-json")

@@ -32,8 +32,8 @@ var updatePaper = flag.Bool("update-paper", false, "write the plan of examples/d
 
 const paperDir = "../../examples/distill-paper"
 
-// A paperWorld is what muster would have found out by asking: the form of
-// testdata/world.json.
+// A paperWorld has the answers that muster would have had by asking: the form
+// of testdata/world.json.
 type paperWorld struct {
 	Now      time.Time
 	Account  string
@@ -105,7 +105,7 @@ func must[T any](t *testing.T, parse func(string) (T, error), s string) T {
 	return v
 }
 
-// input is what a plan of the paper is made from.
+// input is the input of a plan of the paper.
 func (w paperWorld) input(t *testing.T) (planner.Input, diag.List) {
 	t.Helper()
 	schemas := map[string]offer.Schema{"local": local.Schema(), "ssh": ssh.Schema(), "slurm": delivery.Schema(slurm.Type{})}

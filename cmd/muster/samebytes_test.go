@@ -154,7 +154,8 @@ func TestTheSamePlanIsTheSameBytes(t *testing.T) {
 	alike(t, one, "with a history, and more to do")
 }
 
-// slow is what a plan says to a terminal or a log while a busy machine lets it wait.
+// slow matches a plan's line on a terminal or in a log while a busy machine lets it
+// wait.
 var slow = regexp.MustCompile(`(?m)^Waiting for backend\..*…\n`)
 
 // alike plans in every form, several times, and once more from a copy of the

@@ -89,7 +89,7 @@ func TestSettledSeesChanges(t *testing.T) {
 	})
 }
 
-// A change is what is different when a plan is asked for again.
+// A change is the difference between two plans.
 type change struct {
 	what string
 	file string // that gets the text; "": none
@@ -129,7 +129,7 @@ func (e *sample) plansAlike(says string, changes []change) {
 	}
 }
 
-// withoutGlance is what show gives while there is no glance at the state.
+// withoutGlance is the output of show without a glance at the state.
 func (e *sample) withoutGlance(show func() string) string {
 	e.t.Helper()
 	seen := filepath.Join(e.dir, "muster.state.glance")
@@ -316,7 +316,7 @@ func (e *sample) stdout(code int, args ...string) string {
 	return string(out)
 }
 
-// stderrOf is what a program said that failed.
+// stderrOf is the stderr of a failed program.
 func stderrOf(err error) []byte {
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		return failed.Stderr

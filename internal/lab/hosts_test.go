@@ -28,7 +28,7 @@ func mustSSH(t *testing.T, h *Host, command string) string {
 	return out
 }
 
-// TestSystemHosts holds that hosts are what the tests take them for.
+// TestSystemHosts holds that hosts behave as the tests assume.
 func TestSystemHosts(t *testing.T) {
 	all := Hosts(t, 2)
 	a, b := all[0], all[1]

@@ -68,7 +68,7 @@ func (s *site) ok(line string) string {
 	return strings.TrimSpace(out)
 }
 
-// qstat is what the server has of a job or an element.
+// qstat is the server's record of a job or an element.
 func (s *site) qstat(id string) map[string]any {
 	s.t.Helper()
 	args := []string{"-x", "-f", "-F", "json", id}

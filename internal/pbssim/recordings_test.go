@@ -169,8 +169,8 @@ var sessionScripts = map[string]string{
 	"empty.sh":      "",
 }
 
-// volatile is what differs from one session to the next: times, process ids,
-// memory, the slots on a node, and the user's folders.
+// volatile matches values that differ from one session to the next: times,
+// process ids, memory, the slots on a node, and the user's folders.
 var volatile = []struct {
 	re *regexp.Regexp
 	to string

@@ -242,7 +242,7 @@ func render(list []*row) string {
 	return out.String()
 }
 
-// where is what is missing, then the tests, in the order of their paths.
+// where is the missing part, then the tests, in the order of their paths.
 func (r *row) where() string {
 	slices.SortFunc(r.tests, func(a, b test) int { return cmp.Or(strings.Compare(a.path, b.path), strings.Compare(a.name, b.name)) })
 	links := []string{}

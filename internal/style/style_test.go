@@ -16,8 +16,8 @@ import (
 // avoided are the words that docs/style.md lists under "Words we do not use".
 var avoided = regexp.MustCompile(`(?i)\b(anew|mend(s|ed|ing)?|reckon(s|ed|ing)?|foret(ell|ells|old)|foresee(s|n)?|told of|goes by|go by|is of|lies|stands|wherefore|that which|handed over|hands? over|what is left)\b`)
 
-// described finds a clause in place of a name: "X is what a job reads". A question is none:
-// "next is what to type".
+// described finds a clause in place of a name: "prices [are] what placements cost". A question
+// is none: "the next line says what to type".
 var described = regexp.MustCompile(`\b(?:is|are|was|were) what ([a-z]+)`)
 
 func describes(text string) string {
@@ -71,10 +71,7 @@ func TestComments(t *testing.T) {
 		for _, c := range f.Comments {
 			comment := strings.Join(strings.Fields(c.Text()), " ")
 			word := avoided.FindString(standFor.ReplaceAllString(comment, ""))
-			if !strings.HasSuffix(path, "_test.go") {
-				word = cmp.Or(word, describes(comment))
-			}
-			if word != "" {
+			if word = cmp.Or(word, describes(comment)); word != "" {
 				t.Errorf("%s: %q in %s", files.Position(c.Pos()), word, c.Text())
 			}
 		}

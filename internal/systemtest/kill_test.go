@@ -197,7 +197,7 @@ func (w *world) checkRecord() {
 	}
 }
 
-// recordedJob is what the test reads of a job in the state.
+// recordedJob has the fields of a job in the state that the test reads.
 type recordedJob struct {
 	Address  string
 	Status   string
@@ -240,7 +240,7 @@ func (w *world) checkState(starts, ends map[string]int) {
 	}
 }
 
-// recordOf is what the jobs wrote down about one address.
+// recordOf is the jobs' own record of one address.
 func (w *world) recordOf(address string) string {
 	b, _ := os.ReadFile(w.log)
 	var out []string

@@ -78,7 +78,7 @@ func (u *randomUser) address() string {
 	return "phase." + p.name
 }
 
-// work is what a job's program calls its work.
+// work is the name of a job's work in its program.
 func (u *randomUser) work() string {
 	p := u.phase()
 	return fmt.Sprintf("%s%d", p.name, u.r.Intn(p.cells))
@@ -211,7 +211,7 @@ func (u *randomUser) killQueue() {
 	u.note("# killed the queue of %s", h.Name)
 }
 
-// trouble is what befalls a host; a later one may end it.
+// trouble brings a fault on a host; a later one may end it.
 func (u *randomUser) trouble() {
 	if u.away && u.r.Intn(2) == 0 {
 		u.healAll()

@@ -89,7 +89,7 @@ func (c *cluster) wantSixDone(out string, err error) {
 	c.wantRan("job", 6)
 }
 
-// accounted is what accounting has of this campaign: the state of each launch,
+// accounted is accounting's record of this campaign: the state of each launch,
 // by element.
 func (c *cluster) accounted() (map[string][]string, error) {
 	out, err := exec.Command("sacct", "-n", "-P", "-X", "-D", "-S", "now-1hours", "-o", "JobID,State,WorkDir").Output()

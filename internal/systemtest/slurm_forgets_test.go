@@ -121,9 +121,9 @@ phase "a" {
 }
 `
 
-// saved is what the controller keeps of its jobs, once it has kept what was done
-// before now. It saves only what has changed, and may have done so already: a mark
-// on a job is a change, and shows in what was saved after it.
+// saved is the controller's saved state of its jobs, once it has saved all changes
+// before now. It saves only after a change, and may have done so already: a mark
+// on a job is a change, and shows in the state saved after it.
 func (c *cluster) saved() []byte {
 	c.t.Helper()
 	mark := "saved-" + rand.Text()

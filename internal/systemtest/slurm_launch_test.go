@@ -14,9 +14,9 @@ import (
 	"github.com/muster-run/muster/internal/program"
 )
 
-// slurmProlog is what the lab's nodes run before each job: it waits while there
-// is a file wait-NODE below dir, and fails on a node with a file unfit-NODE.
-// SLURMD_NODENAME: slurm.conf(5), Prolog.
+// slurmProlog is the program that the lab's nodes run before each job: it waits
+// while there is a file wait-NODE below dir, and fails on a node with a file
+// unfit-NODE. SLURMD_NODENAME: slurm.conf(5), Prolog.
 func slurmProlog(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "prolog")
@@ -139,8 +139,8 @@ phase "a" {
 }
 `
 
-// slurmNodeDies: a node's power goes with muster off, and nothing is left of the
-// launch but its row in accounting: that is what the ledger has.
+// slurmNodeDies: a node's power goes with muster off, and only its row in
+// accounting is left of the launch: the ledger has that.
 func slurmNodeDies(t *testing.T) {
 	c := onSlurm(t, slurmDying)
 	c.must("apply", "-detach", "-auto-approve")

@@ -129,7 +129,7 @@ func slurmEnds(t *testing.T) {
 	if ran := c.ran(); ran["boot"]+ran["reconfigured"]+ran["deadline"]+ran["follows"] != 0 || ran["requeued"] != 1 || ran["special"] != 1 {
 		t.Errorf("ran: %v", ran)
 	}
-	// The state is what was seen, once it is recorded.
+	// The state has the observation, once it is recorded.
 	out, _ := c.pass()
 	if !strings.Contains(flat(out), "8 failed, 2 cancelled, 1 blocked, 4 queued") { // four ends were no job's doing
 		t.Errorf("%s", out)
@@ -213,7 +213,7 @@ func exitOf(s statusJob) string {
 	return "exit " + string(b)
 }
 
-// phaseJobs is what one look says of each phase's only job.
+// phaseJobs is the status of each phase's only job, from one look.
 func (c *cluster) phaseJobs() map[string]statusJob {
 	c.t.Helper()
 	cmd := c.command("status", "-refresh", "-json")

@@ -138,7 +138,7 @@ func (c *cluster) submissions() (list []string) {
 	return list
 }
 
-// ours is what the scheduler has of this world's jobs.
+// ours is the scheduler's list of this world's jobs.
 func (c *cluster) ours() string { return c.dialect.queue(c) }
 
 func squeue(c *cluster) string {
@@ -163,8 +163,8 @@ func (c *cluster) until(what string, limit time.Duration, done func() bool) {
 	}
 }
 
-// seen is what the machine shows of jobs that do not end: the processes of this world and of
-// the cluster's job steps, and the last words of Slurm's daemons.
+// seen shows jobs that do not end: the processes of this world and of the cluster's job
+// steps, and the last words of Slurm's daemons.
 func (c *cluster) seen() string {
 	ps, _ := exec.Command("ps", "-eo", "pid,ppid,stat,etimes,wchan:24,args").Output()
 	var b strings.Builder

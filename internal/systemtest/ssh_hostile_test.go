@@ -13,8 +13,8 @@ import (
 )
 
 // hostile are values of which some shell, or some protocol of lines, on the
-// way to a job would make something else. FOLDER/owned is what appears where
-// one of them runs as code.
+// way to a job would make something else. FOLDER/owned appears where one of
+// them runs as code.
 var hostile = []string{
 	`it's`, `say "hi"`, "two\nlines", "$(touch FOLDER/owned)", "`touch FOLDER/owned`", "$HOME", "-rf", "--", "a;touch FOLDER/owned", "a&&touch FOLDER/owned",
 	`back\slash`, `trailing\`, "tab\there", "*", "?", "~", "#no comment", "!history", "%s%n", "größe 日本 🧪", " blanks around ", "|touch FOLDER/owned", ">FOLDER/owned", "<(touch FOLDER/owned)",

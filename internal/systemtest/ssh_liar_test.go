@@ -301,7 +301,7 @@ phase "here" {
 // lines and tabs.
 var raw = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u202a-\u202e\u2066-\u2069]")
 
-// A bound is what a command may take of this machine under a dishonest host.
+// A bound limits a command's use of this machine under a dishonest host.
 const (
 	boundMemory = 1 << 30 // bytes, of the largest process
 	boundTime   = 4 * time.Minute
@@ -381,7 +381,7 @@ func (r *remote) liar(mode string) {
 	r.profile("export " + liarVar + "='" + mode + "'; exec FOLDER/liar")
 }
 
-// profile is what the login shell runs first.
+// profile sets the commands that the login shell runs first.
 func (r *remote) profile(text string) {
 	r.t.Helper()
 	if err := os.WriteFile(r.host.Path("/home/alice/.bashrc"), []byte(r.paths(text)+"\n"), 0o644); err != nil {

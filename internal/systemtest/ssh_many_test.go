@@ -14,9 +14,9 @@ import (
 
 const shortJobs = 2000
 
-// mostMemory is what no process of muster's may take for that many short
-// jobs, here or on the host: far more than it takes, far less than it would
-// if jobs piled up.
+// mostMemory bounds each process of muster's for that many short jobs, here or
+// on the host: far more than it takes, far less than it would if jobs piled
+// up.
 const mostMemory = 512 << 20
 
 // TestSystemSSHManyShortJobs runs them over one connection, and prints how fast and

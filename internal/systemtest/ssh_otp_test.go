@@ -36,7 +36,7 @@ func newCoded(t *testing.T, campaign string) *remote {
 
 var loginLine = regexp.MustCompile(`h1 wants you to log in: (ssh (?:-F \S+ )?-M -S \S+ h1)\b`)
 
-// loginCommand is what muster tells a person to type.
+// loginCommand is the command that muster tells a person to type.
 func (r *remote) loginCommand(said string) string {
 	r.t.Helper()
 	m := loginLine.FindStringSubmatch(said)

@@ -269,7 +269,7 @@ phase "p" {
 	})
 }
 
-// A reported is what `report -json` says of a job.
+// A reported is a job in `report -json`.
 type reported struct {
 	Address, Status string
 	Attempts        int

@@ -65,7 +65,7 @@ phase "students" {
 }
 `
 
-// train is what a job runs: it writes down when it holds which GPU, and fails
+// train is the program of a job: it records when it holds which GPU, and fails
 // as FOLDER/inject/NAME says. It says "shared" if somebody else is on its GPU.
 const train = `#!/bin/sh
 name=$1 out=$2

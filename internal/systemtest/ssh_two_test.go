@@ -163,7 +163,7 @@ phase "p" {
 }
 `
 
-// hold is what such a job runs: a folder that is there already belongs to
+// hold is the program of such a job: a folder that exists already belongs to
 // somebody on the same GPU.
 const hold = `#!/bin/sh
 mine=FOLDER/held-$CUDA_VISIBLE_DEVICES

@@ -42,7 +42,7 @@ func onMachine(t *testing.T, m *vm.Machine, campaign string) *machined {
 	return r
 }
 
-// record is what the jobs wrote down, as words of lines.
+// record is the jobs' own record, as words of lines.
 func (r *machined) record() [][]string {
 	r.t.Helper()
 	var out [][]string

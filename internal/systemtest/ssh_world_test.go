@@ -122,13 +122,13 @@ func (w *world) follow(args ...string) *follower {
 	return f
 }
 
-// said is what it has said so far, without the line breaks of a screen.
+// said is its output so far, without the line breaks of a screen.
 func (f *follower) said() string {
 	f.t.Helper()
 	return flat(f.text())
 }
 
-// text is what it has said so far.
+// text is its output so far.
 func (f *follower) text() string {
 	f.t.Helper()
 	text, err := os.ReadFile(f.file)

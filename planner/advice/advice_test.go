@@ -62,7 +62,7 @@ func resources(lines ...string) string {
 	return "    resources {\n      " + strings.Join(lines, "\n      ") + "\n    }"
 }
 
-// A deed is what one launch did.
+// A deed describes one launch.
 type deed struct {
 	wait, run time.Duration
 	class     string // "" when it completed

@@ -18,8 +18,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A world is what a fake backend remembers whatever happens to the engine:
-// the record that the state has to agree with.
+// A world is the memory of a fake backend, whatever happens to the engine: the
+// record with which the state has to agree.
 type world struct {
 	mu     sync.Mutex
 	can    offer.Capabilities

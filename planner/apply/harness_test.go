@@ -103,7 +103,7 @@ func (s *stage) must(ctx context.Context) progress.Outcome {
 	return o
 }
 
-// state is what is durable, folded.
+// state is the durable events, folded.
 func (s *stage) state() *state.State {
 	st := &state.State{Version: state.SchemaVersion}
 	for _, ev := range s.disk.events {
@@ -112,7 +112,7 @@ func (s *stage) state() *state.State {
 	return st
 }
 
-// counts are what a plan would do now, as text.
+// counts are the actions of a plan made now, as text.
 func (s *stage) counts() planner.Counts {
 	s.t.Helper()
 	return s.plan(s.load(), s.state(), &fake{world: s.world}).Counts
@@ -159,7 +159,7 @@ func (s *stage) check(o progress.Outcome, want string) {
 	s.agree()
 }
 
-// story is what went wrong by the state, and every durable event.
+// story is the failures in the state, and every durable event.
 func (s *stage) story() string {
 	var b strings.Builder
 	for _, ev := range s.disk.events {

@@ -156,8 +156,8 @@ func TestRealJobsOnThisMachine(t *testing.T) {
 	}
 }
 
-// BenchmarkLocal is what the issue asks for: no-op jobs through the local
-// backend, journalled durably, their outputs checked.
+// BenchmarkLocal runs no-op jobs through the local backend, journalled
+// durably, their outputs checked.
 func BenchmarkLocal(b *testing.B) {
 	const n = 2000
 	for b.Loop() {
@@ -181,7 +181,7 @@ phase "a" {
 	}
 }
 
-// cpu is what this process alone has used.
+// cpu is the time that this process alone has used.
 func cpu(b *testing.B) time.Duration {
 	var ru syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {

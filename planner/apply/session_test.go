@@ -9,7 +9,7 @@ import (
 	"github.com/muster-run/muster/state/store"
 )
 
-// A disk is what survives a process: the events that were made durable.
+// A disk survives a process: it has the events that were made durable.
 type disk struct {
 	mu     sync.Mutex
 	events []state.Event

@@ -193,14 +193,14 @@ func (w *wager) house(rt *rapid.T, world *world) {
 	}
 }
 
-// An asking is what a place charges.
+// An asking is the price of a place.
 type asking struct {
 	hourly int64         // $
 	boot   time.Duration // billed before each launch
 	steps  time.Duration // what is billed is a multiple of them; 0 = to the instant
 }
 
-// of is what a launch costs that runs for so long.
+// of is the cost of a launch that runs for so long.
 func (a asking) of(run time.Duration) decimal.Decimal {
 	all := run + a.boot
 	if a.steps > 0 {
@@ -257,8 +257,8 @@ func (w *wager) audit(rt *rapid.T, s *stage) {
 	}
 }
 
-// inFlight is what a job in flight may still cost: the launch that it is at, and
-// those that its queue may make by itself.
+// inFlight is the most that a job in flight may still cost: its current launch,
+// and those that its queue may make by itself.
 func (w *wager) inFlight(j *state.Job, a *state.Attempt) decimal.Decimal {
 	first := a.N
 	for i := range j.Attempts {

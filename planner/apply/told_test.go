@@ -7,7 +7,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// What a watcher was shown is what a crash right after it leaves behind.
+// A crash right after an event leaves behind all that a watcher was shown.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, `

@@ -86,8 +86,8 @@ func TestDearer(t *testing.T) {
 	}
 }
 
-// TestSegmentsCeiling: what may be spent is what the launches of all segments
-// may take, each a whole minute long, so that the last is not refused.
+// TestSegmentsCeiling: the ceiling covers the launches of all segments, each a
+// whole minute long, so that the last is not refused.
 func TestSegmentsCeiling(t *testing.T) {
 	t.Parallel()
 	d := place.Decision{Backend: "b", Segments: 7, Shape: offer.Shape{CPUs: 1, Walltime: 100 * time.Hour}, Price: offer.Price{Known: true, USDPerHour: "1"}}

@@ -59,7 +59,7 @@ func (slurm) Terms(_, options json.RawMessage) offer.Terms {
 
 var queues = map[string]Queue{"slurm": slurm{}}
 
-// world is what the plan is made from, before a case changes it.
+// world is the plan's input, before a case changes it.
 type world struct {
 	source string
 	in     planner.Input

@@ -135,9 +135,9 @@ func TestOverflowHasFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresOfAJobThatStaysAreThoseOfItsPhase: what a job that does not start
-// would cost elsewhere is counted by the runtimes of its phase, as is what the
-// others that start cost there.
+// TestFiguresOfAJobThatStaysAreThoseOfItsPhase: the cost elsewhere of a job
+// that does not start is counted by the runtimes of its phase, as is the cost
+// there of the others that start.
 func TestFiguresOfAJobThatStaysAreThoseOfItsPhase(t *testing.T) {
 	t.Parallel()
 	in := one(t)

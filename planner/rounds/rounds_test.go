@@ -67,7 +67,7 @@ func load(t *testing.T, judge string) *lang.Campaign {
 	return c
 }
 
-// A took is what the jobs of a setting did.
+// A took describes the jobs of a setting.
 type took struct {
 	minutes float64 // of a run
 	lost    int     // launches of the first job that failed before

@@ -13,7 +13,7 @@ import (
 	"github.com/muster-run/muster/providers/providertest"
 )
 
-// The test binary is what the toy's nodes run.
+// The toy's nodes run the test binary.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "node" {
 		os.Exit(node.Main(os.Args[2:], toyNode{}))

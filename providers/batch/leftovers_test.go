@@ -25,7 +25,8 @@ func cancelled(t *testing.T) *bench {
 	return k
 }
 
-// pools is what every command asks first, by a muster that has just begun.
+// pools asks for the pools, as every command does first, by a muster that has
+// just begun.
 func (k *bench) pools() (notes []string) {
 	k.Helper()
 	k.s = New(k.s.options)

@@ -20,7 +20,7 @@ func fanned(t *testing.T) *bench {
 	return k
 }
 
-// releaseAll is what Slurm is told to let them go.
+// releaseAll are the commands that let them go in Slurm.
 var releaseAll = []string{"scontrol update JobId=2_[0-1] Dependency=afterok:1_0", "scontrol update JobId=2_[2-3] Dependency=afterok:1_1", "scontrol release 1,2"}
 
 // holds has Slurm hold both arrays, with a comment.
@@ -56,7 +56,7 @@ func (k *bench) obeys() {
 	}
 }
 
-// proceed is what drives a campaign for one pass.
+// proceed drives a campaign for one pass.
 func (k *bench) proceed() {
 	k.Helper()
 	hold := false

@@ -20,7 +20,7 @@ import (
 	"github.com/muster-run/muster/providers/slurm"
 )
 
-// values are what a fake command prints of one job, by squeue's letters or
+// values are a fake command's fields of one job, by squeue's letters or
 // sacct's names.
 type values map[string]string
 
@@ -151,7 +151,7 @@ func (k *bench) submit(batch string, jobs ...providers.Job) []providers.Submitte
 	return out
 }
 
-// found is what Find says of a token.
+// found is Find's answer for a token.
 func (k *bench) found(token string) offer.Observation {
 	k.Helper()
 	out, err := k.s.Find(k.Context(), k.b.Name, []string{token})

@@ -24,8 +24,8 @@ import (
 // Where Slurm and PBS differ it is as PBS: ids bear the server's name and an index
 // in brackets, elements cannot come after their like nor be waited for, held,
 // released or changed, arrays have consecutive indexes and two jobs at least, labels
-// cannot be changed, no job can put itself back, and accounting is what the queue
-// remembers.
+// cannot be changed, no job can put itself back, and accounting is the memory of the
+// queue.
 type toy struct {
 	install string // folder for the nodes' program
 	mu      sync.Mutex

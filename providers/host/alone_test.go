@@ -25,7 +25,7 @@ func (w *world) alone(file string, jobs ...providers.Job) {
 	})
 }
 
-// find is what is known of a job now.
+// find is the current observation of a job.
 func (w *world) find(j providers.Job) offer.Observation {
 	w.t.Helper()
 	found, err := w.client.Find(context.Background(), w.place, []string{j.Token})
@@ -273,8 +273,8 @@ func TestDelayOutlivesTheQueue(t *testing.T) {
 	}
 }
 
-// Between two launches a job is what its last launch came to, also for who
-// asks then for the first time: an engine that was killed, and pays for it.
+// Between two launches a job has the outcome of its last launch, also for an
+// engine that was killed, asks then for the first time, and pays for it.
 func TestFindBetweenLaunches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

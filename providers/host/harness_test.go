@@ -183,7 +183,8 @@ func (w *world) poll(what string, done func() bool) {
 	}
 }
 
-// unfinished is what is known of jobs that have not ended, for a failure's text.
+// unfinished is the observations of jobs that have not ended, for a failure's
+// text.
 func (w *world) unfinished() string {
 	var b strings.Builder
 	log, _ := os.ReadFile(filepath.Join(w.client.Spool, "log"))

@@ -315,8 +315,8 @@ func (k *keeper) release(token string) {
 	}
 }
 
-// A machine is rented once, billed from when it runs until it is gone, and what muster
-// counts is what Lambda bills, to the minute.
+// A machine is rented once, billed from when it runs until it is gone, and muster
+// counts Lambda's bill, to the minute.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	for fault, machines := range map[sim.Fault]int{

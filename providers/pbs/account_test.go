@@ -27,7 +27,7 @@ func (b bank) Run(ctx context.Context, argv []string, stdin []byte) (command.Res
 	return command.Result{Out: []byte("1,200.0\n34.5\n")}, nil
 }
 
-// TestBalanceOfTheSite: what sbank prints is what plans count with.
+// TestBalanceOfTheSite: plans count with the balance that sbank prints.
 func TestBalanceOfTheSite(t *testing.T) {
 	// Requirement: CLK-06
 	t.Parallel()

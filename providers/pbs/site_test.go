@@ -87,7 +87,7 @@ func request(pool string, s offer.Shape, jobs int) scheduler.Request {
 	return r
 }
 
-// TestPolarisScript is what a person would have written.
+// TestPolarisScript holds the script that a person would have written.
 func TestPolarisScript(t *testing.T) {
 	// Requirement: NET-02
 	t.Parallel()

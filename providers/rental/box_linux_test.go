@@ -168,7 +168,7 @@ func sshRun(m rental.Machine, key ssh.Signer, command string) (string, int, erro
 	return output(client, command)
 }
 
-// output is what a command printed, and its exit code.
+// output is the output of a command, and its exit code.
 func output(client *ssh.Client, command string) (string, int, error) {
 	session, err := client.NewSession()
 	if err != nil {

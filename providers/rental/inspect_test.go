@@ -15,8 +15,8 @@ import (
 	"github.com/muster-run/muster/providers/vastai"
 )
 
-// report is what check.sh prints on a machine with two GPUs that is well, with other
-// lines instead of some.
+// report is the output of check.sh on a sound machine with two GPUs, with other
+// lines in place of some.
 func report(instead ...string) string {
 	lines := map[string]string{
 		"smi": "smi 0", "gpu": "gpu NVIDIA A100-SXM4-80GB, 81920, 550.90.07\ngpu NVIDIA A100-SXM4-80GB, 81920, 550.90.07", "cuda": "cuda 12.4",
@@ -35,7 +35,7 @@ func report(instead ...string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// h200 is what check.sh printed on a real machine.
+// h200 is the output of check.sh on a real machine.
 const h200 = `smi 0
 gpu NVIDIA H200, 143771, 580.159.04
 cuda 13.0

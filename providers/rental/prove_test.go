@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/providers/rental"
 )
 
-// cannotProve is what a machine runs whose own key does not work.
+// cannotProve is the program of a machine whose own key does not work.
 const cannotProve = "prove"
 
 var errTold = errors.New("told")

@@ -196,7 +196,7 @@ func TestNoSecondMachineBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-// number is what a file holds, 0 where there is none.
+// number is the number in a file, 0 where there is none.
 func number(path string) int {
 	text, _ := os.ReadFile(path)
 	v, _ := strconv.Atoi(strings.TrimSpace(string(text)))

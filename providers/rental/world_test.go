@@ -118,7 +118,8 @@ func (w *world) truth() (all []actual) {
 	return a.Cloud.Instances
 }
 
-// turns turns for a time, every ten seconds, and is what the last turn saw.
+// turns turns for a time, every ten seconds, and returns the result of the
+// last turn.
 func (w *world) turns(d time.Duration) (t rental.Turned) {
 	w.Helper()
 	for end := w.now().Add(d); w.now().Before(end); w.clock.Advance(10 * time.Second) {

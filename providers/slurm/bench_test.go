@@ -82,7 +82,7 @@ func (k *bench) restart() {
 	k.s = s
 }
 
-// quotes is what is said of a shape, by partition.
+// quotes are the quotes for a shape, by partition.
 func (k *bench) quotes(s offer.Shape) map[string]offer.Quote {
 	k.Helper()
 	got, err := k.s.Quote(k.Context(), []offer.Shape{s})

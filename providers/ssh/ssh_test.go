@@ -22,8 +22,8 @@ import (
 	"github.com/muster-run/muster/providers/providertest"
 )
 
-// The test binary stands in for muster-host: it is what is put on the test
-// hosts, whose environment has this variable.
+// The test binary stands in for muster-host: it is put on the test hosts,
+// whose environment has this variable.
 const beHost = "MUSTER_TEST_HOST"
 
 func TestMain(m *testing.M) {

@@ -32,8 +32,8 @@ shift
 exec "$@"
 `
 
-// TestImage holds that a job's command, as it was written, is what runs in its
-// image, seeing its own folders; and that setup comes before.
+// TestImage holds that a job's command runs in its image as it was written,
+// seeing its own folders; and that setup comes before.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	eachShell(t, func(t *testing.T, sh []string) {

@@ -56,7 +56,7 @@ func stoppedToo(n int) *state.State {
 	return s
 }
 
-// thin is what a glance keeps of a job: all of one that stopped.
+// thin is a glance's part of a job: all of one that stopped.
 func thin(j *state.Job) state.Job {
 	if stopped(j) {
 		return *j

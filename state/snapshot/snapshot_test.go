@@ -27,7 +27,7 @@ func TestRoundTripOfRandomStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := state.New("c")
 		for _, e := range storetest.Events(30).Draw(t, "events") {
-			raw, _ := json.Marshal(e) // so that text that is not UTF-8 is what a journal makes of it
+			raw, _ := json.Marshal(e) // so that text that is not UTF-8 is as in a journal
 			if !bytes.Contains(raw, []byte(`\ufffd`)) {
 				s.Apply(e)
 			}

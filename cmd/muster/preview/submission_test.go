@@ -60,8 +60,8 @@ phase "p" {
 	}
 }
 
-// TestShapes: of many like jobs the first and the last command is shown, what they
-// differ in, and how they would be submitted; whole is what is asked for.
+// TestShapes: of many like jobs the first and the last command is shown, their
+// differences, and how they would be submitted; whole asks for all of them.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	c := campaign(t, `campaign "c" {}

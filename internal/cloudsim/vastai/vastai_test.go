@@ -157,7 +157,7 @@ func (s *sim) fault(body string) {
 	s.call("POST", "/_sim/faults", body)
 }
 
-// bill is what an instance really cost, exactly.
+// bill is the exact cost of an instance.
 func (s *sim) bill(id int) decimal.Decimal {
 	var sum decimal.Decimal
 	s.v.Clock.Do(func() { sum = s.v.instances[id].meter.Total(s.v.Clock.Now()) })

@@ -27,7 +27,8 @@ var samples = map[string][2]string{
 	"scratch.stage_in": {"[input.raw]", "[]"}, "scratch.stage_out": {"[output.x]", "[output.y]"},
 }
 
-// beside is what a block has beside an attribute, by its name or by the block.
+// beside is the rest of a block beside an attribute, by its name or by the
+// block.
 var beside = map[string]string{
 	"gpu": "", "resources": "", "secret": "", "job": `command = "run"`, "job.command": "", "watch": `stalled_after = "1h"`, "watch.stalled_after": "", "ready.match": `within = "1h"`, "ready.within": `match = "x"`,
 	"input": `path = "in"`, "input.path": "", "input.from": "", "input.from_all": "", "input.match": `from = phase.made.output.x`, "input.require": `from_all = phase.made.output.x`,
@@ -41,7 +42,7 @@ var elsewhere = map[string]string{
 	"input.backend": "the digest is taken there, and files are moved from there: packages digests and staging",
 }
 
-// look is what a campaign with one value of an attribute comes to.
+// look is the outcome of a campaign with one value of an attribute.
 type look struct {
 	result  result.Hash
 	request [16]byte

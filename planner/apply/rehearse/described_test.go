@@ -10,7 +10,8 @@ import (
 	"github.com/muster-run/muster/planner/apply/rehearse"
 )
 
-// assumed is what the stage of a yard's campaign says that it draws from.
+// assumed is the stage's own account of the facts from which a yard's campaign
+// is drawn.
 func (y *yard) assumed() string {
 	y.t.Helper()
 	c, p, in := y.plan()

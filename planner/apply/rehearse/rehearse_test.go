@@ -163,8 +163,8 @@ phase %q {
 }
 
 // TestRehearsalAndForecastAgree: where both assume the same, the median of
-// many rehearsals is what the plan expects, and the 90th percentile what it
-// says of that, within 6 %.
+// many rehearsals is the plan's expectation, and their 90th percentile the
+// plan's, within 6 %.
 func TestRehearsalAndForecastAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays 700 rehearsals: statistics, with no goroutine that others lack")
@@ -263,8 +263,8 @@ func TestDeclaredFailures(t *testing.T) {
 	}
 }
 
-// TestHistoryIsDrawnFrom: what a first part of a campaign showed is what the
-// rest is rehearsed with, in flight jobs included, and the state is left alone.
+// TestHistoryIsDrawnFrom: the rest of a campaign is rehearsed with the results
+// of its first part, in flight jobs included, and the state is left alone.
 func TestHistoryIsDrawnFrom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays 50 rehearsals of 200 jobs: statistics, with no goroutine that others lack")

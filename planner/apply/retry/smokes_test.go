@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// TestSmokes: words are what smokes that failed said, the latest last.
+// TestSmokes: words are the reasons of failed smokes, the latest last.
 func TestSmokes(t *testing.T) {
 	t.Parallel()
 	policy := lang.Breaker{SameError: 3, Share: 0.15}

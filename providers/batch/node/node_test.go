@@ -132,7 +132,7 @@ func (w *world) job(command string, outputs ...string) providers.Job {
 	return j
 }
 
-// run is one start of a job; code is what Slurm would see.
+// run is one start of a job; code is its exit status for Slurm.
 func (w *world) run(j providers.Job, p allocation) (code int, e End) {
 	w.Helper()
 	if err := w.batch.Write([]Element{{Job: j}}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
-// recordOf is what a producer records of its output.
+// recordOf is a producer's record of its output.
 func recordOf(t *testing.T, dir string, o providers.Output) providers.Recorded {
 	t.Helper()
 	got := verify.Check(t.Context(), dir, o)

@@ -48,7 +48,7 @@ func text(path string) string {
 	return string(b)
 }
 
-// wrote is what the command leaves.
+// wrote writes the files of the command.
 func wrote(t *testing.T, run *providers.Job) {
 	t.Helper()
 	put(t, run.Outputs[0].Path, "file\n")

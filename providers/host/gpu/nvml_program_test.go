@@ -30,7 +30,7 @@ func ownText(t *testing.T, state string) (text []byte, set func(string)) {
 	return text, set
 }
 
-// TestProgram holds that what a static build is told is what NVML says.
+// TestProgram holds that a static build gets the values of NVML.
 func TestProgram(t *testing.T) {
 	text, set := ownText(t, twoA100)
 	r, err := openProgram(text)

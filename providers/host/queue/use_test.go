@@ -60,7 +60,7 @@ func end(t *testing.T, q *queue, p machine.Tenant, j providers.Job) *offer.Usage
 	return o.Usage
 }
 
-// most is what a job had in use on one device, bytes; -1 = unknown.
+// most is a job's largest use of one device, bytes; -1 = unknown.
 func most(u *offer.Usage) int64 {
 	if u.GPUMaxMem == nil {
 		return -1

@@ -21,7 +21,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// recorded is what a command said in a recording.
+// recorded is the output of a command in a recording.
 func recorded(t *testing.T, name string) command.Result {
 	t.Helper()
 	read := func(end string) []byte {

@@ -65,7 +65,7 @@ func (s *site) happen(args ...string) {
 	}
 }
 
-// account is what accounting has of ids, by job or element.
+// account is accounting's record of ids, by job or element.
 func (s *site) account(ids ...string) map[string]scheduler.Launch {
 	s.t.Helper()
 	list, err := s.Account(s.t.Context(), ids)

@@ -106,8 +106,8 @@ func BenchmarkOpen1M(b *testing.B) {
 	benchmarkOpen(b, 1_000_000, true)
 }
 
-// BenchmarkSession is what the engine pays for one event made durable: the
-// journal's fsync, the look at the lease, the number acknowledged.
+// BenchmarkSession is the engine's cost of one durable event: the journal's
+// fsync, the look at the lease, the number acknowledged.
 func BenchmarkSession(b *testing.B) {
 	s := open(b, b.TempDir())
 	n, err := s.Acquire(ctx, "bench", 0)

@@ -32,7 +32,7 @@ func open(t testing.TB, dir string) *Store {
 	return s
 }
 
-// A story is what a campaign went through before its files came to harm.
+// A story is a campaign's history before its files came to harm.
 type story struct {
 	digests map[uint64]string // of the state after each event
 	acked   uint64

@@ -21,7 +21,7 @@ func ended(i int) []state.Event {
 	}
 }
 
-// seen is what a glance shows, as text.
+// seen is a glance as text.
 func seen(t *testing.T, g *glance.Glance) (text string) {
 	t.Helper()
 	if err := g.Fill(); err != nil {
