@@ -13,7 +13,7 @@ const (
 	// run would take twice its memory. An apply runs for days on a login node, a rehearsal
 	// for a minute.
 	engineGarbage    = 48 << 20
-	rehearsalGarbage = 96 << 20
+	rehearsalGarbage = 64 << 20
 	// leastPercent bounds the time spent on collections where the live heap is large.
 	leastPercent = 15
 	// paced is how often the share is adapted to the live heap.
