@@ -124,18 +124,21 @@ func (r *risks) budgets() {
 // losses are finished and running work that the plan ends or replaces, and files
 // of others that it moves aside.
 func (r *risks) losses() {
-	var own, foreign, machines []Destruction
+	var results, submitted, foreign, machines []Destruction
 	for _, row := range r.p.Destructive() {
 		switch {
 		case row.movesAside():
 			foreign = append(foreign, row)
 		case row.Release:
 			machines = append(machines, row)
+		case row.Result || row.Kind == Rerun:
+			results = append(results, row)
 		default:
-			own = append(own, row)
+			submitted = append(submitted, row)
 		}
 	}
-	r.loss(own, "the finished or running work of %s is re-run or cancelled", "job")
+	r.loss(results, "the results of %s are replaced", "job")
+	r.loss(submitted, "the submitted work of %s is cancelled", "job")
 	r.loss(machines, "%s given back, and the disk is deleted with all that is not here", "machine")
 	r.loss(foreign, "files at the output paths of %s, which muster did not make, are moved aside", "job")
 	for _, d := range r.p.Diags {

@@ -112,4 +112,14 @@ func TestDestructiveRows(t *testing.T) {
 	if got := p.Released(); !slices.Equal(got, []string{"vm"}) {
 		t.Errorf("releases %q", got)
 	}
+	var losses []string
+	for _, r := range p.Risks() {
+		if r.Kind == "loss" {
+			losses = append(losses, r.Text)
+		}
+	}
+	slices.Sort(losses)
+	if want := []string{"1 machine is given back, and the disk is deleted with all that is not here", "the results of 1 job are replaced", "the submitted work of 2 jobs is cancelled"}; !slices.Equal(losses, want) {
+		t.Errorf("risks %q, want %q", losses, want)
+	}
 }

@@ -20,8 +20,11 @@ func approvalQuestion(p *planner.Plan) string {
 		what += fmt.Sprintf(" No walltime limits %s.", strings.Join(names[:min(len(names), 3)], ", "))
 	}
 	reruns, cancels := p.DestructiveRows()
-	if n := len(reruns) + len(cancels); n > 0 {
-		what += fmt.Sprintf(" It re-runs %d finished and cancels %d running jobs.", len(reruns), len(cancels))
+	if n := len(reruns); n > 0 {
+		what += fmt.Sprintf(" It re-runs %s.", units.Count(n, "finished job"))
+	}
+	if n := len(cancels); n > 0 {
+		what += fmt.Sprintf(" It cancels %s.", units.Count(n, "submitted job"))
 	}
 	if ids := p.Released(); len(ids) > 0 {
 		what += fmt.Sprintf(" It releases %s and their disks.", units.Count(len(ids), "machine"))

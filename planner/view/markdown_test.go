@@ -63,7 +63,7 @@ func TestMarkdownForAStranger(t *testing.T) {
 		"results replaced": {func(p *planner.Plan) {
 			p.Phases[0].Kind[0], p.Counts.Rerun, p.Counts.Run = planner.Rerun, 1, 8
 			p.Phases[0].Details[0] = planner.Detail{Destroy: true}
-		}, []string{"- runs **1 job again** on `local.local` although they had a result; the old files are moved aside;", "- **loss**: the finished or running work of 1 job is re-run or cancelled", "  - re-run `phase.train[\"seed=0\"]`"}, nil},
+		}, []string{"- runs **1 job again** on `local.local` although they had a result; the old files are moved aside;", "- **loss**: the results of 1 job are replaced", "  - re-run `phase.train[\"seed=0\"]`"}, nil},
 		"a backend away": {func(p *planner.Plan) {
 			p.Backends = append(p.Backends, planner.BackendView{Name: "slurm.x", Problem: "no route @all"},
 				planner.BackendView{Name: "ssh.y", Fallback: "slurm.x cannot be asked (no route @all): ssh.y instead"})
