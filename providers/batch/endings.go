@@ -209,19 +209,27 @@ func (es *endings) neverBegan(j *job, o offer.Observation, end scheduler.End) bo
 // lateLaunch is how long after its start a server may hear of a launch that failed before.
 const lateLaunch = time.Minute
 
-// launchForgotten reports whether a server cancelled a job that a node could not launch, or had
-// launched already, because it had forgotten the launch: it was killed, and began again with an
-// older state. slurmd's log says "Could not launch job 55 and not able to requeue it, cancelling
-// job": seen on 22.05. An administrator's cancel looks alike, but for the time.
+// launchForgotten reports whether a job ended since its server had forgotten a launch, and told
+// its node to end it or to launch it again: the server was killed, and began again with an older
+// state. slurmd's log says "Could not launch job 55 and not able to requeue it, cancelling job",
+// or "Job 4 already killed, do not launch batch job": seen on 22.05. An administrator's cancel
+// and a script that fails at once look alike, but for the time.
 func (es *endings) launchForgotten(j *job, l *scheduler.Launch) bool {
-	return daemonCancelled(l) && !es.jobs.unwanted(j) && j.batch.tried.Before(es.booted) &&
+	return mayBeForgotten(l) && !es.jobs.unwanted(j) && j.batch.tried.Before(es.booted) &&
 		(l.Start.IsZero() || !l.Start.Before(es.booted)) && !l.Finish.Before(es.booted) && l.Finish.Sub(es.booted) < lateLaunch
 }
 
-// daemonCancelled reports whether a daemon cancelled a launch: whether that was for want of a
-// launch depends on when the server began.
-func daemonCancelled(l *scheduler.Launch) bool {
-	return l != nil && l.End.Outcome == scheduler.Cancelled && l.End.ByDaemon
+// mayBeForgotten reports whether a launch ended as one does that its server had forgotten: a
+// daemon cancelled it, or its node refused it in the second of its start. Whether it was depends
+// on when the server began.
+func mayBeForgotten(l *scheduler.Launch) bool {
+	switch {
+	case l == nil:
+		return false
+	case l.End.Outcome == scheduler.Failed:
+		return l.End.Exit == 1 && l.End.Signal == 0 && !l.Start.IsZero() && l.Finish.Equal(l.Start)
+	}
+	return l.End.Outcome == scheduler.Cancelled && l.End.ByDaemon
 }
 
 // notLaunched is the end of a job that never began. The output of its script, if

@@ -173,7 +173,7 @@ func (po *poll) found(j *job) {
 // histories asks accounting for jobs, and for what else their ends depend on.
 func (po *poll) histories(ctx context.Context, gone []*job, ids []string) (map[scheduler.Place]scheduler.History, error) {
 	acct, err := po.accounting.histories(ctx, ids)
-	if err == nil && slices.ContainsFunc(gone, func(j *job) bool { return daemonCancelled(acct[j.place()].Last(j.batch.Name, j.batch.tried)) }) {
+	if err == nil && slices.ContainsFunc(gone, func(j *job) bool { return mayBeForgotten(acct[j.place()].Last(j.batch.Name, j.batch.tried)) }) {
 		po.endings.booted, err = po.queue.Booted(ctx)
 	}
 	return acct, err
