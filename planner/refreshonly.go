@@ -11,8 +11,7 @@ import (
 )
 
 // refreshOnly plans nothing: every record is brought up to date, and the rest is
-// left out. Loose records get a row, of which it returns those that say
-// something.
+// left out. Loose records get a row; it returns the rows that have news.
 func refreshOnly(fs *facts, ps phases, loose []*state.Job) (rows []Row, diags diag.List) {
 	for _, w := range ps.drafts {
 		for i := range w.pp.Kind {

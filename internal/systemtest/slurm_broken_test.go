@@ -301,7 +301,7 @@ func slurmForgotten(t *testing.T) {
 	// A node that registers is told to end jobs without a record. Slurm applies that to a job
 	// that has got such an id since, and, as it counts whole seconds, to one that starts within
 	// the second after: slurmd logs "already killed, do not launch batch job".
-	c.until("end of what the controller has no record of", 2*time.Minute, func() bool {
+	c.until("end of jobs without a record", 2*time.Minute, func() bool {
 		return exec.Command("pgrep", "-f", c.workdir).Run() != nil
 	})
 	time.Sleep(2 * time.Second)

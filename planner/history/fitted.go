@@ -14,8 +14,8 @@ import (
 )
 
 // A Fitted model is how long each cell of a phase takes: by a law over the values
-// that determine the work, where the completed jobs show one; and of which cells
-// these say nothing, because their work is another.
+// that determine the work, where the completed jobs show one. It names the cells
+// whose work is another, about which these say nothing.
 type Fitted struct {
 	past   *Past
 	phase  *lang.Phase
@@ -127,8 +127,8 @@ func sampled(cells []int) []int {
 	return out
 }
 
-// A Bucket is cells that take about as long as one another, and of which the
-// model is about as sure.
+// A Bucket is cells with about the same runtime and the same uncertainty in
+// the model.
 type Bucket struct {
 	log    int32  // of the runtime, in steps
 	unsure int16  // beyond the one of cells that ran, in steps of a factor; 0 = no more

@@ -235,11 +235,11 @@ func mayBeForgotten(l *scheduler.Launch) bool {
 // notLaunched is the end of a job that never began. The output of its script, if
 // any, is in the scheduler's own file.
 func (es *endings) notLaunched(j *job, o offer.Observation, end scheduler.End) offer.Observation {
-	words := es.jobs.notation
+	n := es.jobs.notation
 	o.Status, o.Class = offer.Failed, failure.NodeFailure
 	why := "its script could not be started on node " + o.Node
 	if j.unlaunchable = end.Outcome != scheduler.Cancelled; j.unlaunchable {
-		o.Tail = attempt.TailOf(es.jobs.path("out", words.Output(j.batch.Name, j.place())))
+		o.Tail = attempt.TailOf(es.jobs.path("out", n.Output(j.batch.Name, j.place())))
 	}
 	switch {
 	case !j.unlaunchable:
@@ -249,7 +249,7 @@ func (es *endings) notLaunched(j *job, o offer.Observation, end scheduler.End) o
 	case end.Outcome == scheduler.Completed, len(o.Tail) > 0:
 		why = "its script ended on node " + o.Node + " before the command was begun"
 	}
-	o.Reason = fmt.Sprintf("%s says %s: %s", words.Words().Name, end.Said, why)
+	o.Reason = fmt.Sprintf("%s says %s: %s", n.Words().Name, end.Said, why)
 	return o
 }
 

@@ -19,8 +19,8 @@ import (
 
 var errDamaged = errors.New("the glance is damaged")
 
-// A Glance is the content of a file: little more than its bytes, of which a
-// part is read when it is asked for.
+// A Glance is the content of a file: little more than its bytes. It decodes a
+// part when that is asked for.
 type Glance struct {
 	Of    Snapshot     // that it was made of
 	State *state.State // as the head has it: no jobs, and the ledger summed

@@ -104,8 +104,8 @@ func (h History) Restart(name string, tried time.Time, restart int, began time.T
 	return nil
 }
 
-// A Trace is the record, in the queue and in accounting, of an array of which some
-// elements have left the queue.
+// A Trace is the record, in the queue and in accounting, of an array that some
+// elements have left.
 type Trace struct {
 	Known     bool // accounting has launches of it
 	Waits     bool // the queue has elements of it that wait to start

@@ -177,8 +177,8 @@ func (s *Facts) Running(account, qos string, l *Partition) int {
 
 // Most is the room that the jobs of an account and a qos on a partition may hold
 // together, and whose limits these are: those of a user, an account, or all jobs of a qos
-// or association, of which others may hold a part. A limit on nodes limits their cores
-// and GPUs.
+// or association, where others may hold a part. A limit on nodes limits their cores and
+// GPUs.
 func (s *Facts) Most(account, qos string, l *Partition) (most offer.Room, by string) {
 	list := s.bounds(account, qos, l)
 	type limit struct {
