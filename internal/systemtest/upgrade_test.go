@@ -173,21 +173,29 @@ func TestSystemUpgrade(t *testing.T) {
 func TestSystemSSHUpgrade(t *testing.T) {
 	old := oldBinary(t)
 	h := lab.Hosts(t, 1)[0]
-	r := newRemote(t, []*lab.Host{h}, "")
-	r.write("campaign.muster.hcl", r.paths(strings.NewReplacer(
-		"BACKEND", "backend \"ssh\" \"h\" {\n  host    = \"h1\"\n  workdir = \"FOLDER/work\"\n  cpus    = 3\n}", "PLACE", "ssh.h").Replace(upgraded)))
-	past := r.aged(old)
-	r.put("go", "")
-	past.want(0, "", "apply", "-auto-approve", "-target=phase.first[\"i=0\"]")
-	h.Exec("rm " + r.folder + "/go")
-	past.want(0, "", "apply", "-auto-approve", "-detach")
-	r.until("4 starts", func() bool { return len(r.lines()) >= 4 })
-	r.want(0, "running", "status", "-refresh")
-	r.want(0, "0 to re-run", "plan")
-	r.put("go", "")
-	r.want(0, "Done: 16 of 16 jobs done and verified", "apply", "-auto-approve")
-	finished(t, r.lines())
-	r.want(0, "Nothing to do", "plan", "-detailed-exitcode")
+	for _, c := range []struct{ name, harm string }{
+		{"its queue is running", "true"},
+		{"its queue was killed", "pkill -KILL -f 'muster-host-[^ ]* queue'"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRemote(t, []*lab.Host{h}, "")
+			r.write("campaign.muster.hcl", r.paths(strings.NewReplacer(
+				"BACKEND", "backend \"ssh\" \"h\" {\n  host    = \"h1\"\n  workdir = \"FOLDER/work\"\n  cpus    = 3\n}", "PLACE", "ssh.h").Replace(upgraded)))
+			past := r.aged(old)
+			r.put("go", "")
+			past.want(0, "", "apply", "-auto-approve", "-target=phase.first[\"i=0\"]")
+			h.Exec("rm " + r.folder + "/go")
+			past.want(0, "", "apply", "-auto-approve", "-detach")
+			r.until("4 starts", func() bool { return len(r.lines()) >= 4 })
+			h.Exec(c.harm)
+			r.want(0, "running", "status", "-refresh")
+			r.want(0, "0 to re-run", "plan")
+			r.put("go", "")
+			r.want(0, "Done: 16 of 16 jobs done and verified", "apply", "-auto-approve")
+			finished(t, r.lines())
+			r.want(0, "Nothing to do", "plan", "-detailed-exitcode")
+		})
+	}
 }
 
 // slurmUpgraded: the same, where the oldest version's arrays are in Slurm.
