@@ -196,7 +196,7 @@ func (c *Client) Offers(ctx context.Context, w rental.Want) ([]rental.Offer, err
 	q := is{
 		"num_gpus": is{"eq": w.GPUs}, "rentable": is{"eq": true}, "verified": is{"eq": true}, "external": is{"eq": false},
 		"disk_space": is{"gte": disk(w.Disk)}, "allocated_storage": disk(w.Disk), "direct_port_count": is{"gte": 1},
-		"type": "ondemand", "order": [][]string{{"dph_total", "asc"}}, "limit": 64,
+		"type": "ondemand", "order": [][]string{{"dph_total", "asc"}, {"id", "asc"}}, "limit": 64,
 	}
 	if len(w.Models) > 0 {
 		q["gpu_name"] = is{"in": w.Models}
@@ -293,7 +293,7 @@ func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (stri
 	}
 	body := map[string]any{
 		"client_id": "me", "image": r.Image, "disk": disk(r.Disk), "label": r.Label, "runtype": "ssh_direct", "cancel_unavail": true, "target_state": "running",
-		"env": map[string]string{}, "onstart": onstart,
+		"onstart": onstart,
 	}
 	if r.Bid.IsPositive() {
 		body["price"] = r.Bid.InexactFloat64()
