@@ -78,8 +78,12 @@ func (a *app) logs(ctx context.Context, v varFlags, o logOptions, args []string)
 	return err
 }
 
-// emptyLog names the other stream: errors are mostly there.
+// emptyLog says that a job has not started, or names the other stream: errors are mostly there.
 func emptyLog(j *state.Job, o logOptions) string {
+	latest := o.attempt == 0 || o.attempt == j.Attempts[len(j.Attempts)-1].N
+	if latest && (j.Status == state.Submitting || j.Status == state.Queued) {
+		return fmt.Sprintf("There is no log of %s yet: when muster last looked, it had not started.\n", term.CleanLine(j.Address))
+	}
 	was, other := "stdout", "-stderr "
 	if o.stderr {
 		was, other = "stderr", ""

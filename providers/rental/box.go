@@ -114,15 +114,12 @@ func (b *backend) serve() {
 		if b.boxes[r.Token] != nil {
 			continue
 		}
-		folder := b.at().box(r.Token)
-		m := r.Machine
-		m.Up = r.Up
-		h, err := b.dialer.Dial(b.Backend, m, folder)
+		h, err := b.dial(r)
 		if err != nil {
 			b.note(err)
 			continue
 		}
-		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}}
+		x := &box{backend: b, token: r.Token, host: h, dir: b.at().box(r.Token), kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}}
 		b.note(readJSON(x.hasFile(), &x.has))
 		ctx, end := context.WithCancel(context.Background())
 		x.end = end
@@ -137,6 +134,13 @@ func (b *backend) serve() {
 			go x.close()
 		}
 	}
+}
+
+// dial prepares the way to the machine of a rental.
+func (b *backend) dial(r Rental) (Host, error) {
+	m := r.Machine
+	m.Up = r.Up
+	return b.dialer.Dial(b.Backend, m, b.at().box(r.Token))
 }
 
 func (x *box) close() error {

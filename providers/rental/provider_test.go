@@ -78,15 +78,22 @@ func (n *town) begin() {
 	if n.provider != nil {
 		n.provider.Close()
 	}
+	n.provider = n.another()
+}
+
+// another is a process of the provider beside the one that there is.
+func (n *town) another() *rental.Provider {
+	n.Helper()
 	p := rental.Platform(platform{world: n.world, key: n.key})
 	if n.cloudOf != nil {
 		p = n.cloudOf(p.(platform))
 	}
-	n.provider = rental.NewWith(p, n, n.now, 20*time.Millisecond)
-	if err := n.provider.Configure(n.Context(), n.backend); err != nil {
+	made := rental.NewWith(p, n, n.now, 20*time.Millisecond)
+	if err := made.Configure(n.Context(), n.backend); err != nil {
 		n.Fatal(err)
 	}
-	n.Cleanup(func() { n.provider.Close() })
+	n.Cleanup(func() { made.Close() })
+	return made
 }
 
 func (n *town) Key(string) (string, error) {
@@ -299,6 +306,36 @@ func TestAJobRunsOnARentedMachine(t *testing.T) {
 	}
 	if err := n.provider.Logs(t.Context(), providers.LogRequest{Backend: n.backend.Name, Token: a.Token}, &log); err != nil || strings.TrimSpace(log.String()) != "hello" {
 		t.Errorf("the log is %q, %v", log.String(), err)
+	}
+}
+
+// While an apply leads the machines, another process shows and follows the log of a job there.
+func TestLogsBesideAnApply(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	j := n.job("slow", "echo hello; while [ ! -e go ]; do sleep 0.1; done; echo '{}' > slow.json; echo bye")
+	n.submit(j)
+	n.until("it to run", all(offer.Running, j))
+	beside := n.another()
+	logs := func(follow bool) string {
+		var log bytes.Buffer
+		err := beside.Logs(t.Context(), providers.LogRequest{Backend: n.backend.Name, Token: j.Token, Follow: follow}, &log)
+		return fmt.Sprint(strings.Fields(log.String()), err)
+	}
+	for said := ""; said != "[hello] <nil>"; said = logs(false) {
+		if said != "" && said != "[] <nil>" {
+			t.Fatalf("the log is %s", said)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	followed := make(chan string, 1)
+	go func() { followed <- logs(true) }()
+	if err := os.WriteFile(filepath.Join(n.backend.Workdir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.until("it to be done", all(offer.Completed, j))
+	if got := <-followed; got != "[hello bye] <nil>" {
+		t.Errorf("the followed log is %s", got)
 	}
 }
 

@@ -389,9 +389,17 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 			return err
 		case !j.ended() && !j.Handed && !r.Follow:
 			return nil // it has no log yet
-		case !j.ended() && x != nil && j.Handed:
-			return x.host.Logs(ctx, r, w)
-		case j.ended() || !r.Follow:
+		case !j.ended() && j.Handed:
+			h, end, err := b.hostOf(ctx, j, x)
+			if err != nil {
+				return err
+			}
+			if h != nil {
+				defer end()
+				return h.Logs(ctx, r, w)
+			}
+		}
+		if j.ended() || !r.Follow {
 			return copiedLog(b.at().log(r.Token, r.Stderr), j, r, w)
 		}
 		select {
@@ -416,6 +424,36 @@ func (p *Provider) jobOn(b *backend, token string) (*job, *box, error) {
 	}
 	seen := *j
 	return &seen, b.boxes[j.Box], nil
+}
+
+// hostOf is the machine of a job: through the process that leads it, or else by a connection
+// of its own, to the address that the cloud lists, which the caller ends. It is nil while
+// nobody can connect to the machine.
+func (b *backend) hostOf(ctx context.Context, j *job, x *box) (h Host, end func(), err error) {
+	if x != nil {
+		return x.host, func() {}, nil
+	}
+	rentals, err := b.recorded()
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(rentals, func(r Rental) bool { return r.Token == j.Box && r.Step == Ready })
+	if i < 0 {
+		return nil, nil, nil
+	}
+	list, err := b.account.Machines(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := slices.IndexFunc(list, func(m Machine) bool { return m.ID == rentals[i].ID && m.Host != "" })
+	if at < 0 {
+		return nil, nil, nil
+	}
+	rentals[i].Machine = list[at]
+	if h, err = b.dial(rentals[i]); err != nil {
+		return nil, nil, err
+	}
+	return h, func() { h.Close() }, nil
 }
 
 // copiedLog writes the copy of a job's log that is here.

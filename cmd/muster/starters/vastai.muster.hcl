@@ -2,7 +2,8 @@
 # ~/.vast_api_key. Try it on the simulator first: docs/guide/rented.md.
 #
 #   muster plan      the highest cost; rents nothing
-#   muster apply     asks, rents, runs the job, and copies its result here
+#   muster apply     asks, rents, runs the job, and fetches and checks its result
+#   muster pull      copies the result into outputs/
 #   muster destroy   gives the machine back, and waits until Vast.ai says so
 
 campaign "rented" {}
