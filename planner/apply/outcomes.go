@@ -184,7 +184,7 @@ func (oc *outcomes) launchEnded(f *attempt, o *offer.Observation, n int) {
 		f.EndAs(backends.Hold)
 		oc.backends.Cancel()
 	}
-	oc.Note(f.Addr, f.Key+" "+f.ending(o.Class)+next, f.End != backends.Stays)
+	oc.Note(f.Addr, f.Key+" "+f.ending(o)+next, f.End != backends.Stays)
 }
 
 // succeeded is the end that everything waits for: exit 0, every output

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/muster-run/muster/internal/shell"
@@ -43,12 +44,17 @@ func (f *attempt) cutByTime(class string) bool {
 	return class == failure.Walltime && f.p != nil && f.p.Checkpoint != nil
 }
 
-// ending says how a launch ended that another one follows.
-func (f *attempt) ending(class string) string {
-	if f.cutByTime(class) {
+// ending says how a launch ended that another one follows: of a machine that was lost also why,
+// and what is lost with it.
+func (f *attempt) ending(o *offer.Observation) string {
+	if f.cutByTime(o.Class) {
 		return "reached its walltime"
 	}
-	return "failed (" + class + ")"
+	text := "failed (" + o.Class + ")"
+	if (o.Class == failure.NodeFailure || o.Class == failure.Preempted) && o.Reason != "" {
+		text += ": " + strings.TrimSuffix(o.Reason, ".")
+	}
+	return text
 }
 
 // segments is how many launches in a row an attempt's work is cut into.
@@ -216,7 +222,7 @@ func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, actio
 		if f.B.Can.HostQueue || leaves != "" {
 			oc.schedule.unchain(f.p, f.cell) // it knows nothing of the token that comes next
 		}
-		oc.Note(f.Addr, fmt.Sprintf("%s %s; %s%s", f.Addr, f.ending(o.Class), oc.nextLaunch(f, n), leaves), false)
+		oc.Note(f.Addr, fmt.Sprintf("%s %s; %s%s", f.Addr, f.ending(o), oc.nextLaunch(f, n), leaves), false)
 		if leaves != "" {
 			return
 		}
