@@ -138,8 +138,15 @@ func (d depot) lostWork(j *job, r *Rental) string {
 	newest := slices.MaxFunc(found, func(a, b providers.FileInfo) int { return cmp.Compare(a.MTime, b.MTime) })
 	last := time.Unix(0, newest.MTime)
 	text := "it goes on from its checkpoint of " + units.FormatTime(last.UTC())
-	if r != nil && r.Lost.After(last) {
-		text += ", and up to " + units.FormatDuration(r.Lost.Sub(last)) + " of work are lost"
+	if r == nil {
+		return text
+	}
+	end := r.Lost
+	if end.IsZero() { // nothing took it away: it was seen gone
+		end = r.Ended
+	}
+	if end.After(last) {
+		text += ", and up to " + units.FormatDuration(end.Sub(last)) + " of work are lost"
 	}
 	return text
 }
