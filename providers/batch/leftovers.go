@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -19,6 +20,8 @@ type leftovers struct {
 	jobs    *jobs
 	queue   *queue
 	reports *reports
+	// asked is when this process last had the scheduler end a job that it shows as running.
+	asked map[scheduler.Place]time.Time
 }
 
 const (
@@ -28,6 +31,10 @@ const (
 	// saved is how long after its last end a campaign may still get leftovers: a
 	// server that crashes before may not have saved it.
 	saved = 10 * time.Minute
+	// endsWithin is how long the scheduler may take to end a job before it is asked again. One
+	// whose node has lost the job may never end it: seen on OpenPBS 23.06, where the daemon of
+	// the node was killed.
+	endsWithin = 10 * time.Minute
 )
 
 // past are the submitted jobs that have ended; all = none of them may run,
@@ -44,12 +51,49 @@ func (ls *leftovers) past(all bool) pastJobs {
 
 // sweep removes leftovers from the queue and reports them.
 func (ls *leftovers) sweep(ctx context.Context, past pastJobs, rows []scheduler.Row) (string, error) {
-	text, err := past.remove(ctx, ls.queue, rows)
+	now := time.Now()
+	waiting, running := past.in(rows, now)
+	again := 0
+	running = slices.DeleteFunc(running, func(r scheduler.Row) bool {
+		at, asked := ls.asked[r.Place]
+		if asked && now.Sub(at) >= endsWithin {
+			again++
+		}
+		return asked && now.Sub(at) < endsWithin
+	})
+	err := remove(ctx, ls.queue, waiting, running)
+	text := ""
+	if n := len(running) - again; err == nil {
+		for _, list := range waiting {
+			n += len(list)
+		}
+		text = ls.words(n, again)
+		for _, r := range running {
+			ls.asked[r.Place] = now
+		}
+	}
 	if text != "" {
 		ls.queue.changed()
 		err = ls.reports.note(providers.Note{Kind: "info", Text: text})
 	}
 	return text, err
+}
+
+// words describe jobs that were taken out of the queue, and those that the scheduler was asked
+// to end again.
+func (ls *leftovers) words(out, again int) string {
+	name := ls.queue.Words().Name
+	switch {
+	case out == 0 && again == 0:
+		return ""
+	case out == 0 && again == 1:
+		return name + " does not end 1 job that has ended: its node may have lost it. It may be charged until an administrator removes it"
+	case out == 0:
+		return fmt.Sprintf("%s does not end %d jobs that have ended: their nodes may have lost them. They may be charged until an administrator removes them", name, again)
+	case out == 1:
+		return "1 job that had ended was still in " + name + "'s queue, which may have forgotten that; it was taken out"
+	}
+	return fmt.Sprintf("%d jobs that had ended were still in %s's queue, which may have forgotten that; they were taken out", out, name)
 }
 
 // tidy sweeps the queue of a campaign without open jobs, at which nobody else
@@ -97,28 +141,17 @@ func (past pastJobs) in(queue []scheduler.Row, now time.Time) (waiting map[strin
 	return waiting, running
 }
 
-// remove cancels them, and returns a description; "" = there were none.
-func (past pastJobs) remove(ctx context.Context, c scheduler.Scheduler, queue []scheduler.Row) (text string, err error) {
-	waiting, running := past.in(queue, time.Now())
-	n := len(running)
+// remove cancels jobs that wait, by the name of their batch, and jobs that run.
+func remove(ctx context.Context, c scheduler.Scheduler, waiting map[string][]scheduler.Row, running []scheduler.Row) error {
 	for name, rows := range waiting {
-		n += len(rows)
 		if err := c.CancelWaiting(ctx, name, scheduler.Of(rows)); err != nil {
-			return "", err
+			return err
 		}
 	}
 	if len(running) > 0 {
-		if err := c.Cancel(ctx, scheduler.Of(running)); err != nil {
-			return "", err
-		}
+		return c.Cancel(ctx, scheduler.Of(running))
 	}
-	switch n {
-	case 0:
-		return "", nil
-	case 1:
-		return "1 job that had ended was still in " + c.Words().Name + "'s queue, which may have forgotten that; it was taken out", nil
-	}
-	return fmt.Sprintf("%d jobs that had ended were still in %s's queue, which may have forgotten that; they were taken out", n, c.Words().Name), nil
+	return nil
 }
 
 // over reports whether none can come back, because the queue was seen without them

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -125,6 +126,47 @@ func TestRunsNoMore(t *testing.T) {
 		k.pools()
 		if got := slices.Contains(k.f.told(), "scancel -- 1_[2]"); got != c.want {
 			t.Errorf("ended %v ago, began %v ago: Slurm is told %q", c.ago, c.began, k.f.told())
+		}
+	}
+}
+
+// TestEndsNotAtOnce: a scheduler that does not end a job is asked again after a while, not at each
+// look, and muster says so.
+func TestEndsNotAtOnce(t *testing.T) {
+	t.Parallel()
+	k := cancelled(t)
+	row := k.row("1", 2, "RUNNING", "None")
+	row["%S"] = time.Now().Add(-time.Hour).Format("2006-01-02T15:04:05")
+	k.f.queued = []values{row}
+	c := k.s.backends[k.b.Name].campaign
+	look := func() (asked int, notes []string) {
+		before := len(c.reports.log.All())
+		c.queue.rowsAt = time.Time{}
+		k.watch()
+		for _, e := range c.reports.log.All()[before:] {
+			if e.Note != nil {
+				notes = append(notes, e.Note.Text)
+			}
+		}
+		for _, told := range k.f.told() {
+			if told == "scancel -- 1_[2]" {
+				asked++
+			}
+		}
+		return asked, notes
+	}
+	later := func(d time.Duration) {
+		for at := range c.leftovers.asked {
+			c.leftovers.asked[at] = c.leftovers.asked[at].Add(-d)
+		}
+	}
+	for i, want := range []string{"1 1 job that had ended was still in Slurm's queue, which may have forgotten that; it was taken out", "0", "1 Slurm does not end 1 job that has ended: its node may have lost it. It may be charged until an administrator removes it", "0"} {
+		if i == 2 {
+			later(endsWithin)
+		}
+		asked, notes := look()
+		if got := strings.TrimSpace(fmt.Sprint(asked, " ", strings.Join(notes, " "))); got != want {
+			t.Errorf("look %d: %q, want %q", i+1, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -19,6 +20,10 @@ const (
 	// accounting has a job that counts as lost.
 	lostAfter  = time.Minute
 	lostCycles = 2
+	// unbegun is how long past its walltime the queue may show a job as running whose script has
+	// not begun. Its node has lost it: one of PBS whose daemon is killed while it gets a job may
+	// leave it so for ever. Seen on OpenPBS 23.06.
+	unbegun = 5 * time.Minute
 )
 
 // A poll compares jobs with the queue: it reports those that are listed, and finds
@@ -40,7 +45,7 @@ type poll struct {
 func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) error {
 	by := byPlace(rows)
 	var list []offer.Observation
-	var gone []*job
+	var gone, lost []*job
 	for _, j := range open {
 		row := j.row(by)
 		if row == nil || row.State == scheduler.Ended {
@@ -54,6 +59,8 @@ func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) 
 			}
 			j.absentLooks++
 			gone = append(gone, j)
+		case po.lostOnNode(j, row):
+			lost = append(lost, j)
 		default:
 			po.found(j)
 			if o, news := po.inQueue(j, row); news {
@@ -68,7 +75,52 @@ func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) 
 	if err != nil {
 		return err
 	}
-	return po.reports.tell(append(list, more...)...)
+	back, err := po.takeBack(ctx, lost)
+	if err != nil {
+		return err
+	}
+	return po.reports.tell(slices.Concat(list, more, back)...)
+}
+
+// lostOnNode reports whether the queue shows a job as running, long past its walltime, whose
+// script has not begun.
+func (po *poll) lostOnNode(j *job, r *scheduler.Row) bool {
+	return r.State == scheduler.Running && !j.batch.Packed && j.walltime > 0 && !r.Start.IsZero() &&
+		time.Since(r.Start) > j.walltime+unbegun && !po.jobs.claimed(j)
+}
+
+// takeBack cancels jobs that their nodes have lost, and submits them again, a few times at most.
+// Should one begin after all, only one launch gets the claim.
+func (po *poll) takeBack(ctx context.Context, lost []*job) (list []offer.Observation, err error) {
+	if len(lost) == 0 {
+		return nil, nil
+	}
+	places := make([]scheduler.Row, len(lost))
+	for i, j := range lost {
+		places[i].Place = j.place()
+	}
+	if err := po.queue.Cancel(ctx, scheduler.Of(places)); err != nil {
+		return nil, err
+	}
+	po.queue.changed()
+	var again []*job
+	for _, j := range lost {
+		o := j.last
+		o.Ended, o.Expected = time.Now(), time.Time{}
+		switch {
+		case po.jobs.unwanted(j):
+			list = append(list, po.endings.classify(j, o, scheduler.End{Outcome: scheduler.Cancelled}))
+		case po.retries.allow(j):
+			again = append(again, j)
+		default:
+			o.Status, o.Class = offer.Failed, failure.NodeFailure
+			o.Reason = po.queue.Words().Name + " shows it as running, long past its walltime, but its script did not begin on node " + o.Node
+			po.endings.countFailure(j, o)
+			list = append(list, o)
+		}
+	}
+	back, err := po.returnToSpool(again)
+	return append(list, back...), err
 }
 
 // row is a job's in the queue, nil if it has none.

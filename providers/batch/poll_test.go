@@ -1,7 +1,9 @@
 package batch
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/command"
 	"github.com/muster-run/muster/providers/batch/scheduler"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -170,5 +173,67 @@ func TestHeldByAnAdministrator(t *testing.T) {
 		if r.Err != nil || r.Stage != offer.Released || r.HeldBy != by {
 			t.Errorf("%s: %+v", jobs[i].Address, r)
 		}
+	}
+}
+
+// TestLostOnItsNode: a job that the queue shows as running long past its walltime, and whose
+// script has not begun, is cancelled there and submitted again under its token, a few times at
+// most. One that has begun, or may still begin, is left alone.
+func TestLostOnItsNode(t *testing.T) {
+	t.Parallel()
+	const over = time.Hour + 6*time.Minute // its walltime is an hour
+	for name, c := range map[string]struct {
+		runs                        time.Duration // since it began by the queue
+		claimed, cancelled, retried bool
+		status                      offer.Status
+		class, says                 string
+		told                        bool // that the scheduler is to end it
+	}{
+		"it may still begin":   {runs: time.Hour + 2*time.Minute, status: offer.Running},
+		"it has begun":         {runs: over, claimed: true, status: offer.Running},
+		"its node has lost it": {runs: over, status: offer.Queued, says: "Slurm has lost it before it began; it is submitted again", told: true},
+		"it was cancelled":     {runs: over, cancelled: true, status: offer.Cancelled, told: true},
+		"lost again and again": {runs: over, retried: true, status: offer.Failed, class: failure.NodeFailure, says: "its script did not begin on node cpu1", told: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newBench(t)
+			k.submit("batch0123456789", k.jobs("a", 2, nil)...)
+			mark := func(folder, text string) {
+				dir := filepath.Join(k.spool(), folder)
+				if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "a0"), []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			row := func(i int, runs time.Duration) values {
+				r := k.row("1", i, "RUNNING", "None")
+				r["%S"], r["%N"] = time.Now().Add(-runs).Format("2006-01-02T15:04:05"), "cpu1"
+				return r
+			}
+			if c.claimed {
+				k.claims("1", "a0")
+			}
+			if c.cancelled {
+				mark("cancels", "")
+			}
+			if c.retried {
+				mark("relaunched", strings.Repeat(".", launchTries))
+			}
+			k.f.queued = []values{row(0, time.Minute), row(1, time.Minute)}
+			k.watch()
+			k.f.queued = []values{row(0, c.runs), row(1, time.Minute)}
+			k.s.backends[k.b.Name].campaign.queue.rowsAt = time.Time{}
+			k.watch()
+			o := k.found("a0")
+			if o.Status != c.status || o.Class != c.class || !strings.Contains(o.Reason, c.says) {
+				t.Errorf("%+v", o)
+			}
+			if got := slices.Contains(k.f.told(), "scancel -- 1_[0]"); got != c.told {
+				t.Errorf("Slurm is told %q", k.f.told())
+			}
+			if o := k.found("a1"); o.Status != offer.Running {
+				t.Errorf("its neighbour is %+v", o)
+			}
+		})
 	}
 }

@@ -145,7 +145,7 @@ func (as *asker) pools(ctx context.Context, a *ask) error {
 		for _, n := range p.Notes {
 			if text, ok := strings.CutPrefix(n, offer.Repaired); ok {
 				as.answers.Observed.Findings = append(as.answers.Observed.Findings, observed.Finding{Diagnostic: diag.Diagnostic{Severity: diag.Warning,
-					Summary: "backend." + a.name + wasMended, Detail: text, Address: "backend." + a.name}})
+					Summary: putRight, Detail: text, Address: "backend." + a.name}})
 			}
 		}
 	}
@@ -153,14 +153,14 @@ func (as *asker) pools(ctx context.Context, a *ask) error {
 	return nil
 }
 
-const wasMended = " was put right"
+const putRight = "The queue was put right"
 
 // Repairs are those that backends made when they were asked, in words, for those who
 // show no findings.
 func Repairs(list []observed.Finding) (out []string) {
 	for _, f := range list {
-		if strings.HasSuffix(f.Summary, wasMended) {
-			out = append(out, f.Summary+": "+f.Detail)
+		if f.Summary == putRight {
+			out = append(out, f.Address+": "+f.Detail)
 		}
 	}
 	return out

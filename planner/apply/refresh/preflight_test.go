@@ -237,14 +237,13 @@ func TestMistakesOfABackendAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestMendedIsTold: what a backend put right as it was asked is told, whatever was
-// asked for; other notes of its pools are not.
-func TestMendedIsTold(t *testing.T) {
+// TestRepairsAreShown: muster shows the repairs that a backend made when it was asked, and no other notes of its pools.
+func TestRepairsAreShown(t *testing.T) {
 	t.Parallel()
 	a := &asked{pools: []offer.Pool{{Name: "p", Notes: []string{"a note", offer.Repaired + "two jobs were taken out"}}}}
 	var got []string
 	found := a.observe(t, phase("seed = [1]", ""), nil).Observed.Findings
-	if text := Repairs(found); len(text) != 1 || text[0] != "backend.local.local was put right: two jobs were taken out" {
+	if text := Repairs(found); len(text) != 1 || text[0] != "backend.local.local: two jobs were taken out" {
 		t.Errorf("in words: %q", text)
 	}
 	for _, f := range found {
