@@ -41,7 +41,7 @@ func (l *lines) Show(p progress.Snapshot) {
 		l.print(p.At, noteText(p))
 	}
 	silent := !l.last.IsZero() && p.At.Sub(l.last) >= silence
-	if p.Note != "" && p.Note == p.Waits || p.At.Before(l.next) && !p.Final && !silent {
+	if p.Phases == nil && p.Waits == "" || p.Note != "" && p.Note == p.Waits || p.At.Before(l.next) && !p.Final && !silent {
 		return
 	}
 	for _, ph := range p.Phases {

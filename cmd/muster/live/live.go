@@ -23,12 +23,12 @@ type Sink interface {
 // whether a wait is news to them.
 func ForPeople(w io.Writer, style term.Style, p *planner.Plan, first func(what string) bool) Sink {
 	if p.Destroy {
-		return onceWaits{&endings{w: w, style: style, cancel: p.Counts.Cancel}, first}
+		return &repeats{Sink: onceWaits{&endings{w: w, style: style, cancel: p.Counts.Cancel}, first}}
 	}
 	if style.TTY {
-		return onceWaits{newBars(w, style, p), first}
+		return &repeats{Sink: onceWaits{newBars(w, style, p), first}}
 	}
-	return onceWaits{&lines{w: w, style: style, said: map[string]string{}, paces: paces{}}, first}
+	return &repeats{Sink: onceWaits{&lines{w: w, style: style, said: map[string]string{}, paces: paces{}}, first}}
 }
 
 // onceWaits is a sink for people that leaves out waits which the plan before
