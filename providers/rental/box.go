@@ -114,7 +114,7 @@ func (b *backend) serve() {
 		if b.boxes[r.Token] != nil {
 			continue
 		}
-		h, err := b.dial(r)
+		h, err := r.dial(b.dialer, b.Backend, b.at())
 		if err != nil {
 			b.note(err)
 			continue
@@ -136,11 +136,11 @@ func (b *backend) serve() {
 	}
 }
 
-// dial prepares the way to the machine of a rental.
-func (b *backend) dial(r Rental) (Host, error) {
+// dial prepares the way to the machine of a rental, whose record is in the folder at.
+func (r *Rental) dial(d Dialer, b providers.Backend, at folder) (Host, error) {
 	m := r.Machine
 	m.Up = r.Up
-	return b.dialer.Dial(b.Backend, m, b.at().box(r.Token))
+	return d.Dial(b, m, at.box(r.Token))
 }
 
 func (x *box) close() error {

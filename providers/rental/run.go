@@ -390,7 +390,7 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 		case !j.ended() && !j.Handed && !r.Follow:
 			return nil // it has no log yet
 		case !j.ended() && j.Handed:
-			h, end, err := b.hostOf(ctx, j, x)
+			h, end, err := p.hostOf(ctx, b, j, x)
 			if err != nil {
 				return err
 			}
@@ -429,7 +429,7 @@ func (p *Provider) jobOn(b *backend, token string) (*job, *box, error) {
 // hostOf is the machine of a job: through the process that leads it, or else by a connection
 // of its own, to the address that the cloud lists, which the caller ends. It is nil while
 // nobody can connect to the machine.
-func (b *backend) hostOf(ctx context.Context, j *job, x *box) (h Host, end func(), err error) {
+func (p *Provider) hostOf(ctx context.Context, b *backend, j *job, x *box) (h Host, end func(), err error) {
 	if x != nil {
 		return x.host, func() {}, nil
 	}
@@ -450,7 +450,7 @@ func (b *backend) hostOf(ctx context.Context, j *job, x *box) (h Host, end func(
 		return nil, nil, nil
 	}
 	rentals[i].Machine = list[at]
-	if h, err = b.dial(rentals[i]); err != nil {
+	if h, err = rentals[i].dial(b.dialer, b.Backend, b.at()); err != nil {
 		return nil, nil, err
 	}
 	return h, func() { h.Close() }, nil
