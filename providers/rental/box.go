@@ -114,12 +114,16 @@ func (b *backend) serve() {
 		if b.boxes[r.Token] != nil {
 			continue
 		}
-		h, err := r.dial(b.dialer, b.Backend, b.at())
+		folder := b.at().box(r.Token)
+		m := r.Machine
+		m.Up = r.Up
+		h, err := b.dialer.Dial(b.Backend, m, folder)
 		if err != nil {
 			b.note(err)
 			continue
 		}
-		x := &box{backend: b, token: r.Token, host: h, dir: b.at().box(r.Token), kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}}
+		b.note(errors.Join(os.MkdirAll(folder, 0o700), writeJSON(machineFile(folder), m)))
+		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}}
 		b.note(readJSON(x.hasFile(), &x.has))
 		ctx, end := context.WithCancel(context.Background())
 		x.end = end
@@ -136,12 +140,8 @@ func (b *backend) serve() {
 	}
 }
 
-// dial prepares the way to the machine of a rental, whose record is in the folder at.
-func (r *Rental) dial(d Dialer, b providers.Backend, at folder) (Host, error) {
-	m := r.Machine
-	m.Up = r.Up
-	return d.Dial(b, m, at.box(r.Token))
-}
+// machineFile tells other processes where the machine of a folder was last reached.
+func machineFile(folder string) string { return filepath.Join(folder, "machine.json") }
 
 func (x *box) close() error {
 	x.end()

@@ -390,7 +390,7 @@ func (p *Provider) Logs(ctx context.Context, r providers.LogRequest, w io.Writer
 		case !j.ended() && !j.Handed && !r.Follow:
 			return nil // it has no log yet
 		case !j.ended() && j.Handed:
-			h, end, err := p.hostOf(ctx, b, j, x)
+			h, end, err := p.hostOf(b, j, x)
 			if err != nil {
 				return err
 			}
@@ -427,30 +427,17 @@ func (p *Provider) jobOn(b *backend, token string) (*job, *box, error) {
 }
 
 // hostOf is the machine of a job: through the process that leads it, or else by a connection
-// of its own, to the address that the cloud lists, which the caller ends. It is nil while
-// nobody can connect to the machine.
-func (p *Provider) hostOf(ctx context.Context, b *backend, j *job, x *box) (h Host, end func(), err error) {
+// of its own, to the machine's last address, which the caller ends. It is nil before there is one.
+func (p *Provider) hostOf(b *backend, j *job, x *box) (h Host, end func(), err error) {
 	if x != nil {
 		return x.host, func() {}, nil
 	}
-	rentals, err := b.recorded()
-	if err != nil {
+	folder := b.at().box(j.Box)
+	var m Machine
+	if err = readJSON(machineFile(folder), &m); err != nil || m.Host == "" {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(rentals, func(r Rental) bool { return r.Token == j.Box && r.Step == Ready })
-	if i < 0 {
-		return nil, nil, nil
-	}
-	list, err := b.account.Machines(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	at := slices.IndexFunc(list, func(m Machine) bool { return m.ID == rentals[i].ID && m.Host != "" })
-	if at < 0 {
-		return nil, nil, nil
-	}
-	rentals[i].Machine = list[at]
-	if h, err = rentals[i].dial(b.dialer, b.Backend, b.at()); err != nil {
+	if h, err = b.dialer.Dial(b.Backend, m, folder); err != nil {
 		return nil, nil, err
 	}
 	return h, func() { h.Close() }, nil
