@@ -2,7 +2,9 @@ package batch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -83,10 +85,16 @@ func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) 
 }
 
 // lostOnNode reports whether the queue shows a job as running, long past its walltime, whose
-// script has not begun.
+// script has not begun. Where the spool cannot be read, nobody knows that.
 func (po *poll) lostOnNode(j *job, r *scheduler.Row) bool {
-	return r.State == scheduler.Running && !j.batch.Packed && j.walltime > 0 && !r.Start.IsZero() &&
-		time.Since(r.Start) > j.walltime+unbegun && !po.jobs.claimed(j)
+	if r.State != scheduler.Running || j.batch.Packed || j.walltime <= 0 || r.Start.IsZero() || time.Since(r.Start) <= j.walltime+unbegun {
+		return false
+	}
+	if _, err := os.Stat(po.jobs.path("claims", j.token)); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, err := j.batch.dir.Job(j.index)
+	return err == nil
 }
 
 // takeBack cancels jobs that their nodes have lost, and submits them again, a few times at most.

@@ -185,15 +185,18 @@ func TestLostOnItsNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		runs                        time.Duration // since it began by the queue
 		claimed, cancelled, retried bool
+		unread                      string // folder of the spool that cannot be read
 		status                      offer.Status
 		class, says                 string
 		told                        bool // that the scheduler is to end it
 	}{
-		"it may still begin":   {runs: time.Hour + 2*time.Minute, status: offer.Running},
-		"it has begun":         {runs: over, claimed: true, status: offer.Running},
-		"its node has lost it": {runs: over, status: offer.Queued, says: "Slurm has lost it before it began; it is submitted again", told: true},
-		"it was cancelled":     {runs: over, cancelled: true, status: offer.Cancelled, told: true},
-		"lost again and again": {runs: over, retried: true, status: offer.Failed, class: failure.NodeFailure, says: "its script did not begin on node cpu1", told: true},
+		"it may still begin":    {runs: time.Hour + 2*time.Minute, status: offer.Running},
+		"it has begun":          {runs: over, claimed: true, status: offer.Running},
+		"its node has lost it":  {runs: over, status: offer.Queued, says: "Slurm has lost it before it began; it is submitted again", told: true},
+		"claims cannot be read": {runs: over, unread: "claims", status: offer.Running},
+		"the spool is gone":     {runs: over, unread: "batches", status: offer.Running},
+		"it was cancelled":      {runs: over, cancelled: true, status: offer.Cancelled, told: true},
+		"lost again and again":  {runs: over, retried: true, status: offer.Failed, class: failure.NodeFailure, says: "its script did not begin on node cpu1", told: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -221,6 +224,11 @@ func TestLostOnItsNode(t *testing.T) {
 			}
 			k.f.queued = []values{row(0, time.Minute), row(1, time.Minute)}
 			k.watch()
+			if dir := filepath.Join(k.spool(), c.unread); c.unread != "" {
+				if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			k.f.queued = []values{row(0, c.runs), row(1, time.Minute)}
 			k.s.backends[k.b.Name].campaign.queue.rowsAt = time.Time{}
 			k.watch()
