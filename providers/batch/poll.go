@@ -418,6 +418,7 @@ func (po *poll) onSpool(part *batch, why string) (list []offer.Observation) {
 		po.dependencies.untold[j.token] = true
 		o := j.last
 		o.Status, o.Handle, o.Stage, o.Expected, o.Reason = offer.Queued, "", offer.Accepted, time.Time{}, why
+		o.Started, o.Node = time.Time{}, "" // the queue may have shown it as running
 		list = append(list, o)
 	}
 	return list

@@ -236,6 +236,9 @@ func TestLostOnItsNode(t *testing.T) {
 			if o.Status != c.status || o.Class != c.class || !strings.Contains(o.Reason, c.says) {
 				t.Errorf("%+v", o)
 			}
+			if o.Status == offer.Queued && (!o.Started.IsZero() || o.Node != "") {
+				t.Errorf("it is queued, and began: %+v", o)
+			}
 			if got := slices.Contains(k.f.told(), "scancel -- 1_[0]"); got != c.told {
 				t.Errorf("Slurm is told %q", k.f.told())
 			}
