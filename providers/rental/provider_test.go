@@ -92,7 +92,7 @@ func (n *town) another() *rental.Provider {
 	if err := made.Configure(n.Context(), n.backend); err != nil {
 		n.Fatal(err)
 	}
-	n.Cleanup(func() { made.Close() })
+	n.Cleanup(func() { made.Close(); n.provider.Close() }) // a test may have put another in its place
 	return made
 }
 
