@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/muster-run/muster/internal/userstate"
 )
 
 // A store is the file of trusted items: one JSON object a line, of which only
@@ -39,13 +41,11 @@ var errNoHome = errors.New("neither XDG_STATE_HOME nor HOME names a folder to re
 
 // openStore is the store of this user; getenv looks variables up.
 func openStore(getenv func(string) string) (store, error) {
-	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // XDG Base Directory Specification 0.8: relative paths are invalid
-		return store{filepath.Join(dir, "muster", "trust")}, nil
+	dir := userstate.Dir(getenv)
+	if dir == "" {
+		return store{}, errNoHome
 	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return store{filepath.Join(home, ".local", "state", "muster", "trust")}, nil
-	}
-	return store{}, errNoHome
+	return store{filepath.Join(dir, "trust")}, nil
 }
 
 func (s store) items() string { return filepath.Join(s.dir, "items.jsonl") }

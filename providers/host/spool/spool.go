@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/muster-run/muster/internal/userstate"
 )
 
 // Env names a spool outright, for tests and for machines whose disks muster judges wrongly. It
@@ -28,7 +30,7 @@ func Dir() (string, error) {
 	}
 	name := filepath.Join("queue", machineName())
 	private := filepath.Join("/var/tmp", "muster-"+strconv.Itoa(os.Getuid()))
-	base := choose(stateHome(), private, name)
+	base := choose(userstate.Dir(os.Getenv), private, name)
 	if base == private {
 		if err := Private(base); err != nil {
 			return "", fmt.Errorf("spool: %w", err)
@@ -45,25 +47,11 @@ func validPath(path string, err error) (string, error) {
 	return path, err
 }
 
-// stateHome is the folder for the state of this user's programs, "" if there is none.
-func stateHome() string {
-	state := os.Getenv("XDG_STATE_HOME")
-	if filepath.IsAbs(state) { // XDG Base Directory Specification 0.8: relative paths are invalid
-		return state
-	}
-	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state")
-	}
-	return ""
-}
-
-// choose is the folder for a spool of this name: muster's part of the state home, or the
-// private folder.
-func choose(state, private, name string) string {
-	if state == "" || !onLocalDisk(state) {
+// choose is the folder for a spool of this name: the user's state folder, or the private one.
+func choose(ours, private, name string) string {
+	if ours == "" || !onLocalDisk(ours) {
 		return private
 	}
-	ours := filepath.Join(state, "muster")
 	switch {
 	case isDir(filepath.Join(ours, name)):
 		return ours

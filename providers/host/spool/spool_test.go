@@ -33,7 +33,7 @@ func TestChoose(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := choose(filepath.Join(root, "home/state"), filepath.Join(root, "private"), name)
+			got := choose(filepath.Join(root, "home/state/muster"), filepath.Join(root, "private"), name)
 			if want := filepath.Join(root, c.want); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
