@@ -22,7 +22,7 @@ func initCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "init", Short: "prepare a campaign, or create one from a starter", MaxArgs: 0,
 		Long: `Finds and locks the external providers a campaign needs and makes its state store ready. A campaign on built-in providers
-needs no init. -from=NAME writes a starter campaign into this directory.`,
+needs no init. -from=NAME writes a starter campaign into this directory, and a .gitignore unless there is one.`,
 		Examples: []command.Example{{"muster init -from=quickstart", "begin with a small campaign that runs here"}, {"muster init -lockfile=readonly", "in CI: check providers, lock nothing new"}},
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var v varFlags
@@ -65,11 +65,36 @@ func (a *app) starter(name string, asJSON bool) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the starter: %w", err)
 	}
+	wrote := "campaign.muster.hcl"
+	ignores := ignore(a.dir)
 	if asJSON {
-		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: "campaign.muster.hcl", Builtin: []string{}, Locked: []plugins.Locked{}})
+		return a.encode(initReport{FormatVersion: page.FormatVersion, Wrote: wrote, Builtin: []string{}, Locked: []plugins.Locked{}})
 	}
-	a.printf("Wrote campaign.muster.hcl. What next:\n\n%s", starterNext(src))
+	if ignores {
+		wrote += " and .gitignore"
+	}
+	a.printf("Wrote %s. What next:\n\n%s", wrote, starterNext(src))
 	return nil
+}
+
+// ignored is a .gitignore for a campaign's folder. A state in git would be an old one in each
+// clone.
+const ignored = `# The state of the campaign, and muster's own folder. Commit .muster.lock.hcl, if there is one.
+/muster.state.*
+/.muster/
+# Results, as muster pull copies them.
+/outputs/
+`
+
+// ignore writes a .gitignore beside a starter, unless there is one; it reports whether it did.
+// A starter needs none.
+func ignore(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return false
+	}
+	_, err = f.WriteString(ignored)
+	return errors.Join(err, f.Close()) == nil
 }
 
 // An initReport is the JSON of `muster init -json`.

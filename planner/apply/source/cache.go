@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/providers"
 )
 
 // racy is how young a file's time may be, at the time of reading, for its
@@ -103,6 +104,7 @@ func write(name string, b []byte) {
 	if os.MkdirAll(filepath.Dir(name), 0o777) != nil {
 		return
 	}
+	providers.KeepFromGit(filepath.Dir(filepath.Dir(name)))
 	_ = atomicfile.WriteCache(name, b)
 }
 
