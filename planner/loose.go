@@ -264,16 +264,16 @@ func resultless(fs *facts, rows []Row) (notes []string) {
 	return notes
 }
 
-// orphans lists machines that bear the campaign's label and that its state does not know. Those
+// orphans lists machines that muster rented and that no state here knows. Those
 // that a person named are given back; another clone of the campaign may use the others.
 func orphans(fs *facts) (rows []Row, diags diag.List) {
 	list, release := slices.Clone(fs.in.Observed.Orphans), fs.in.Options.Release
 	slices.SortFunc(list, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })
 	for _, o := range list {
-		row := Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour,
-			Detail: Detail{Text: "orphan on " + o.Backend + ": it has this campaign's label, and its state does not know it; if no other copy of the campaign uses it, `muster apply -release=" + shell.Quote(o.ID) + "` ends it"}}
+		row := Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour, Orphan: true,
+			Detail: Detail{Text: "orphan on " + o.Backend + ": muster rented it, and no state here knows it; if no other copy of the campaign uses it, `muster apply -release=" + shell.Quote(o.ID) + "` ends it"}}
 		if slices.Contains(release, o.ID) {
-			row.Kind, row.Release, row.Orphan, row.Detail = Cancel, true, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": the files on its disk are lost"}
+			row.Kind, row.Release, row.Detail = Cancel, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": the files on its disk are lost"}
 		}
 		rows = append(rows, row)
 	}

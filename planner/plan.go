@@ -108,7 +108,7 @@ type Row struct {
 	Backend string
 	Detail  Detail
 	Release bool // a rented resource
-	Orphan  bool // with Release: the state does not know it, and a person named it
+	Orphan  bool // the state does not know it; with Release, a person named it
 	PerHour string
 	Away    bool // a rented machine whose backend cannot be asked
 }

@@ -127,9 +127,17 @@ func summary(p *planner.Plan) string {
 		return refreshSummary(c)
 	}
 	if !c.Changes() && c.Held+c.Blocked+c.Unknown+c.Missing+c.Altered+c.Bytes == 0 {
+		orphans := 0
+		for _, r := range p.Loose {
+			if r.Orphan {
+				orphans++
+			}
+		}
 		switch {
 		case p.Destroy && slices.ContainsFunc(p.Loose, func(r planner.Row) bool { return r.Away }):
 			return "Nothing can be released: the backends of the rented machines cannot be asked."
+		case p.Destroy && orphans > 0:
+			return "Nothing to do: no job runs or waits; still billed: " + units.Count(orphans, "orphan") + "."
 		case p.Destroy:
 			return "Nothing to do: no job runs or waits, and muster rents nothing."
 		case c.Total == 0:

@@ -198,6 +198,16 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%q, not %q", got, c.want)
 		}
 	}
+	orphan := planner.Row{Kind: planner.UnknownAt, Address: "o1", Orphan: true}
+	for want, rows := range map[string][]planner.Row{
+		"Nothing to do: no job runs or waits, and muster rents nothing.": nil,
+		"Nothing to do: no job runs or waits; still billed: 1 orphan.":   {orphan},
+		"Nothing to do: no job runs or waits; still billed: 2 orphans.":  {orphan, orphan},
+	} {
+		if got := summary(&planner.Plan{Destroy: true, Loose: rows}); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
 }
 
 // TestUnknownIsNeverZero: without a walltime the figures are unknown, and

@@ -107,6 +107,55 @@ func TestAMachineOfALostState(t *testing.T) {
 	}
 }
 
+// A campaign's folder is deleted, or cleaned by git, while its machine runs. The machine is shown
+// in each later campaign of the user at that cloud and released by request; one whose records
+// exist in another folder is not.
+func TestAMachineOfADeletedFolder(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	trace := filepath.Join(n.traces, "abc", "vastai.cloud.json")
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	id := n.until("it to be done", all(offer.Completed, j))[j.Token].Rental.ID
+	if _, err := os.Stat(trace); err != nil {
+		t.Fatal(err)
+	}
+	folder := n.backend.Dir
+	n.backend.Lineage, n.backend.Dir = "def", t.TempDir()
+	n.begin()
+	if got, err := n.provider.Rentals(t.Context(), n.backend.Name); err != nil || len(got) != 0 {
+		t.Errorf("beside the campaign that has the machine: %+v, %v", got, err)
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := n.provider.Rentals(t.Context(), n.backend.Name); err != nil || len(got) != 1 || got[0].ID != id || !got[0].Orphan || got[0].Rate == "" {
+		t.Errorf("after its folder: %+v, %v", got, err)
+	}
+	out, err := n.provider.Release(t.Context(), n.backend.Name, []string{id})
+	if err != nil || out[0].Err != nil || out[0].What != "released" || len(n.alive()) != 0 {
+		t.Errorf("%+v, %v, %v", out, err, n.alive())
+	}
+}
+
+// A trace of a campaign ends with its last machine.
+func TestTraceEnds(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	j := n.job("a", "echo '{}' > a.json")
+	n.submit(j)
+	id := n.until("it to be done", all(offer.Completed, j))[j.Token].Rental.ID
+	if out, err := n.provider.Release(t.Context(), n.backend.Name, []string{id}); err != nil || out[0].Err != nil {
+		t.Fatal(out, err)
+	}
+	if left, err := os.ReadDir(n.traces); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(n.backend.Dir, ".muster", ".gitignore")); string(text) != "*\n" {
+		t.Errorf("git would see keys of machines: %q, %v", text, err)
+	}
+}
+
 // A spot machine is outbid: its job is preempted and no failure of its own, and the
 // next launch finds the last checkpoint on another machine.
 func TestPreemption(t *testing.T) {

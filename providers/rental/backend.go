@@ -27,6 +27,7 @@ type backend struct {
 	dialer Dialer
 	beat   time.Duration
 	dir    string
+	traces traces
 	depot  depot
 
 	kick chan struct{} // the leader is to look at once
@@ -64,6 +65,7 @@ func (b *backend) lead() error {
 	if busy {
 		return busyError(b.Name, b.dir)
 	}
+	providers.KeepFromGit(filepath.Join(b.Dir, ".muster"))
 	k, err := Open(Config{Cloud: b.account, Terms: b.platform.Facts().Terms, Dir: filepath.Join(b.dir, "machines"), Lineage: b.Lineage, Check: b.check, Now: b.now, Saw: b.see,
 		Key: func() (string, error) {
 			if err := b.dialer.Able(); err != nil { // nothing is rented in vain
@@ -137,6 +139,7 @@ func (b *backend) see(rentals []Rental) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rentals = rentals
+	b.traces.leave(rentals)
 	b.tell()
 }
 

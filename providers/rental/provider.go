@@ -27,6 +27,10 @@ type Provider struct {
 	now      func() time.Time
 	beat     time.Duration // between two looks at the cloud
 
+	// Traces is a folder with a trace of each campaign that rents machines, for its user and
+	// not in its folder; "" leaves none. It is set before Configure.
+	Traces string
+
 	mu       sync.Mutex
 	backends map[string]*backend
 }
@@ -41,7 +45,11 @@ var (
 const beat = 5 * time.Second
 
 // New makes the provider of a platform; it reaches nothing before it is asked.
-func New(p Platform) *Provider { return NewWith(p, overSSH{spool: p.Facts().spool()}, time.Now, beat) }
+func New(p Platform) *Provider {
+	made := NewWith(p, overSSH{spool: p.Facts().spool()}, time.Now, beat)
+	made.Traces = traceFolder()
+	return made
+}
 
 // NewWith makes a provider that reaches machines and tells the time in other ways.
 func NewWith(p Platform, d Dialer, now func() time.Time, beat time.Duration) *Provider {
@@ -65,7 +73,7 @@ func (p *Provider) Configure(_ context.Context, b providers.Backend) error {
 		return providers.Errorf(providers.Invalid, "backend.%s: workdir is not set; write workdir = \"~/work\"", b.Name)
 	}
 	dir := recordsOf(b)
-	be := &backend{Backend: b, market: &market{settings: s, of: b.Name, account: account, platform: p.platform, now: p.now}, dialer: p.dialer, beat: p.beat, dir: dir,
+	be := &backend{Backend: b, market: &market{settings: s, of: b.Name, account: account, platform: p.platform, now: p.now}, dialer: p.dialer, beat: p.beat, dir: dir, traces: traces{p.Traces, b},
 		depot: depot{dir: dir, home: p.platform.Facts().Home, workdir: b.Workdir}, boxes: map[string]*box{}, kick: make(chan struct{}, 1), changed: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()

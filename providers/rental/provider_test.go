@@ -45,6 +45,7 @@ type town struct {
 	hostOf   func(*folder) rental.Host      // a machine as a test wants it; nil = as it is
 	cloudOf  func(platform) rental.Platform // the cloud as a test wants it; nil = as it is
 	unable   error                          // why no job could run on any machine
+	traces   string
 }
 
 // platform is Vast.ai as the simulator of a world has it.
@@ -68,6 +69,7 @@ func newTown(t *testing.T, config map[string]any) *town {
 		t.Fatal(err)
 	}
 	n.backend = providers.Backend{Name: "vastai.cloud", Type: "vastai", Workdir: filepath.Join(t.TempDir(), "work"), Lineage: "abc", Dir: t.TempDir(), Config: text, Hold: 10 * time.Minute, OnHold: "keep"}
+	n.traces = t.TempDir()
 	n.begin()
 	return n
 }
@@ -89,6 +91,7 @@ func (n *town) another() *rental.Provider {
 		p = n.cloudOf(p.(platform))
 	}
 	made := rental.NewWith(p, n, n.now, 20*time.Millisecond)
+	made.Traces = n.traces
 	if err := made.Configure(n.Context(), n.backend); err != nil {
 		n.Fatal(err)
 	}

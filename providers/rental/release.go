@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,7 +147,7 @@ func (b *backend) awaitGone(ctx context.Context, token string) *providers.Error 
 func (b *backend) releaseOrphan(ctx context.Context, id string) (what string, fault *providers.Error) {
 	for asked := false; ; {
 		list, err := b.account.Machines(ctx)
-		there := slices.ContainsFunc(list, func(m Machine) bool { return m.ID == id && tagged(m, b.Backend) })
+		there := slices.ContainsFunc(list, func(m Machine) bool { return m.ID == id && b.traces.ours(m) })
 		switch {
 		case err == nil && !there && asked:
 			return "released", nil
@@ -204,27 +203,11 @@ func (p *Provider) Rentals(ctx context.Context, name string) ([]offer.Rental, er
 	}
 	for _, m := range list {
 		maybe := slices.ContainsFunc(rentals, func(r Rental) bool { return r.ID == "" && strings.HasPrefix(m.Label, tagOf(b.Lineage)+r.Token) })
-		if tagged(m, b.Backend) && !known[m.ID] && !maybe {
+		if b.traces.ours(m) && !known[m.ID] && !maybe {
 			out = append(out, orphan(m))
 		}
 	}
 	return out, nil
-}
-
-// tagged reports whether a machine has the label of a backend's campaign, or of an earlier
-// one in its folder: records outlive a state that was lost.
-func tagged(m Machine, b providers.Backend) bool {
-	if strings.HasPrefix(m.Label, tagOf(b.Lineage)) {
-		return true
-	}
-	rest, ours := strings.CutPrefix(m.Label, "muster-")
-	lineage, _, _ := strings.Cut(rest, "-")
-	if !ours || !filepath.IsLocal(lineage) {
-		return false
-	}
-	b.Lineage = lineage
-	_, err := os.Stat(recordsOf(b))
-	return err == nil
 }
 
 // recorded are the backend's rentals: as this process last saw them where it leads, else
