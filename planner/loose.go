@@ -269,9 +269,13 @@ func resultless(fs *facts, rows []Row) (notes []string) {
 func orphans(fs *facts) (rows []Row, diags diag.List) {
 	list, release := slices.Clone(fs.in.Observed.Orphans), fs.in.Options.Release
 	slices.SortFunc(list, func(a, b orphan) int { return strings.Compare(a.Backend+a.ID, b.Backend+b.ID) })
+	command := "muster apply"
+	if fs.in.Options.Destroy {
+		command = "muster destroy"
+	}
 	for _, o := range list {
 		row := Row{Kind: UnknownAt, Address: o.ID, Backend: o.Backend, PerHour: o.PerHour, Orphan: true,
-			Detail: Detail{Text: "orphan on " + o.Backend + ": muster rented it, and no state here knows it; if no other copy of the campaign uses it, `muster apply -release=" + shell.Quote(o.ID) + "` ends it"}}
+			Detail: Detail{Text: "orphan on " + o.Backend + ": muster rented it, and no state here knows it; if no other copy of the campaign uses it, `" + command + " -release=" + shell.Quote(o.ID) + "` ends it"}}
 		if slices.Contains(release, o.ID) {
 			row.Kind, row.Release, row.Detail = Cancel, true, Detail{Destroy: true, Text: "orphan on " + o.Backend + ": the files on its disk are lost"}
 		}

@@ -265,7 +265,7 @@ func TestOldFactsOfAMachine(t *testing.T) {
 	}
 }
 
-// TestOrphans are listed with their price, and left.
+// TestOrphans are listed with their price, and left unless a person names them.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	c := load(t, nil, phaseSpec{name: "a", lr: "1"})
@@ -273,6 +273,11 @@ func TestOrphans(t *testing.T) {
 	in.Observed.Orphans = []orphan{{Backend: "vastai.cloud", ID: "o2"}, {Backend: "vastai.cloud", ID: "o1", PerHour: "1.20"}}
 	p := planned(t, in)
 	if len(p.Loose) != 2 || p.Loose[0].Address != "o1" || p.Loose[0].PerHour != "1.20" || p.Loose[0].Kind != UnknownAt || p.Loose[0].Detail.Destroy {
+		t.Errorf("%+v", p.Loose)
+	}
+	in.Options = Options{Destroy: true, Release: []string{"o2"}}
+	p = planned(t, in)
+	if says := p.Loose[0].Detail.Text; !strings.Contains(says, "`muster destroy -release=o1` ends it") || !p.Loose[1].Release {
 		t.Errorf("%+v", p.Loose)
 	}
 }

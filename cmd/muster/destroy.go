@@ -17,6 +17,7 @@ func destroyCommand(a *app) *command.Command {
 		Setup: func(fs *flag.FlagSet) command.Action {
 			var f applyFlags
 			f.varFlags.register(fs)
+			f.registerRelease(fs)
 			f.refresh, f.destroy = true, true
 			fs.BoolVar(&f.autoApprove, "auto-approve", false, "do not ask")
 			fs.BoolVar(&f.allowCancel, "allow-cancel", false, "with -auto-approve: running work may be cancelled")

@@ -37,7 +37,7 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 	fs.Var(&p.targets, "target", "plan only the jobs that `ADDR` selects (repeatable; globs over axes, or a unique suffix such as seed=42)")
 	fs.Var(&p.rerun, "rerun", "run the jobs that `ADDR` selects again (repeatable)")
 	fs.Var(&p.accept, "accept", "keep the results of the completed jobs that `ADDR` selects although the jobs changed (repeatable)")
-	fs.Var(&p.release, "release", "end the rented machine `ID`, an orphan: it has the campaign's label, and its state does not know it (repeatable)")
+	p.registerRelease(fs)
 	fs.BoolVar(&p.refresh, "refresh", true, "ask the backends about jobs; -refresh=false trusts the state")
 	fs.BoolVar(&p.refreshOnly, "refresh-only", false, "show changes since the state was written, and plan nothing; apply records them")
 	fs.BoolVar(&p.destroy, "destroy", false, "plan to cancel and release everything")
@@ -45,6 +45,10 @@ func (p *planFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&p.verbose, "verbose", false, "show every job")
 	fs.StringVar(&p.reason, "reason", "", "record `TEXT` as the reason, with the plan")
 	fs.DurationVar(&p.lockTimeout, "lock-timeout", 0, "wait this long for the state lock (`DURATION`, such as 30s)")
+}
+
+func (p *planFlags) registerRelease(fs *flag.FlagSet) {
+	fs.Var(&p.release, "release", "end the rented machine `ID`, an orphan: muster rented it, and no state here knows it (repeatable)")
 }
 
 // check refuses combinations that mean nothing.
