@@ -329,9 +329,12 @@ func (t *target) column(hint string, values []string) string {
 			return jobRef + name
 		}
 	}
-	name := strings.Trim(identifier(hint), "_")
-	if name == "" || name == "key" {
+	name := strings.Trim(identifier(hint), "_-")
+	switch {
+	case name == "" || name == "key":
 		name = "arg"
+	case name[0] >= '0' && name[0] <= '9':
+		name = "arg_" + name
 	}
 	base := name
 	for n := 2; slices.Contains(t.attrs, name); n++ {
