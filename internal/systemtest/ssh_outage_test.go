@@ -33,6 +33,9 @@ func TestSystemSSHOutageIsSaid(t *testing.T) {
 		h.Exec("mkfifo -m 666 " + r.folder + "/gate") // a fast submission does not end the run before the cut
 		f := r.follow("apply", "-auto-approve")
 		r.until("the run to begin", func() bool { return strings.Contains(f.said(), "6 to run") })
+		r.until("the campaign's name in the workdir, which jobs follow", func() bool {
+			return h.Exec("ls "+r.folder+"/work/.muster/campaigns/*.json 2>/dev/null; true") != ""
+		})
 		h.Cut()
 		r.until("word of the loss", func() bool { return strings.Contains(f.said(), "cannot be reached") })
 		// In a pipe a line of progress follows only where the cut changed what is known of a job.
