@@ -402,7 +402,6 @@ func (s *starter) sign(b *backends.Backend, pool string) {
 	sum := sha256.Sum256(text)
 	b.Call(func() {
 		b.Provider.Push(s.Context(), at.Name(), path.Join(at.Workdir, name), int64(len(text)), "sha256:"+hex.EncodeToString(sum[:]), bytes.NewReader(text))
-		site.KeepFromGit(s.Context(), b.Provider, at)
 	}, func() {})
 }
 

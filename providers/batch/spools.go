@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/batch/node"
 	"github.com/muster-run/muster/providers/host/spool"
 )
@@ -72,6 +73,7 @@ func (s *spools) make() error {
 			return fmt.Errorf("make the spool: %w", err)
 		}
 	}
+	providers.KeepFromGit(filepath.Dir(filepath.Dir(s.dir)))
 	return s.mark()
 }
 

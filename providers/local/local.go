@@ -232,6 +232,6 @@ func (l *Local) Clean(ctx context.Context, name string) ([]string, error) {
 		}
 		removed = append(removed, path)
 	}
-	_ = os.Remove(dir) // if the folder is empty
+	providers.RemoveEmpty(dir)
 	return removed, nil
 }

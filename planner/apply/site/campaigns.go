@@ -3,8 +3,6 @@ package site
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -81,15 +79,4 @@ func Signatures(ctx context.Context, p providers.Provider, at Filesystem) (out [
 		out = append(out, Signature{t, strings.TrimSuffix(path.Base(f.Path), ".json")})
 	}
 	return out
-}
-
-// KeepFromGit writes the file by which git ignores muster's folder in a workdir, unless there is
-// one. Nothing depends on it.
-func KeepFromGit(ctx context.Context, p providers.Provider, at Filesystem) {
-	name, text := path.Join(at.Workdir, providers.IgnoreFile), []byte(providers.IgnoreAll)
-	if there, err := p.List(ctx, at.Name(), []string{name}); err != nil || len(there) > 0 {
-		return
-	}
-	sum := sha256.Sum256(text)
-	_ = p.Push(ctx, at.Name(), name, int64(len(text)), "sha256:"+hex.EncodeToString(sum[:]), bytes.NewReader(text))
 }

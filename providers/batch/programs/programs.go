@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/muster-run/muster/internal/atomicfile"
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
 
@@ -121,7 +122,7 @@ func Remove(workdir, spools string) (removed []string, err error) {
 		removed = append(removed, path)
 	}
 	_ = os.Remove(bin) // both, if nothing else is there
-	_ = os.Remove(top)
+	providers.RemoveEmpty(top)
 	return removed, nil
 }
 

@@ -48,8 +48,8 @@ func (an *requests) clean(ctx context.Context, p machine.Tenant) ([]string, erro
 	signs := filepath.Join(p.Workdir, providers.CampaignsDir)
 	if sign := filepath.Join(signs, p.Lineage+".json"); p.Lineage != "" && os.Remove(sign) == nil {
 		a.removed = append(a.removed, sign)
-		_ = os.Remove(signs) // both, unless something else is in them
-		_ = os.Remove(filepath.Dir(signs))
+		_ = os.Remove(signs) // unless something else is in it
+		providers.RemoveEmpty(filepath.Dir(signs))
 	}
 	return a.removed, nil
 }

@@ -189,6 +189,7 @@ func (st *starts) exec(s *start, j *providers.Job, lists map[string]string) erro
 	if err := attempt.MakeFolder(j, filepath.Dir(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
+	providers.KeepFromGit(filepath.Join(j.Workdir, ".muster"))
 	out, err := st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
