@@ -67,6 +67,14 @@ func (pp *PhasePlan) Detail(cell int) Detail {
 	return Detail{}
 }
 
+// Away is why a plan leaves a cell out whose place cannot be asked now, "" for other cells.
+func (pp *PhasePlan) Away(cell int) string {
+	if pp.Kind[cell] != HeldKind {
+		return ""
+	}
+	return pp.Decision(cell).Away
+}
+
 // Image is the digest of a cell's image, "" where it is not known.
 func (pp *PhasePlan) Image(cell int) string {
 	if len(pp.Images) == 0 {

@@ -420,8 +420,8 @@ func (p *Plan) Fallback(v BackendView) string {
 func (r *risks) waiting() {
 	c, awaiting := r.p.Counts, 0
 	for _, pp := range r.p.Phases {
-		for i, k := range pp.Kind {
-			if k == HeldKind && pp.Decision(i).Away != "" {
+		for i := range pp.Kind {
+			if pp.Away(i) != "" {
 				awaiting++
 			}
 		}
@@ -468,7 +468,7 @@ func (p *Plan) heldBy() (rows []string) {
 	n := map[cause]int{}
 	for _, pp := range p.Phases {
 		for i, k := range pp.Kind {
-			if k != HeldKind || pp.Decision(i).Away != "" {
+			if k != HeldKind || pp.Away(i) != "" {
 				continue
 			}
 			why, _, _ := strings.Cut(pp.Detail(i).Text, "\n") // its own: some were held before their phase was

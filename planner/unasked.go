@@ -81,8 +81,8 @@ func mostThere(ps phases, b *lang.Backend, dearest offer.Pool) (jobs int, most d
 			continue
 		}
 		counts := make([]int, len(w.reqs))
-		for i, k := range w.pp.Kind {
-			if k == HeldKind && w.pp.Decision(i).Away != "" {
+		for i := range w.pp.Kind {
+			if w.pp.Away(i) != "" {
 				counts[w.p.RequestOf(i, lang.Run)]++
 			}
 		}

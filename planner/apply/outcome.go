@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,6 +51,9 @@ func (sm *summary) outcome() progress.Outcome {
 				o.Released++
 			}
 		}
+	}
+	if o.Held > 0 {
+		o.Away, o.AwayWhy = sm.leftOut()
 	}
 	if o.Held > 0 && sm.Saved {
 		o.LetGo = sm.letGo()
@@ -149,7 +153,7 @@ func (sm *summary) letGo() (n int) {
 		}
 		for i := range p.At {
 			cell := int32(i)
-			if p.At[cell] != cells.Held || p.plan.Does(cell) != planner.HeldKind || sm.holds.covers(p, cell) {
+			if p.At[cell] != cells.Held || p.plan.Does(cell) != planner.HeldKind || p.plan.Away(i) != "" || sm.holds.covers(p, cell) {
 				continue
 			}
 			if rec := sm.st.Jobs[p.Address(i)]; rec == nil || rec.Status != state.Held {
@@ -158,6 +162,19 @@ func (sm *summary) letGo() (n int) {
 		}
 	}
 	return n
+}
+
+// leftOut counts the jobs that the plan left out because their backend cannot be asked; why is the
+// first one's reason.
+func (sm *summary) leftOut() (n int, why string) {
+	for _, p := range sm.phases {
+		for i, at := range p.At {
+			if reason := p.plan.Away(i); reason != "" && at == cells.Held {
+				n, why = n+1, cmp.Or(why, reason)
+			}
+		}
+	}
+	return n, why
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
