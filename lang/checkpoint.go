@@ -110,7 +110,7 @@ func (l *rerunReader) bestBy(b *syntax.Block, attr string, keep int) string {
 	switch {
 	case b.Expr(attr) == nil || l.Broken:
 	case !metricName.MatchString(metric):
-		l.Wrong(b.Expr(attr), attr, "%q is no name of a metric: write letters, digits, _ and dots, as in names such as val_loss=0.12.", wording.Clip(metric))
+		l.Wrong(b.Expr(attr), attr, "%q is not the name of a metric: write letters, digits, _ and dots, as in names such as val_loss=0.12.", wording.Clip(metric))
 	case keep == 0:
 		l.Sure.Errorat(b.Expr(attr).Range(), attr+" needs keep", "The best stays beside the newest: write keep = 2 for the newest two. Without keep all checkpoints stay.")
 	}

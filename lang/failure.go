@@ -46,7 +46,7 @@ func newRerunReader(r *decode.Reader, blocks []*syntax.Block) (*rerunReader, []F
 			Cause: l.Text(b, "cause"), Hint: l.Text(b, "hint")}
 		if seen := l.Text(b, "seen"); seen != "" {
 			if _, err := time.Parse(time.DateOnly, seen); err != nil {
-				l.Wrong(b.Expr("seen"), "seen", "%q is no day: write \"2026-11-23\".", wording.Clip(seen))
+				l.Wrong(b.Expr("seen"), "seen", "%q is not a day: write \"2026-11-23\".", wording.Clip(seen))
 			}
 		}
 		l.failureClass(b, &f)

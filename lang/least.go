@@ -67,7 +67,7 @@ func (pr *phaseReader) least(in *Input, b *syntax.Block) bool {
 		digits, percent := strings.CutSuffix(v.AsString(), "%")
 		n, err := strconv.Atoi(digits)
 		if !percent || err != nil || n < 0 || n > 100 || strings.ContainsAny(digits, "+-") {
-			pr.Wrong(e, "require", "%q is no share. Write whole percents from \"0%%\" to \"100%%\", such as \"90%%\", or a number of jobs.", wording.Clip(v.AsString()))
+			pr.Wrong(e, "require", "%q is not a share. Write whole percents from \"0%%\" to \"100%%\", such as \"90%%\", or a number of jobs.", wording.Clip(v.AsString()))
 			return false
 		}
 		in.Least = Share{set: n < 100, percent: true, n: n}

@@ -113,7 +113,7 @@ func (ps *phases) baseline(p *phaseBuild, b *syntax.Block, t *Trial) {
 	for name, text := range ps.TextMap(b, "baseline") {
 		k := slices.IndexFunc(t.Varies, func(a int) bool { return p.Grid.Axes[a].Name == name })
 		if k < 0 {
-			ps.Wrong(e, "baseline", "%q is no axis in varies.", wording.Clip(name))
+			ps.Wrong(e, "baseline", "%q is not an axis in varies.", wording.Clip(name))
 			continue
 		}
 		values := p.Grid.Axes[t.Varies[k]].Values
@@ -123,7 +123,7 @@ func (ps *phases) baseline(p *phaseBuild, b *syntax.Block, t *Trial) {
 			for _, v := range values {
 				all = append(all, v.Text)
 			}
-			ps.Wrong(e, "baseline", "%q is no value of the axis %s%s", wording.Clip(text), name, wording.Known(text, all, "its values are"))
+			ps.Wrong(e, "baseline", "%q is not a value of the axis %s%s", wording.Clip(text), name, wording.Known(text, all, "its values are"))
 			continue
 		}
 		t.Baseline[k] = &values[i]
@@ -172,7 +172,7 @@ func (ps *phases) roundsEnd(p *phaseBuild) {
 		seen[q.Name] = true
 		if q = ps.byName[q.Trial.After]; q.Trial == nil && !ps.Broken {
 			if seen[p.Name] && len(seen) == 1 {
-				ps.Sure.Errorat(p.Trial.Range, "The round before is no round", "phase.%s has no trial block, so there is nothing to judge.", q.Name)
+				ps.Sure.Errorat(p.Trial.Range, "The round before is not a round", "phase.%s has no trial block, so there is nothing to judge.", q.Name)
 			}
 			return
 		}

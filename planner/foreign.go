@@ -190,7 +190,7 @@ func (cl clearing) warning(found []inTheWay, all makers) diag.Diagnostic {
 	if hidden > 0 {
 		names = append(names, fmt.Sprintf("… and %d more", hidden))
 	}
-	text := fmt.Sprintf("%s at the output paths of jobs that start:\n  %s\n\nWith your yes they are moved aside to .muster/replaced before their jobs start. "+
+	text := fmt.Sprintf("%s at the output paths of jobs that start:\n  %s\n\nIf you agree, they are moved aside to .muster/replaced before their jobs start. "+
 		"Otherwise move them away.", units.Count(files, "file"), strings.Join(names, "\n  "))
 	if len(renamed) > 0 {
 		text += "\n\nIf the phase was renamed, this block keeps its results:\n\n" + strings.Join(renamed, "\n")

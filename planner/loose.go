@@ -212,7 +212,7 @@ func rentals(fs *facts, used map[string]bool) (rows []Row, notes []string, diags
 		}
 		row := Row{Kind: Cancel, Address: id, Backend: r.Backend, Release: true, PerHour: r.PerHour, Detail: Detail{Destroy: true, Text: "idle"}}
 		if r.Status == state.RentalDeleting {
-			row.Detail.Text = "asked to be released before, and billed until it is gone"
+			row.Detail.Text = "its release was requested before; it is billed until it is gone"
 		}
 		if _, away := fs.in.Observed.Unreachable[r.Backend]; away && !fs.in.Observed.Unasked[r.Backend] {
 			row.Kind, row.Release, row.Away, row.Detail = UnknownAt, false, true, Detail{Text: "rented on " + r.Backend + ", which cannot be asked: not released"}

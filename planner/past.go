@@ -62,7 +62,7 @@ func (p *past) fit() (*history.Fitted, bool) {
 	if p.fitted == nil {
 		p.fitted, p.lawful = p.history().Fit(&p.fitting.budget)
 		if p.fitted.Cut() {
-			p.fitting.notes = append(p.fitting.notes, fmt.Sprintf("phase.%s: its runtimes are taken as their mean, for to fit those of all phases over their axes takes too much work.", p.phase.Name))
+			p.fitting.notes = append(p.fitting.notes, fmt.Sprintf("phase.%s: its runtimes are taken as their mean, because fitting those of all phases over their axes takes too much work.", p.phase.Name))
 		}
 	}
 	return p.fitted, p.lawful

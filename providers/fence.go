@@ -16,7 +16,7 @@ func (f Fence) Admit(n uint64, holder string) (next Fence, changed bool, err err
 	switch {
 	case n < f.N:
 		return f, false, &Error{Class: StaleFence, Summary: "Another muster has taken over this campaign",
-			Detail: fmt.Sprintf("This one's lease (%d) has been overtaken (%d is the latest): it may watch, but start and cancel nothing.", n, f.N)}
+			Detail: fmt.Sprintf("Its lease number is %[2]d, and this one's is %[1]d: this one can watch jobs, but not start or cancel them.", n, f.N)}
 	case n > f.N:
 		return Fence{n, holder}, true, nil
 	case holder == "" || holder == f.Holder:
@@ -25,6 +25,6 @@ func (f Fence) Admit(n uint64, holder string) (next Fence, changed bool, err err
 		return Fence{n, holder}, true, nil
 	}
 	return f, false, &Error{Class: StaleFence, Summary: "A copy of this campaign's state is in use",
-		Detail: fmt.Sprintf("A muster with another copy took the lease as often (%d) and was here first, so this one may watch, but start and cancel nothing.", n),
-		Hint:   "Apply from one copy of the state only, the one that knows the jobs: muster status tells. The other is best moved away."}
+		Detail: fmt.Sprintf("A muster with another copy has the same lease number (%d) and used this backend first. This one can watch jobs, but not start or cancel them.", n),
+		Hint:   "Find the copy that knows the jobs with `muster status`, apply only there, and move the other away."}
 }

@@ -106,7 +106,7 @@ func (f precedentsFile) open(flag int) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := root.Stat(rel); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	return root.OpenFile(rel, flag, 0o644)
 }

@@ -148,7 +148,7 @@ func TestAMachineThatBootsIsInTheState(t *testing.T) {
 	id := r.rents()
 	named := id + " on vastai.cloud"
 	r.says("Still rented: "+named+", booting, $0.35", 0, "", true, "status")
-	r.says(named+" is booting since", 0, "key", true, "plan")
+	r.says(named+" has been booting since", 0, "key", true, "plan")
 	r.says("Still rented: "+named+", booting", 3, "key", true, "destroy", "-auto-approve", "-allow-cancel")
 
 	const stranger = "The API key belongs to account 5002, and account 5001 rented machine "

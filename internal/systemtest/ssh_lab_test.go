@@ -78,7 +78,7 @@ func TestSystemAutoDLStarter(t *testing.T) {
 	at := []string{"-var", "host=h1", "-var", "port=22"}
 	r.want(0, "What next", "init", "-from=autodl")
 	r.edit("campaign.muster.hcl", `"/root/autodl-tmp/muster"`, `"`+r.folder+`"`) // alice is not root
-	r.want(0, "instance on ssh.autodl is running since 2026-11-23: $0.35/h, $8.40 a day", append([]string{"plan"}, at...)...)
+	r.want(0, "instance on ssh.autodl has been running since 2026-11-23: $0.35/h, $8.40 a day", append([]string{"plan"}, at...)...)
 	r.want(0, "Done: 1 of 1 jobs done and verified.", append([]string{"apply", "-auto-approve"}, at...)...)
 	r.want(0, "every digest is as recorded", append([]string{"pull"}, at...)...)
 	if got, err := os.ReadFile(filepath.Join(r.dir, "outputs", "gpu.txt")); err != nil || len(got) == 0 {

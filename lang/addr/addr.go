@@ -70,7 +70,7 @@ func Parse(s string) (Job, error) {
 	}
 	quoted, ok := strings.CutSuffix(sub, "]")
 	if !ok || len(quoted) < 2 || quoted[0] != '"' {
-		return Job{}, fmt.Errorf("the key in %q must stand in [\"…\"]", clip(s))
+		return Job{}, fmt.Errorf("the key in %q must be inside [\"…\"]", clip(s))
 	}
 	key, n, err := unquote(quoted)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestSelect(t *testing.T) {
 		`s42_N38`:                   `did you mean "s42_N384"`,
 		``:                          "empty",
 		`phase.students[]`:          "empty",
-		`phase.students["N=1`:       "must stand",
+		`phase.students["N=1`:       "must be inside",
 	} {
 		t.Run(in, func(t *testing.T) {
 			_, ds := Select([]string{in}, jobs())

@@ -93,7 +93,7 @@ func ParseKey(key string) ([]Pair, error) {
 			return nil, fmt.Errorf("%q is not a key: write axis=value,axis=value", clip(key))
 		}
 		if seen[axis] {
-			return nil, fmt.Errorf("axis %s is twice in the key %q", axis, clip(key))
+			return nil, fmt.Errorf("axis %s appears twice in the key %q", axis, clip(key))
 		}
 		seen[axis] = true
 		text, n, err := keyText(val)

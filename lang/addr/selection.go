@@ -78,7 +78,7 @@ func innerKey(sub string) (string, error) {
 	case strings.HasPrefix(sub, `"`):
 		key, n, err := unquote(sub)
 		if err != nil || n != len(sub) {
-			return "", fmt.Errorf("the key must stand in [\"…\"]")
+			return "", fmt.Errorf("the key must be inside [\"…\"]")
 		}
 		return key, nil
 	case len(sub) > 1 && sub[0] == '\'' && sub[len(sub)-1] == '\'':
@@ -280,7 +280,7 @@ func (s Selection) unknown(jobs []Candidate) string {
 				known = append(known, j.Label)
 			}
 		}
-		return fmt.Sprintf("%q is no job's address or name%s", clip(s.Text), hint(s.Label, known, "phase.", phases))
+		return fmt.Sprintf("%q is not the address or name of a job%s", clip(s.Text), hint(s.Label, known, "phase.", phases))
 	case s.Phase != "" && len((Selection{Phase: s.Phase, Open: true}).hits(jobs)) == 0:
 		return fmt.Sprintf("There is no phase %q%s", s.Phase, hint(s.Phase, phases, "", nil))
 	}

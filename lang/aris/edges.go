@@ -46,7 +46,7 @@ func (c *converter) precondition(t *target, n *node) (ok bool, unknown []string)
 	}
 	file = file.constants()
 	if maker := c.madeBy(t, file); maker != "" {
-		c.r.note("line %d: phase.%s makes %s, so it is no precondition of phase.%s", n.at.Start.Line, maker, clip(n.text), t.id)
+		c.r.note("line %d: phase.%s makes %s, so it is not a precondition of phase.%s", n.at.Start.Line, maker, clip(n.text), t.id)
 		return true, nil
 	}
 	t.files = append(t.files, file)

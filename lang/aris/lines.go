@@ -73,7 +73,7 @@ func parseLine(text string) (m []string, why string) {
 	case strings.ContainsAny(m[1], `{}[]":`):
 		return nil, "its config has a character that no path has there"
 	case !strings.Contains(m[1], "/") && !configure.MatchString(m[1]):
-		return nil, m[1] + " is no path of a config: it has neither a folder nor an ending such as .yaml"
+		return nil, m[1] + " is not the path of a config: it has neither a folder nor an ending such as .yaml"
 	}
 	return m, ""
 }

@@ -22,7 +22,7 @@ func TestMistakes(t *testing.T) {
 		"- a\n- b\n": "error: Not a manifest",
 		"c/a.yaml t\n\n# x\nc/b b.yaml t 10\nc/c.yaml t 5\n": `error: m.yaml:4: Not a queue line: "c/b b.yaml t 10": it is not two words, or two and a whole number of epochs.`,
 		"c/a.yaml t\r\nc/b.yaml \"t u\" 1e2\r\n":             `error: m.yaml:2: Not a queue line`,
-		"a.yaml t 7\nresnet t 20\n":                          "error: m.yaml:2: Not a queue line: \"resnet t 20\": resnet is no path of a config: it has neither a folder nor an ending such as .yaml.",
+		"a.yaml t 7\nresnet t 20\n":                          "error: m.yaml:2: Not a queue line: \"resnet t 20\": resnet is not the path of a config: it has neither a folder nor an ending such as .yaml.",
 		"hello there all of you\nthis is a letter\n":         "error: Not a manifest",
 		"project: [a\n":                        "error: m.yaml:",
 		"project: x\n":                         "error: m.yaml:1: The manifest holds no jobs",

@@ -100,7 +100,7 @@ func (t *target) openPatterns(r *reader) {
 		}
 		bad := o.kind == "glob" && slices.ContainsFunc(patterns, func(s string) bool { return !doublestar.ValidatePattern(s) })
 		if bad {
-			r.warn(o.at, "An output that is no pattern", "%q leaves a bracket or a brace open, so it is not converted: only the exit code says whether the job is done.", clip(o.path.source()))
+			r.warn(o.at, "An output that is not a pattern", "%q leaves a bracket or a brace open, so it is not converted: only the exit code says whether the job is done.", clip(o.path.source()))
 		}
 		return bad
 	})

@@ -112,7 +112,7 @@ func (r *reader) axes(n *node) (out []axis) {
 			continue
 		}
 		if m.val.kind == scalar {
-			r.warn(m.val.at, "One value for an axis", "%s is no list; it is taken as the only value of %s.", clip(m.val.text), clip(a.name))
+			r.warn(m.val.at, "One value for an axis", "%s is not a list; it is taken as the only value of %s.", clip(m.val.text), clip(a.name))
 		}
 		if len(items) == 0 {
 			r.ds.Errorat(m.val.at, "The manifest holds no jobs", "The axis %q has no values, so the grid has no points.", clip(a.name))

@@ -114,7 +114,7 @@ func (r *reader) statuses(m *manifest, at hcl.Range) {
 		}
 		text := fmt.Sprintf("%s %s: each %s (%s)", units.Count(len(ids), "job"), status, what, oneLine(names))
 		if r.note("%s", text); status != "pending" && status != adopted {
-			r.ds.Warnat(at, "What the queue did is not taken over", "%s.", text)
+			r.ds.Warnat(at, "The queue's progress is not carried over", "%s.", text)
 		}
 	}
 	for _, o := range outcomes {

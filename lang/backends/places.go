@@ -68,7 +68,7 @@ func (s *Set) Places(b *syntax.Block, name string) []string {
 		case !slices.Contains(s.Names, at):
 			s.Unknown(at, e.Range())
 		case slices.Contains(out, at):
-			s.Sure.Warnat(e.Range(), "Duplicate backend", "backend.%s is twice in %s; the first place counts.", at, name)
+			s.Sure.Warnat(e.Range(), "Duplicate backend", "backend.%s appears twice in %s; the first place counts.", at, name)
 		default:
 			out = append(out, at)
 		}

@@ -46,7 +46,7 @@ func (r *Reader) ExitCodes(b *syntax.Block) []int {
 		n, err := value.Integer(x, 0)
 		if err != nil || n > 255 {
 			text, _ := value.Text(x)
-			r.Wrong(e, "exit_codes", "%q is no exit code: these are whole numbers from 0 to 255.", wording.Clip(text))
+			r.Wrong(e, "exit_codes", "%q is not an exit code: these are whole numbers from 0 to 255.", wording.Clip(text))
 			continue
 		}
 		out = append(out, n)

@@ -130,7 +130,7 @@ func (e *expansion) axes() {
 	slices.SortFunc(e.g.Axes, func(a, b Axis) int { return strings.Compare(a.Name, b.Name) })
 	for i := 1; i < len(e.g.Axes); i++ {
 		if e.g.Axes[i].Name == e.g.Axes[i-1].Name {
-			e.errorf(e.g.Axes[i].At, "Duplicate axis", "The axis %q is twice in %s.", e.g.Axes[i].Name, e.name())
+			e.errorf(e.g.Axes[i].At, "Duplicate axis", "The axis %q appears twice in %s.", e.g.Axes[i].Name, e.name())
 		}
 	}
 	if len(e.g.Axes) == 0 {
@@ -176,7 +176,7 @@ func (e *expansion) twice(axis Axis, kept, dropped Value) {
 		}
 		fallthrough
 	case kept.V.Type() == dropped.V.Type():
-		e.ds.Append(e.at(axis.At, diag.Warning, "Duplicate axis value", fmt.Sprintf("The value %s is twice on the axis %q of %s; it counts once.", kept.KeyText, axis.Name, e.name())))
+		e.ds.Append(e.at(axis.At, diag.Warning, "Duplicate axis value", fmt.Sprintf("The value %s appears twice on the axis %q of %s; it counts once.", kept.KeyText, axis.Name, e.name())))
 	default:
 		e.ds.Append(e.at(axis.At, diag.Warning, "One axis value in two types", fmt.Sprintf("The axis %q of %s holds %s both as a %s and as a %s. Both are the same cell; it counts once, as a %s.",
 			axis.Name, e.name(), kept.KeyText, kept.V.Type().FriendlyName(), dropped.V.Type().FriendlyName(), kept.V.Type().FriendlyName())))

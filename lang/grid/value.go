@@ -32,7 +32,7 @@ type Value struct {
 func NewValue(v cty.Value) (Value, error) {
 	switch {
 	case v.ContainsMarked():
-		return Value{}, errors.New("a sensitive value cannot be an axis value: it would stand in keys and paths")
+		return Value{}, errors.New("a sensitive value cannot be an axis value: it would appear in keys and paths")
 	case !v.IsWhollyKnown():
 		return Value{}, errors.New("the value is not known yet: a grid's axes must be known before anything runs")
 	case v.IsNull():

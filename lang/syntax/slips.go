@@ -63,7 +63,7 @@ var slips = []slip{
 	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},
 	{of: "Invalid character", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Extra characters after interpolation expression", before: shellOpens, summary: shells, detail: shellsOwn},
-	{of: "Invalid template control keyword", before: lazyregexp.New(`%\{~?$`), at: lazyregexp.New(`^([^\s}"]*\})`), summary: "This is no directive of muster's", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},
+	{of: "Invalid template control keyword", before: lazyregexp.New(`%\{~?$`), at: lazyregexp.New(`^([^\s}"]*\})`), summary: "muster has no such directive", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},
 	{of: "Invalid escape sequence", at: lazyregexp.New(`^(\\.)`), summary: "A backslash in quotes is written twice", detail: `Write \$1 for $1.`},
 	{of: "Invalid character", line: quoteWithin, summary: quoteInText, detail: quoteInTextHow},
 	{of: "Invalid character", at: lazyregexp.New(`^['‘’]`), summary: singleQuote, detail: `Write "…" in the place of '…'.`},

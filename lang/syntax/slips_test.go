@@ -60,7 +60,7 @@ func TestSlips(t *testing.T) {
 		"shell count, more below":           {"command = \"echo ${#arr[@]}\"\nresources { walltime = \"5m\" }", `4: This is the shell's: For the shell's own write $${#arr[@]};`},
 		"shell in a heredoc":                {"command = <<-EOT\n  for f in *; do\n    echo ${f##*/} ${#f}\n  done\nEOT\nname = \"x\"", `6: This is the shell's: For the shell's own write $${f##*/};`},
 		"shell wait in a heredoc":           {"command = <<-EOT\n  sleep 1 &\n  wait ${!}\nEOT", `6: This is the shell's: For the shell's own write $${!};`},
-		"curl's format":                     {`command = "curl -w '%{http_code}' x"`, `4: This is no directive of muster's: write %%{http_code}.`},
+		"curl's format":                     {`command = "curl -w '%{http_code}' x"`, `4: muster has no such directive: write %%{http_code}.`},
 		"directive":                         {`command = "a %{iff x}b%{endif}"`, `4: Invalid template control keyword: Did you mean "if"?`},
 		"escape":                            {`command = "grep '\d' f"`, `4: A backslash in quotes is written twice: Write \\d for \d.`},
 		"a quote within a text":             {`command = "python -c "print('x')""`, `4: A quote within a text: The text ends at the second quote.`},

@@ -611,12 +611,12 @@ func TestResumeCountsWhatAHoldKept(t *testing.T) {
 		}
 	}
 	first, second := s.world.order[0], s.world.order[1]
-	held(offer.JobHeld, "held; `muster resume` lets it go", first, second)
+	held(offer.JobHeld, "held; `muster resume` releases it", first, second)
 	resume(2, "released 2 jobs in the queue")
 	held("", "held by an administrator", first)
 	held("", "others come first", second)
 	resume(0, "nothing was held")
-	held(offer.JobHeld, "held by muster again: slurmctld was killed, and has forgotten that it was let go; the next `muster apply` lets it go", second)
+	held(offer.JobHeld, "held by muster again: slurmctld was killed, and has forgotten that it was let go; the next `muster apply` releases it", second)
 	resume(1, "released 1 job in the queue")
 	held("", "others come first", second)
 	held(offer.JobHeld, "held", first)

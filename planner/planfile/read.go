@@ -73,7 +73,7 @@ func Read(path string) (*File, error) {
 func decode(data []byte) (*File, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(magic))
 	if !ok {
-		return nil, errors.New("this is no plan file; `muster plan -out=FILE` writes one")
+		return nil, errors.New("this is not a plan file; `muster plan -out=FILE` writes one")
 	}
 	if len(data) < sha256.Size+len(magic) {
 		return nil, errDamaged

@@ -76,8 +76,8 @@ func Ahead(backends []*lang.Backend, now time.Time) (out diag.List) {
 			if m.Since.IsZero() || ahead <= 0 {
 				continue
 			}
-			out.Append(diag.Diagnostic{Summary: fmt.Sprintf("%s is %s since a time to come", m.Name, m.Status), Address: "backend." + b.Address(), In: fmt.Sprintf("backend %q %q, rented %q", b.Type, b.Name, m.Name), Subject: m.Written.Ptr(),
-				Detail: fmt.Sprintf("since is %s, and it is %s now. Write when the machine came to be %s, as day or time; or leave since out, and muster computes no date from it.", written, now.UTC().Format(time.RFC3339), m.Status)})
+			out.Append(diag.Diagnostic{Summary: fmt.Sprintf("%s has been %s since a time in the future", m.Name, m.Status), Address: "backend." + b.Address(), In: fmt.Sprintf("backend %q %q, rented %q", b.Type, b.Name, m.Name), Subject: m.Written.Ptr(),
+				Detail: fmt.Sprintf("since is %s, and it is %s now. Write since when it has been %s, as a day or a time; or leave since out, and muster computes no date from it.", written, now.UTC().Format(time.RFC3339), m.Status)})
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func TestNobodyRentsSinceATimeToCome(t *testing.T) {
 			t.Errorf("since %v: %v", since, got)
 			continue
 		}
-		if ahead && (!strings.Contains(got.Err().Error(), "box is stopped since a time to come") || !strings.Contains(got[0].Detail, "and it is 2026-03-01T12:00:00Z now. Write when the machine came to be stopped")) {
+		if ahead && (!strings.Contains(got.Err().Error(), "box has been stopped since a time in the future") || !strings.Contains(got[0].Detail, "and it is 2026-03-01T12:00:00Z now. Write since when it has been stopped")) {
 			t.Errorf("%v", got.Err())
 		}
 	}

@@ -39,7 +39,7 @@ func Machines(runs []Launches) []string {
 	if lost < worthTelling {
 		return nil
 	}
-	text := fmt.Sprintf("Assumed: no machine fails. One does in about %.0f days of use, so of these %s machine-hours about %.2g launches would be lost; `muster rehearse` plays that.",
+	text := fmt.Sprintf("Assumed: no machine fails. One does in about %.0f days of use, so of these %s machine-hours about %.2g launches would be lost; `muster rehearse` simulates that.",
 		1/(24*history.MachineFailures), units.FormatCount(int64(math.Round(hours))), lost)
 	if len(bare) > 0 {
 		text += fmt.Sprintf(" Without a retry on node_failure they stay failed: %s.", Some(bare))

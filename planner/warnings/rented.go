@@ -44,7 +44,7 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 		}
 		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, cmp.Or(r.Status, "rented"))
 		if !r.Since.IsZero() {
-			text += " since " + r.Since.UTC().Format("2006-01-02")
+			text = fmt.Sprintf("%s on %s has been %s since %s", id, r.Backend, cmp.Or(r.Status, "rented"), r.Since.UTC().Format("2006-01-02"))
 		}
 		text += ": " + count(r.PerHour)
 		near := false

@@ -37,9 +37,9 @@ func TestRentedMachinesAreTold(t *testing.T) {
 	}
 	notes := strings.Join(list, "\n")
 	for _, want := range []string{
-		"auto on autodl.x is stopped since " + now.Add(-13*day).Format("2006-01-02") + ": $0/h, $0 a day; it is released with its data in 2 days, on " + now.Add(2*day).Format("2006-01-02") + ".",
-		"lanrui on lanrui.x is stopped since " + now.Add(-3*day).Format("2006-01-02") + ": $0.01/h, $0.24 a day.",
-		"pod on runpod.x is stopped since " + now.Add(-day).Format("2006-01-02") + ": $0.0140/h, $0.34 a day; its volume is billed twice the rate while it stands still.",
+		"auto on autodl.x has been stopped since " + now.Add(-13*day).Format("2006-01-02") + ": $0/h, $0 a day; it is released with its data in 2 days, on " + now.Add(2*day).Format("2006-01-02") + ".",
+		"lanrui on lanrui.x has been stopped since " + now.Add(-3*day).Format("2006-01-02") + ": $0.01/h, $0.24 a day.",
+		"pod on runpod.x has been stopped since " + now.Add(-day).Format("2006-01-02") + ": $0.0140/h, $0.34 a day; its volume is billed twice the rate while it stands still.",
 		": billed at an unknown price; its disk is billed without end.",
 		"works on autodl.x is running: $0.50/h, $12 a day.",
 		"5 machines are rented, for $12.58 a day in all, and the cost of 1 of them is unknown.",

@@ -17,8 +17,8 @@ func TestMaxWait(t *testing.T) {
 	for config, want := range map[string]string{
 		`{"max_wait": {"all": "4h"}}`:   "",
 		`{"max_wait": {}}`:              "",
-		`{"max_wait": {"all": "soon"}}`: `max_wait of all: "soon" is no duration above zero, such as "4h"`,
-		`{"max_wait": {"all": "0s"}}`:   `max_wait of all: "0s" is no duration above zero, such as "4h"`,
+		`{"max_wait": {"all": "soon"}}`: `max_wait of all: "soon" is not a duration above zero, such as "4h"`,
+		`{"max_wait": {"all": "0s"}}`:   `max_wait of all: "0s" is not a duration above zero, such as "4h"`,
 		`{"max_wait": {"gpu": "4h"}}`:   `max_wait of toy.c names "gpu", but jobs are placed on: all`,
 	} {
 		s := batch.New(batch.Options{Type: &toy{}})

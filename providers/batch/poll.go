@@ -159,7 +159,7 @@ func (po *poll) inQueue(j *job, r *scheduler.Row) (offer.Observation, bool) {
 		o.Status, o.Reason, o.Expected = offer.Queued, r.Reason, r.Start
 		o.Stage, o.HeldBy = j.batch.stage(), po.holder(j, r)
 		if r.State == scheduler.Waiting && (r.Label == scheduler.Held || r.HeldBy == offer.HeldByUser) && j.batch.held != "" {
-			o.Reason = "held by muster " + j.batch.held + "; the next `muster apply` lets it go"
+			o.Reason = "held by muster " + j.batch.held + "; the next `muster apply` releases it"
 		}
 		switch {
 		case r.HeldBy != "" && o.HeldBy == "" && po.holds.has(j):

@@ -99,7 +99,7 @@ func TestReleaseForgotten(t *testing.T) {
 			k := fanned(t)
 			k.holds(string(scheduler.Held))
 			k.restart()
-			if o := k.found("b1"); o.Status != offer.Queued || !strings.Contains(o.Reason, "slurmctld was killed, and has forgotten") || !strings.Contains(o.Reason, "`muster apply` lets it go") {
+			if o := k.found("b1"); o.Status != offer.Queued || !strings.Contains(o.Reason, "slurmctld was killed, and has forgotten") || !strings.Contains(o.Reason, "`muster apply` releases it") {
 				t.Errorf("it is %s: %q", o.Status, o.Reason)
 			}
 			if got := k.f.told(); len(got) > 0 {
@@ -117,7 +117,7 @@ func TestReleaseForgotten(t *testing.T) {
 			if got := k.f.told(); len(got) > 0 {
 				t.Errorf("what somebody holds since then: Slurm is told %q", got)
 			}
-			if o := k.found("b1"); !strings.Contains(o.Reason, "held; `muster resume` lets it go") {
+			if o := k.found("b1"); !strings.Contains(o.Reason, "held; `muster resume` releases it") {
 				t.Errorf("and it is said %q", o.Reason)
 			}
 		})

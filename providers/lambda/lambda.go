@@ -227,7 +227,7 @@ const launchPath = "/instance-operations/launch"
 func (c *Client) Rent(ctx context.Context, o rental.Offer, r rental.Order) (string, error) {
 	name, region, ok := strings.Cut(o.ID, "/")
 	if !ok {
-		return "", &rental.Refused{Err: fmt.Errorf("%q is no offer of Lambda", o.ID)}
+		return "", &rental.Refused{Err: fmt.Errorf("%q is not an offer of Lambda", o.ID)}
 	}
 	key, err := c.key(ctx, r.Key)
 	if err != nil {

@@ -66,5 +66,5 @@ func (i *instance) end() {
 
 // hungFate describes a process that was ended because it stopped answering.
 func hungFate(fate string) string {
-	return fmt.Sprintf("%s, for it had stopped answering", fate)
+	return fmt.Sprintf("%s, because it had stopped answering", fate)
 }

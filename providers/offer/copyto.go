@@ -33,7 +33,7 @@ type CopyTo struct {
 func ParseCopyTo(text string) (CopyTo, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return CopyTo{}, errors.New("it is no address: write ssh://USER@HOST/FOLDER or s3://BUCKET/PREFIX")
+		return CopyTo{}, errors.New("it is not an address: write ssh://USER@HOST/FOLDER or s3://BUCKET/PREFIX")
 	}
 	t := CopyTo{SSH: u.Scheme == "ssh", Host: u.Hostname(), Port: u.Port(), Folder: path.Clean("/" + u.Path)}
 	if u.User != nil {

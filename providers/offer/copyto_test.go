@@ -29,7 +29,7 @@ func TestParseCopyTo(t *testing.T) {
 		"s3://KEY@bucket/c":         "s3://BUCKET",
 		"s3:///c":                   "s3://BUCKET",
 		"s3://bucket/c?region=x":    "no ?",
-		"ssh://ada@backup/ck\x00\n": "it is no address",
+		"ssh://ada@backup/ck\x00\n": "it is not an address",
 	} {
 		_, err := ParseCopyTo(text)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret@") {

@@ -492,7 +492,7 @@ type Output struct {
 	Verdict string
 	OK      bool
 	// Present says that something is there, whether or not it passes; without a
-	// digest it is no regular file.
+	// digest it is not a regular file.
 	Present bool `json:",omitempty"`
 	// Unverified says that its verification was ended before it came to a
 	// verdict: nobody knows whether it is whole.

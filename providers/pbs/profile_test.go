@@ -67,7 +67,7 @@ func TestShipped(t *testing.T) {
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	_, err := parseProfile("site.hcl", "pbs.x", []byte("site = \"x\"\nverified = \"May\"\nqueue \"a\" {\n  max_time = \"1\"\n  min_nodes = 5\n  max_nodes = 2\n}\nqueue \"a\" { max_time = \"1h\" }\n"))
-	for _, want := range []string{"site.hcl:2: verified is \"May\"", "site.hcl:4: queue \"a\": max_time", "site.hcl:5: queue \"a\": min_nodes is 5", "site.hcl:8: queue \"a\" is there twice"} {
+	for _, want := range []string{"site.hcl:2: verified is \"May\"", "site.hcl:4: queue \"a\": max_time", "site.hcl:5: queue \"a\": min_nodes is 5", "site.hcl:8: queue \"a\" appears twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell %q", err, want)
 		}

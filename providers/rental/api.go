@@ -134,7 +134,7 @@ func (a *API) UnknownKey(status int, may, where string) error {
 // unreachable: a proxy answered, not the API.
 func (a *API) Read(r Reply, into any) error {
 	if err := json.Unmarshal(r.Body, into); err != nil {
-		return a.Unreachable(fmt.Errorf("an answer that is no JSON: %w", err))
+		return a.Unreachable(fmt.Errorf("an answer that is not JSON: %w", err))
 	}
 	return nil
 }

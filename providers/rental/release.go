@@ -232,5 +232,5 @@ func (b *backend) recorded() ([]Rental, error) {
 
 // orphan is a machine with the campaign's label that no record knows.
 func orphan(m Machine) offer.Rental {
-	return offer.Rental{ID: m.ID, Kind: "machine that no record knows", Since: m.Since, Rate: m.USDPerHour.String(), Status: offer.RentalRunning, Began: m.Since, Orphan: true}
+	return offer.Rental{ID: m.ID, Kind: "machine without a record", Since: m.Since, Rate: m.USDPerHour.String(), Status: offer.RentalRunning, Began: m.Since, Orphan: true}
 }

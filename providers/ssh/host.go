@@ -229,7 +229,7 @@ func (h *host) lost(s *session, err error) error {
 	if exit, why := waitFor(ctx, s.stream); why != nil {
 		out.Detail = why.Error()
 	} else if strings.Contains(err.Error(), "keepalive") {
-		out.Detail = "Nothing is heard from it."
+		out.Detail = "It sends nothing."
 	} else if exit.Code != 0 || exit.Signal != "" {
 		out.Detail = fmt.Sprintf("muster's agent there ended with %s", describe(exit))
 	}

@@ -67,7 +67,7 @@ func TestMistakes(t *testing.T) {
 		"site = \"a\"\nverified = \"May\"\n":                                                `own.hcl:2: verified is "May", not a month`,
 		"site = \"a\"\nverified = \"2026-05\"\nbogus = 1\n":                                 "own.hcl:3: Unsupported argument",
 		"site = \"a\"\nverified = \"2026-05\"\nfolder \"data\" {}\n":                        `own.hcl:3: folder "data" is not a plain absolute path`,
-		"site = \"a\"\nverified = \"2026-05\"\nfolder \"/d\" {}\nfolder \"/d\" {}\n":        `own.hcl:4: folder "/d" is there twice`,
+		"site = \"a\"\nverified = \"2026-05\"\nfolder \"/d\" {}\nfolder \"/d\" {}\n":        `own.hcl:4: folder "/d" appears twice`,
 		"site = \"a\"\nverified = \"2026-05\"\nfolder \"/d\" { survives_release = true }\n": `own.hcl:3: folder "/d" survives a release and no stop`,
 		"site = \"a\"\nverified = \"2026-05\"\nclock \"x\" {}\n":                            `own.hcl:3: clock "x" has one of the two`,
 	} {

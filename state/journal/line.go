@@ -58,7 +58,7 @@ func appendSealed(b []byte, fill func([]byte) ([]byte, error)) ([]byte, error) {
 // unseal checks a line's checksum and gives REST.
 func unseal(text string) (rest string, why string) {
 	if len(text) < crcLen+2 || !strings.HasPrefix(text, crcHead) || text[crcLen-len(crcTail):crcLen] != crcTail {
-		return "", "this is no line of a journal"
+		return "", "this is not a line of a journal"
 	}
 	rest = text[crcLen:]
 	want := text[len(crcHead) : len(crcHead)+8]

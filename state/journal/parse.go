@@ -62,7 +62,7 @@ func (j *Journal) parseHeader(head string) error {
 		return j.damage(0, why)
 	}
 	if err := json.Unmarshal([]byte("{"+rest), &j.Header); err != nil || j.Header.Format == 0 {
-		return j.damage(0, "its first line is no header")
+		return j.damage(0, "its first line is not a header")
 	}
 	if j.Header.Format > format {
 		return &store.NewerError{Path: j.Path, Format: j.Header.Format, Known: format, Muster: j.Header.Muster}
@@ -108,7 +108,7 @@ func ParseLine(text string) (l Line, why string) {
 	}
 	l, ok := parseLine(text, rest)
 	if !ok {
-		return l, "this is no line of a journal"
+		return l, "this is not a line of a journal"
 	}
 	return l, ""
 }

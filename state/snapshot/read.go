@@ -17,7 +17,7 @@ func Read(path string, data []byte) (*state.State, error) {
 	d := decoder{path: path, text: string(data)}
 	version, ok := versionOf(data)
 	if !ok {
-		return nil, d.damage(0, "it is no snapshot of a state: no version")
+		return nil, d.damage(0, "it is not a snapshot of a state: it has no version")
 	}
 	var doc map[string]any
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -27,7 +27,7 @@ var means = map[Exit]string{
 	Held:        "ended with held, failed, blocked or unknown jobs, or with work under a hold",
 	Budget:      "the plan exceeds a budget or a deadline (plan), or one stopped the run (apply)",
 	Locked:      "the state is locked by another muster",
-	TimedOut:    "the time of -timeout is over (wait)",
+	TimedOut:    "-timeout has passed (wait)",
 	Interrupted: "interrupted; jobs are still running",
 }
 

@@ -49,7 +49,7 @@ func nothingToSay(r advice.Report) string {
 // says where their time went.
 func historyTable(phases []historyReport, work string, row int) string {
 	t := term.Table{Indent: "    ", Width: row, Gap: "   ", Align: []term.Align{term.Left, term.Left, term.Right, term.Right, term.Right, term.Right}}
-	t.Row("", "", "asked for", "median", "most", "all jobs")
+	t.Row("", "", "requested", "median", "most", "all jobs")
 	rows, after := 1, map[int]string{} // by row: the text below it, across the columns
 	for _, h := range phases {
 		if h.Work != work {

@@ -31,10 +31,10 @@ func (r Report) Markdown(style term.Style) string {
 	r.head(&b, w)
 	b.WriteString(r.Planned.markdown(w))
 	if rows := r.expectedRows(); len(rows) > 1 {
-		b.WriteString("\n## Expected and took\n\nThe median time of a completed job, and what was expected at its launch.\n\n" + w.table(rows))
+		b.WriteString("\n## Expected and actual time\n\nThe median time of a completed job, and what was expected at its launch.\n\n" + w.table(rows))
 	}
 	if rows := r.ranRows(); len(rows) > 1 {
-		b.WriteString("\n## What ran\n\n" + w.table(rows))
+		b.WriteString("\n## Runs\n\n" + w.table(rows))
 	}
 	for i, v := range r.Rounds {
 		if i == 0 {
@@ -44,7 +44,7 @@ func (r Report) Markdown(style term.Style) string {
 	}
 	if len(r.History) > 0 {
 		b.WriteString("\n## Where the time went\n\nThe median of a job, and all jobs together.\n\n" + w.table(timeRows(r.History)))
-		b.WriteString("\n## Asked for and used\n\n" + w.table(useRows(r.History)))
+		b.WriteString("\n## Requested and used\n\n" + w.table(useRows(r.History)))
 	}
 	if rows := troubles(r); len(rows) > 1 {
 		b.WriteString("\n## Failures and retries\n\n" + w.table(rows))
@@ -174,7 +174,7 @@ func timeRows(history []historyReport) [][]string {
 
 // useRows compare the use of launches with their requests.
 func useRows(history []historyReport) [][]string {
-	rows := [][]string{{"phase", "resource", "asked for", "median", "most"}}
+	rows := [][]string{{"phase", "resource", "requested", "median", "most"}}
 	for _, h := range history {
 		for _, u := range h.Uses {
 			rows = append(rows, []string{h.Phase, u.What, askedText(u), usedText(u, u.Median), usedText(u, u.Most)})

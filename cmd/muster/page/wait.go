@@ -97,7 +97,7 @@ func (w *Waited) Text() string {
 	case Failing:
 		return fmt.Sprintf("Failed: %s.%s See them: muster status", w.Line(), resumeText(w.Resumes))
 	case TimedOut:
-		return fmt.Sprintf("Time is over: %s. Nothing was stopped.", w.Line())
+		return fmt.Sprintf("Time is up: %s. Nothing was stopped.", w.Line())
 	case Left:
 		if len(w.Resumes) > 0 {
 			return fmt.Sprintf("Idle: %s.%s", w.Line(), resumeText(w.Resumes))

@@ -8,7 +8,7 @@ failure "g" {
   match = "y"
   class = "walltime"
 }
-failure "h" { exit_codes = [300, "a"] } # ERROR: "300" is no exit code: these are whole numbers from 0 to 255. # ERROR: "a" is no exit code: these are whole numbers from 0 to 255.
+failure "h" { exit_codes = [300, "a"] } # ERROR: "300" is not an exit code: these are whole numbers from 0 to 255. # ERROR: "a" is not an exit code: these are whole numbers from 0 to 255.
 failure "i" {
   match = "(" # ERROR: "(" is not a regular expression (RE2): error parsing regexp: missing
   action = "explode" # ERROR: "explode" is not one of retry, hold, fail.

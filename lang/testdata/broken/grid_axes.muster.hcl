@@ -12,9 +12,9 @@ phase "a" {
         [1], # ERROR: Value 2 of the axis "z": a list is not an axis value: axes hold
       ]
       w = [{ a = 1 }] # ERROR: Value 1 of the axis "w": an object on an axis needs a key attribute,
-      k = [{ key = "a" }, { key = "a" }] # WARNING: The value a is twice on the axis "k" of phase "a"; it counts once.
+      k = [{ key = "a" }, { key = "a" }] # WARNING: The value a appears twice on the axis "k" of phase "a"; it counts once.
       o = [{ key = "a", v = 1 }, { key = "a", v = 2 }] # ERROR: Two values of the axis "o" of phase "a" have the key a but differ
-      d = [1, 1.0, "1"] # WARNING: The axis "d" of phase "a" holds 1 both as a number and as a string. # WARNING: The value 1 is twice on the axis "d" of phase "a"; it counts once.
+      d = [1, 1.0, "1"] # WARNING: The axis "d" of phase "a" holds 1 both as a number and as a string. # WARNING: The value 1 appears twice on the axis "d" of phase "a"; it counts once.
     }
     where = cell.nope # ERROR: There is no axis named "nope"; the axes are N, n n, key, seed, x, y,
     include = [

@@ -46,7 +46,7 @@ const (
 var (
 	errNoFile   = errors.New("is not there")
 	errFolder   = errors.New("is a folder. Write a pattern of its files, such as FOLDER/*")
-	errSpecial  = errors.New("is no regular file but a pipe, a device or a socket")
+	errSpecial  = errors.New("is not a regular file but a pipe, a device or a socket")
 	errName     = errors.New("has a name that is not UTF-8, or holds a control character. Rename it")
 	errMade     = errors.New("is an output of a phase of this campaign. Write from = phase.NAME.output.OUTPUT in place of path")
 	errTooMany  = fmt.Errorf("matches over %d files, or looks at over %d. Pack them into one, or narrow the pattern", mostRawFiles, mostSeen)

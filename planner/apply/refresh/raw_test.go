@@ -34,7 +34,7 @@ func TestRawFiles(t *testing.T) {
 			if err := syscall.Mkfifo(filepath.Join(dir, "p.csv"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "is no regular file", ""},
+		}, "is not a regular file", ""},
 		{"link outside", "*.csv", func(t *testing.T, dir string) { link(t, "/etc/passwd", dir, "l.csv") }, "leads outside", ""},
 		{"link inside", "*.csv", func(t *testing.T, dir string) { link(t, "a.csv", dir, "l.csv") }, "", "a.csv b.csv l.csv"},
 		{"loop of links", "**/a.csv", func(t *testing.T, dir string) { link(t, ".", dir, "sub/loop") }, "", "a.csv"},

@@ -132,8 +132,8 @@ func TestExpectations(t *testing.T) {
 		"assumed":           {"", nil, 0, 0, "a: smokes meet their expectations, as assumed"},
 		"all as stated":     {"", &all, 60, 60, "a: smokes miss their expectations, as stated: 100 %"},
 		"a third as stated": {"", &third, 12, 28, "a: smokes miss their expectations, as stated: 33.3 %"},
-		"a block says well": {"metrics = { loss = 0.1 }", nil, 0, 0, "a: smokes say what backend.sim.x says, and are judged by it"},
-		"a block says ill":  {"metrics = { loss = 3 }", nil, 60, 60, "a: smokes say what backend.sim.x says, and are judged by it"},
+		"a block says well": {"metrics = { loss = 0.1 }", nil, 0, 0, "a: smokes print the metrics that backend.sim.x states, and are judged by them"},
+		"a block says ill":  {"metrics = { loss = 3 }", nil, 60, 60, "a: smokes print the metrics that backend.sim.x states, and are judged by them"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func expectationOf(pp *planner.PhasePlan, in Input, places map[string]*described
 		return expectation{fails: *in.Unexpected, text: "smokes miss their expectations, as stated: " + percent(*in.Unexpected)}
 	}
 	if len(places[g.Place.Backend].says(pp.Phase.Name).Metrics) > 0 {
-		return expectation{judged: true, text: "smokes say what backend." + g.Place.Backend + " says, and are judged by it"}
+		return expectation{judged: true, text: "smokes print the metrics that backend." + g.Place.Backend + " states, and are judged by them"}
 	}
 	n, off := 0, 0
 	for _, v := range in.State.Validations {

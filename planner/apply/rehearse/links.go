@@ -92,9 +92,9 @@ func (s *Stage) moves() []string {
 		}
 		switch l := s.links[slow]; {
 		case l.bytes == 0:
-			text += " in no time: nothing is said of the bandwidth"
+			text += " instantly: no bandwidth is stated"
 		case size == "":
-			text += " in no time: how large they are is not known"
+			text += " instantly: their sizes are not known"
 		default:
 			text += fmt.Sprintf(", %s, at %s a second (%s, %s)", size, units.FormatSize(l.bytes), slow, l.how)
 		}

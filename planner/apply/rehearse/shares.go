@@ -75,7 +75,7 @@ func (s Shares) Check(own []lang.Failure) error {
 			if meant != "" {
 				meant = "; did you mean " + meant + "?"
 			}
-			return fmt.Errorf("-fail=%s=%g: %q is no failure class of this campaign%s There are %s", class, s.Launches[class], class, cmp.Or(meant, "."), strings.Join(known, ", "))
+			return fmt.Errorf("-fail=%s=%g: %q is not a failure class of this campaign%s There are %s", class, s.Launches[class], class, cmp.Or(meant, "."), strings.Join(known, ", "))
 		}
 	}
 	return nil

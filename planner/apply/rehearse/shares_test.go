@@ -45,7 +45,7 @@ func TestSharesRefused(t *testing.T) {
 		"walltime=0.1 walltime=0.2":  "walltime is stated twice",
 		"walltime=0.6 preempted=0.6": "add up to 1.2",
 		"preemted=0.1":               "did you mean preempted?",
-		"other=0.1":                  `"other" is no failure class`,
+		"other=0.1":                  `"other" is not a failure class`,
 		"diverged=0.1 nan=0.1":       "",
 	} {
 		s, err := rehearse.ParseShares(strings.Fields(text))

@@ -203,7 +203,7 @@ func listed(ctx context.Context, from End, f Load) ([]parcel, error) {
 
 // stranger says that a backend lists a file that is no part of an output.
 func stranger(path, src string) error {
-	return wrong("the backend lists %s among the files of %s, and it is none of them; nothing was copied", term.CleanLine(path), term.CleanLine(src))
+	return wrong("the backend lists %s among the files of %s, and it is not one of them; nothing was copied", term.CleanLine(path), term.CleanLine(src))
 }
 
 // wrong is a problem of files that muster found. It has a class of its own: an error without

@@ -88,7 +88,7 @@ func balance(out string) (string, error) {
 		}
 		amount, err := decimal.NewFromString(text)
 		if err != nil || len(text) > 30 {
-			return "", fmt.Errorf("its command printed %q, which is no number", line)
+			return "", fmt.Errorf("its command printed %q, which is not a number", line)
 		}
 		sum, n = sum.Add(amount), n+1
 	}

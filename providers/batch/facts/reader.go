@@ -106,7 +106,7 @@ func (r *Reader) Err(name string) error {
 // Once reports a name that an earlier block has.
 func (r *Reader) Once(what, name string, before []string, at hcl.Range) {
 	if slices.Contains(before, name) {
-		r.WrongAt(at, "%s %q is there twice: put everything about it into one block", what, name)
+		r.WrongAt(at, "%s %q appears twice: put everything about it into one block", what, name)
 	}
 }
 

@@ -76,7 +76,7 @@ func (r *Reader) Duration(what string, e hcl.Expression) time.Duration {
 	case err != nil:
 		r.WrongAt(e.Range(), "%s: %v", what, err)
 	case d == 0:
-		r.WrongAt(e.Range(), "%s is no time at all: write \"24h\" or \"7d\"", what)
+		r.WrongAt(e.Range(), "%s is zero: write \"24h\" or \"7d\"", what)
 	}
 	return d
 }

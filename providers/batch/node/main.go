@@ -140,7 +140,7 @@ func (p allocation) begin(j *providers.Job) Begin {
 	return Begin{Token: j.Token, ID: p.id(), Restart: p.restart, At: time.Now(), Node: p.node, Pool: p.pool, GPUs: p.gpus, Process: self(os.Getpid())}
 }
 
-var errNoJob = errors.New("this is no job of a batch scheduler")
+var errNoJob = errors.New("this is not a job of a batch scheduler")
 
 func runPack(batch Batch, p allocation, elements string, program []string) (int, error) {
 	if p.job == "" {

@@ -342,7 +342,7 @@ func indexes(text string) (list []int, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		i, err := strconv.Atoi(word)
 		if err != nil || i < 0 {
-			return nil, fmt.Errorf("%q is no list of elements", text)
+			return nil, fmt.Errorf("%q is not a list of elements", text)
 		}
 		list = append(list, i)
 	}

@@ -68,7 +68,7 @@ func (b Block) Waits() (map[string]time.Duration, error) {
 	for pool, text := range b.MaxWait {
 		d, err := units.ParseDuration(text)
 		if err != nil || d <= 0 {
-			return nil, providers.Errorf(providers.Invalid, "max_wait of %s: %q is no duration above zero, such as \"4h\"", pool, text)
+			return nil, providers.Errorf(providers.Invalid, "max_wait of %s: %q is not a duration above zero, such as \"4h\"", pool, text)
 		}
 		out[pool] = d
 	}
@@ -83,7 +83,7 @@ func (b Block) Longest() (time.Duration, error) {
 	}
 	seconds, err := b.Allocation.Float64()
 	if err != nil || !(seconds > 0) || seconds > float64(math.MaxInt64)/1e9 {
-		return 0, providers.Errorf(providers.Invalid, "allocation is no duration above zero, such as \"4h\"")
+		return 0, providers.Errorf(providers.Invalid, "allocation is not a duration above zero, such as \"4h\"")
 	}
 	return time.Duration(seconds * float64(time.Second)), nil
 }

@@ -143,7 +143,7 @@ func (c *Commands) jobs(ctx context.Context, ids []string, options ...string) (m
 			}
 		}
 		if said < len(part) {
-			return nil, unread("qstat", fmt.Errorf("it said nothing of %d jobs", len(part)-said))
+			return nil, unread("qstat", fmt.Errorf("it said nothing about %d jobs", len(part)-said))
 		}
 		maps.Copy(out, some)
 	}

@@ -137,7 +137,7 @@ func reason(holds, depend, comment string) string {
 	case strings.Contains(holds, "o"):
 		return "held by an operator"
 	case strings.Contains(holds, "u"):
-		return "held; `muster resume` lets it go"
+		return "held; `muster resume` releases it"
 	case strings.Contains(holds, "s") && depend != "":
 		return "waits for its dependencies"
 	case never:

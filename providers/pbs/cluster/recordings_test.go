@@ -227,7 +227,7 @@ func TestReasons(t *testing.T) {
 		reason string
 		by     offer.Holder
 	}{
-		"qstat-held-json":          {"held; `muster resume` lets it go", offer.HeldByUser},
+		"qstat-held-json":          {"held; `muster resume` releases it", offer.HeldByUser},
 		"qstat-dependent-json":     {"waits for its dependencies", ""},
 		"qstat-never-fits-json":    {"it will never start: Insufficient amount of resource: ncpus (R: 256 A: 64 T: 64)", ""},
 		"qstat-queue-limit-json":   {"User has reached queue debug running job limit", ""},

@@ -360,7 +360,7 @@ func TestSchedulerDown(t *testing.T) {
 		ago(id, time.Hour)
 	}
 	const down = "PBS's scheduler has not looked at it since it was queued at "
-	if got := reasons(); !strings.HasPrefix(got[long], down) || got[fresh] != "" || got[held] != "held; `muster resume` lets it go" {
+	if got := reasons(); !strings.HasPrefix(got[long], down) || got[fresh] != "" || got[held] != "held; `muster resume` releases it" {
 		t.Errorf("down: %q", got)
 	}
 	ago(long, 5*time.Minute)

@@ -11,7 +11,7 @@ import (
 // are put together; see limit.
 var reasons = map[string]string{
 	"None": "", "Priority": "others come first", "Resources": "waits for free nodes", "Dependency": "waits for its dependencies",
-	"DependencyNeverSatisfied": "one of its dependencies has failed; the next muster apply ends it, or lets it wait for the retry", "BeginTime": "waits for its time", "JobHeldUser": "held; `muster resume` lets it go",
+	"DependencyNeverSatisfied": "one of its dependencies has failed; the next muster apply ends it, or lets it wait for the retry", "BeginTime": "waits for its time", "JobHeldUser": "held; `muster resume` releases it",
 	"JobHeldAdmin": "held by an administrator", "JobArrayTaskLimit": "as many of its phase run as may",
 	"QOSUsageThreshold": "the qos is used up", "AssociationJobLimit": "as many jobs of the account run as may",
 	"AssociationResourceLimit": "the account holds all that it may", "AssociationTimeLimit": "the account's time is used up",
@@ -21,7 +21,7 @@ var reasons = map[string]string{
 	"PartitionDown": "the partition is closed", "PartitionInactive": "the partition is closed", "NodeDown": "a node that it needs is down",
 	"ReqNodeNotAvail": "nodes that it needs are away, or reserved for maintenance", "Reservation": "waits for its reservation",
 	"Licenses": "waits for a license", "BadConstraints": "no node can ever satisfy it", "FrontEndDown": "the cluster is down",
-	"job requeued in held state": "held after it was requeued; `scontrol release` lets it go", "JobHoldMaxRequeue": "requeued too often, and held",
+	"job requeued in held state": "held after it was requeued; `scontrol release` releases it", "JobHoldMaxRequeue": "requeued too often, and held",
 	launchFailed: "its node could not be prepared for it, and Slurm holds it; a running muster apply lets it go to another one", "RequeueHold": "held after it was requeued", "Requeue": "requeued",
 	"DeadLine": "it cannot end before its deadline", "JobArrayTaskLimitReached": "as many of its phase run as may", "ReservationDeleted": "its reservation was deleted; it is held",
 	"BurstBufferResources": "waits for room in the burst buffer", "BurstBufferStageIn": "its files are being brought to the burst buffer",

@@ -33,7 +33,7 @@ func (r queueRow) row() scheduler.Row {
 		Nodes: r.Nodes, State: stateOf(r.State), Reason: Reason(r.Reason), Submit: r.Submit, Start: r.Start, HeldBy: heldBy(r.State, r.Reason), Unlaunched: notLaunched(r.Reason)}
 	switch r.State {
 	case "SPECIAL_EXIT", "REQUEUE_HOLD":
-		row.Reason = "held by Slurm after its last start; `scontrol release` lets it go"
+		row.Reason = "held by Slurm after its last start; `scontrol release` releases it"
 	case "CONFIGURING", "POWER_UP_NODE":
 		row.Reason = "its nodes are being started"
 	}

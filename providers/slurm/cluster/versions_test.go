@@ -252,7 +252,7 @@ func TestMissingFields(t *testing.T) {
 func TestReasonVersions(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"None": "", "(Resources)": "waits for free nodes", "JobHeldUser": "held; `muster resume` lets it go", "JobHeldAdmin": "held by an administrator",
+		"None": "", "(Resources)": "waits for free nodes", "JobHeldUser": "held; `muster resume` releases it", "JobHeldAdmin": "held by an administrator",
 		"ReqNodeNotAvail, UnavailableNodes:cpu[1-2]": "nodes that it needs are away, or reserved for maintenance",
 		"ReqNodeNotAvail(Unavailable:cpu1)":          "nodes that it needs are away, or reserved for maintenance",
 		"QOSMaxGRESPerUser":                          "you hold as much as the qos allows (GPUs)",

@@ -24,7 +24,7 @@ func checkGzip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	case errors.Is(err, gzip.ErrChecksum):
 		return errors.New("the checksum does not match")
 	case errors.Is(err, gzip.ErrHeader):
-		return errors.New("a member has no valid header: no gzip, or other data follows the stream")
+		return errors.New("a member has no valid header: it is not gzip, or other data follows the stream")
 	}
 	return err
 }

@@ -163,7 +163,7 @@ func valueText(s string) (string, error) {
 type notNumberError string
 
 func (e notNumberError) Error() string {
-	return fmt.Sprintf("the value is %s, which is no number: the computation diverged", string(e))
+	return fmt.Sprintf("the value is %s, which is not a number: the computation diverged", string(e))
 }
 
 func notNumber(s string) error { return notNumberError(s) }

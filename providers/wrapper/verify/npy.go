@@ -63,7 +63,7 @@ func npyHeader(r io.Reader) (header string, start uint64, err error) {
 	}
 	n := binary.LittleEndian.Uint32(head[8:]) // version 1 leaves its upper half zero
 	if n > maxNPYHeader {
-		return "", 0, fmt.Errorf("npy: a header of %d bytes is none", n)
+		return "", 0, fmt.Errorf("npy: the header cannot have %d bytes", n)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {

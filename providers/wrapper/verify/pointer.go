@@ -13,14 +13,14 @@ import (
 // pointed is the value at a JSON pointer, as it belongs in the document.
 func pointed(data []byte, pointer string) (string, error) {
 	if pointer != "" && pointer[0] != '/' {
-		return "", fmt.Errorf("json: %q is no JSON pointer: it begins with /", pointer)
+		return "", fmt.Errorf("json: %q is not a JSON pointer: one begins with /", pointer)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return "", errors.New("json: the file is empty")
 	}
 	value := json.RawMessage(nulls(data))
 	if !json.Valid(value) {
-		return "", errors.New("json: the file is no JSON")
+		return "", errors.New("json: the file is not JSON")
 	}
 	for done, rest := "", pointer; rest != ""; {
 		token, after, more := strings.Cut(rest[1:], "/")
@@ -38,7 +38,7 @@ func pointed(data []byte, pointer string) (string, error) {
 			return "", notNumber(word)
 		}
 		if bytes.Contains(value, []byte(mark)) {
-			return "", fmt.Errorf("the value holds %s, which is no number", word)
+			return "", fmt.Errorf("the value holds %s, which is not a number", word)
 		}
 	}
 	var out bytes.Buffer

@@ -44,7 +44,7 @@ func checkSafetensors(ctx context.Context, f *file, _ providers.VerifyCheck) err
 	n := binary.LittleEndian.Uint64(size[:])
 	switch {
 	case n > maxSafetensorsHeader:
-		return fmt.Errorf("a header of %d bytes is none: no safetensors", n)
+		return fmt.Errorf("the header cannot have %d bytes: this is not a safetensors file", n)
 	case int64(n) > f.mark.Size-8:
 		return fmt.Errorf("cut short within its header: %d of %d bytes are there", f.mark.Size-8, n)
 	}
@@ -85,7 +85,7 @@ func parseHeader(header []byte) ([]tensor, error) {
 		}
 		t := tensor{name: name.(string)}
 		if seen[t.name] {
-			return nil, fmt.Errorf("tensor %q is there twice", t.name)
+			return nil, fmt.Errorf("tensor %q appears twice", t.name)
 		}
 		seen[t.name] = true
 		if t.name == "__metadata__" {

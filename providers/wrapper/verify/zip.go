@@ -22,7 +22,7 @@ func checkZip(ctx context.Context, f *file, _ providers.VerifyCheck) error {
 	directory.read = true
 	switch {
 	case errors.Is(err, zip.ErrFormat):
-		return fmt.Errorf("no directory at the end of the file (%d bytes): it was cut short or is no zip", f.mark.Size)
+		return fmt.Errorf("no directory at the end of the file (%d bytes): it was cut short or is not a zip file", f.mark.Size)
 	case err != nil && !errors.Is(err, zip.ErrInsecurePath):
 		return err
 	case len(z.File) == 0:

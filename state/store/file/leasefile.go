@@ -79,7 +79,7 @@ func parseLease(data []byte) (l store.Lease, held bool, why string) {
 		return l, false, "the checksum of its first line does not match"
 	}
 	if err := json.Unmarshal([]byte(strings.TrimSuffix(head[:sumAt], ",")+"}"), &first); err != nil {
-		return l, false, "its first line is no JSON"
+		return l, false, "its first line is not JSON"
 	}
 	text, sum, ok := strings.Cut(rest, `,"crc":"`)
 	if !ok || sum != fmt.Sprintf(`%08x"}`+"\n", crc32.Checksum([]byte(text), castagnoli)) {
@@ -87,7 +87,7 @@ func parseLease(data []byte) (l store.Lease, held bool, why string) {
 	}
 	var t terms
 	if err := json.Unmarshal([]byte("{"+text+"}"), &t); err != nil {
-		return l, false, "its second line is no JSON"
+		return l, false, "its second line is not JSON"
 	}
 	l = store.Lease{
 		ID: t.ID, Fence: t.Fence, Who: t.Who, Host: t.Host, Machine: t.Machine, Boot: t.Boot, PID: t.PID, PIDStart: t.PIDStart,

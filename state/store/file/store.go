@@ -86,7 +86,7 @@ func Open(path string, opt Options) (*Store, error) {
 	case err == nil && info.IsDir(), err != nil && filepath.Ext(path) != ".json":
 		path = filepath.Join(path, DefaultName)
 	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("open state %s: it is no regular file", path)
+		return nil, fmt.Errorf("open state %s: it is not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("open state: %w", err)
 	}
