@@ -253,6 +253,7 @@ func (ap *applying) approve(p *planner.Plan) error {
 // drive runs the engine and says how it ended.
 func (ap *applying) drive(ctx context.Context, w *work, session store.Session) error {
 	ap.approved(ap.f)
+	ap.keepApplied(w.campaign)
 	who, host := whoami()
 	sink := ap.progress(w.plan, ap.f.json)
 	defer ap.drives()()

@@ -66,6 +66,11 @@ func (ws *workspace) loadOptions(v varFlags, unknown bool) lang.LoadOptions {
 // load reads the campaign of the working directory. With unknown, variables may
 // lack a value, and no process is started.
 func (ws *workspace) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) {
+	return ws.loadText(v, unknown, nil)
+}
+
+// loadText is load of the given files, by name; nil are those of the directory.
+func (ws *workspace) loadText(v varFlags, unknown bool, files map[string][]byte) (*lang.Campaign, diag.List) {
 	o := ws.loadOptions(v, unknown)
 	set := ws.plugins()
 	set.Still = unknown
@@ -75,7 +80,11 @@ func (ws *workspace) load(v varFlags, unknown bool) (*lang.Campaign, diag.List) 
 		c  *lang.Campaign
 		ds diag.List
 	}) {
-		r.c, r.ds = lang.Load(o)
+		if files != nil {
+			r.c, r.ds = lang.LoadFiles(files, o)
+		} else {
+			r.c, r.ds = lang.Load(o)
+		}
 		return r
 	})
 	if !ok {
@@ -105,13 +114,17 @@ func (ws *workspace) mustLoad(v varFlags) (*lang.Campaign, error) {
 	return c, ws.report(diags)
 }
 
-// lookLoad is mustLoad for commands that only read: they print no warnings about the campaign.
+// lookLoad is mustLoad for commands that plan nothing: they print no warnings about the campaign,
+// and use it as it was last applied while it has errors.
 func (ws *workspace) lookLoad(v varFlags) (*lang.Campaign, error) {
 	c, diags := ws.load(v, false)
-	if diags.HasErrors() {
-		return nil, ws.report(diags)
+	if !diags.HasErrors() {
+		return c, nil
 	}
-	return c, nil
+	if last, says := ws.lastApplied(v, diags); last != nil {
+		return last, ws.report(says)
+	}
+	return nil, ws.report(diags)
 }
 
 // store opens the campaign's state store, to read it.

@@ -23,6 +23,9 @@ func (ap *applying) loadFor() (*lang.Campaign, error) {
 	if ap.file != nil {
 		return ap.loadSaved(ap.file, ap.f.varFlags)
 	}
+	if ap.f.destroy {
+		return ap.lookLoad(ap.f.varFlags)
+	}
 	return ap.mustLoad(ap.f.varFlags)
 }
 
