@@ -101,7 +101,7 @@ type Lease struct {
 type LockedError struct {
 	Lease Lease
 	Where string // path of the lease
-	Alive string // "alive", "dead", "unknown": how the holder looks from here
+	Alive string // "alive", "stopped", "dead", "unknown": how the holder looks from here
 }
 
 func (e *LockedError) Error() string {
@@ -199,6 +199,8 @@ func (e *LockedError) Detail() string {
 	switch e.Alive {
 	case "dead":
 		looks = "looks dead"
+	case "stopped":
+		looks = fmt.Sprintf("is suspended, and \"fg\" in its terminal or \"kill -CONT %d\" lets it continue", l.PID)
 	case "unknown":
 		looks = "does not respond now"
 	}

@@ -22,6 +22,7 @@ type holder struct {
 // How a holder looks from here.
 const (
 	alive   = "alive"
+	stopped = "stopped" // by a signal, such as Ctrl-Z in its terminal
 	dead    = "dead"
 	unknown = "unknown"
 )
@@ -51,9 +52,11 @@ func (h holder) judge(l store.Lease, now time.Time) (looks string, proven bool) 
 		switch start, running := startOf(l.PID); {
 		case !running, start != 0 && l.PIDStart != 0 && start != l.PIDStart:
 			return dead, true
-		default:
-			return alive, true
 		}
+		if p, err := kernel.Look(l.PID); err == nil && p.State == 'T' {
+			return stopped, true
+		}
+		return alive, true
 	}
 	if l.Host == h.host && l.Machine != "" && l.Machine == h.machine && h.boot != "" &&
 		bootOf(l.Boot) != "" && bootOf(l.Boot) != h.boot && l.Heartbeat.Before(h.booted) {

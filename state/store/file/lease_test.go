@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -152,6 +153,38 @@ func TestSystemHowAHolderLooks(t *testing.T) {
 				t.Errorf("looks %s, proven %v; want %s, %v", looks, proven, c.looks, c.proven)
 			}
 		})
+	}
+}
+
+// A holder that somebody suspended, as with Ctrl-Z, keeps its lease, and the message says how it
+// continues.
+func TestASuspendedHolder(t *testing.T) {
+	t.Parallel()
+	me := self()
+	if me.boot == "" {
+		t.Skip("nothing can be proven of a process here")
+	}
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	l := store.Lease{Host: me.host, Boot: me.place(), PID: cmd.Process.Pid, Heartbeat: time.Now()}
+	if looks, proven := me.judge(l, time.Now()); looks != alive || !proven {
+		t.Errorf("looks %s, proven %v", looks, proven)
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for looks := ""; looks != stopped; time.Sleep(time.Millisecond) {
+		var proven bool
+		if looks, proven = me.judge(l, time.Now()); looks == dead || !proven {
+			t.Fatalf("looks %s, proven %v", looks, proven)
+		}
+	}
+	if says := (&store.LockedError{Lease: l, Alive: stopped}).Detail(); !strings.Contains(says, fmt.Sprintf(`it is suspended, and "fg" in its terminal or "kill -CONT %d" lets it continue. Wait`, l.PID)) {
+		t.Error(says)
 	}
 }
 
