@@ -53,7 +53,7 @@ func (sm *summary) outcome() progress.Outcome {
 		}
 	}
 	if o.Held > 0 {
-		o.Away, o.AwayWhy = sm.leftOut()
+		o.LeftOut, o.LeftOutWhy = sm.leftOut()
 	}
 	if o.Held > 0 && sm.Saved {
 		o.LetGo = sm.letGo()

@@ -28,6 +28,7 @@ type phase struct {
 	cells.Node
 	places places
 	before int             // completed before this run
+	left   int             // left out by the plan, because their backend cannot be asked
 	unread map[string]bool // metrics without a value that were reported
 
 	queues   []cells.Queue                  // ready cells by ordinal of their backend
@@ -103,6 +104,9 @@ func (e *engine) loadCells() {
 	for _, p := range e.phases {
 		for i := range int32(len(p.At)) {
 			p.Set(i, e.begin(p, i))
+			if p.At[i] == cells.Held && p.plan.Away(int(i)) != "" {
+				p.left++
+			}
 			if p.unsettledAt(i) && p.At[i] == cells.Done {
 				p.Set(i, cells.Checking)
 			}

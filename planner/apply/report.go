@@ -37,6 +37,7 @@ func (sm *summary) Phases() []progress.Phase {
 		s.Unsubmitted, s.HeldThere = s.Unsubmitted+p.parked[unsubmitted], p.parked[heldThere]
 		s.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
 		s.Before, s.Gate, s.Waits = p.before, sm.gateText(p), p.stalled.Why
+		s.LeftOut = min(p.left, s.Held) // a resume may free some
 		s.Late, s.Overdue = p.late[history.Late], p.late[history.Overdue]
 		if s.Waiting > 0 {
 			s.RetryAt = sm.lastRetry(p)

@@ -70,7 +70,7 @@ func (e *Events) Diagnostics(l diag.List, sources diag.Sources) {
 // Ended notes how a run ended, for the last line.
 func (e *Events) Ended(o progress.Outcome) {
 	e.end = map[string]any{
-		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "blocked": o.Blocked, "unknown": o.Unknown,
+		"stopped": string(o.Stopped), "why": o.Why, "total": o.Total, "done": o.Done, "failed": o.Failed, "held": o.Held, "left_out": o.LeftOut, "blocked": o.Blocked, "unknown": o.Unknown,
 		"running": o.Running, "queued": o.Queued, "queue_held": o.HeldThere, "unsubmitted": o.Unsent, "left": o.Left, "skipped": o.Skipped, "cancelled": o.Cancelled, "changed_inputs": o.Changed, "deleted": o.Deleted,
 		"first": o.First, "next": o.Next, "spent": o.Spent, "message": page.Headline(o),
 	}
@@ -109,6 +109,7 @@ type PhaseEvent struct {
 	Pending   int             `json:"pending"`
 	Failed    int             `json:"failed"`
 	Held      int             `json:"held"`
+	LeftOut   int             `json:"left_out,omitempty"` // of held: their backend cannot be asked
 	Blocked   int             `json:"blocked"`
 	Cancelled int             `json:"cancelled"`
 	Late      int             `json:"late,omitempty"`    // of running: longer than twice the time of completed jobs

@@ -145,7 +145,7 @@ func conclusion(o progress.Outcome, missing, altered []string, saved string) str
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{o.Failed, "failed"}, {o.Held - o.Away, "held"}, {o.Away, "waiting for a backend"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Changed, "with changed inputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.HeldThere, "held in the queue"}, {o.Unsent, "not submitted"}, {o.Left, "left"}} {
+	}{{o.Failed, "failed"}, {o.Held - o.LeftOut, "held"}, {o.LeftOut, "waiting for a backend"}, {o.Cancelled, "cancelled"}, {o.Blocked, "blocked"}, {o.Altered, "with changed outputs"}, {o.Changed, "with changed inputs"}, {o.Unknown, "unknown"}, {o.Running, "running"}, {o.Queued, "queued"}, {o.HeldThere, "held in the queue"}, {o.Unsent, "not submitted"}, {o.Left, "left"}} {
 		if c.n > 0 {
 			fmt.Fprintf(&b, ", %d %s", c.n, c.word)
 		}
@@ -166,8 +166,8 @@ func conclusion(o progress.Outcome, missing, altered []string, saved string) str
 	if o.Stopped == progress.Interrupted || o.Stopped == progress.Detached || o.Stopped == progress.LeaseLost || o.Stopped == progress.StoreFailed {
 		b.WriteString(goingOn(o))
 	}
-	if o.AwayWhy != "" {
-		fmt.Fprintf(&b, "Waiting for a backend: %s.\n", strings.TrimSuffix(o.AwayWhy, "."))
+	if o.LeftOutWhy != "" {
+		fmt.Fprintf(&b, "Waiting for a backend: %s.\n", strings.TrimSuffix(o.LeftOutWhy, "."))
 	}
 	if o.UnsentWhy != "" {
 		fmt.Fprintf(&b, "Not submitted: %s.\n", strings.TrimSuffix(o.UnsentWhy, "."))
@@ -199,7 +199,7 @@ func nextStep(o progress.Outcome, again string) string {
 		return fmt.Sprintf("To continue:\n\n    %s\n", o.Next)
 	case o.Stopped == progress.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
 		return fmt.Sprintf("%s held when this plan was made, and released since. A new plan runs them:\n\n    muster apply\n", jobsWere(o.LetGo))
-	case o.Stopped == progress.None && o.Away > 0 && o.Away == o.Held+o.Failed+o.Cancelled:
+	case o.Stopped == progress.None && o.LeftOut > 0 && o.LeftOut == o.Held+o.Failed+o.Cancelled:
 		return "When it answers:\n\n    muster apply\n"
 	case o.Stopped == progress.None && o.Smoke != "":
 		return fmt.Sprintf("To see why: muster status, muster logs -smoke %s. When you have fixed the cause, run it again:\n\n    muster resume\n    muster apply\n\n"+
@@ -245,10 +245,10 @@ func Headline(o progress.Outcome) string {
 	case progress.StoreFailed:
 		return "The state cannot be written"
 	}
-	if o.Held-o.Away+o.Failed+o.Cancelled+o.Changed > 0 || o.Blocked > 0 && o.Away == 0 {
+	if o.Held-o.LeftOut+o.Failed+o.Cancelled+o.Changed > 0 || o.Blocked > 0 && o.LeftOut == 0 {
 		return "Ended with work that needs you"
 	}
-	if o.Unknown+o.Away > 0 {
+	if o.Unknown+o.LeftOut > 0 {
 		return "Ended with jobs whose backend cannot be asked"
 	}
 	if o.Running+o.Queued+o.HeldThere+o.Unsent > 0 || o.First != "" { // apply -once

@@ -38,7 +38,7 @@ type Outcome struct {
 	Failed    int
 	Held      int
 	LetGo     int // of the held: held when the plan was made, and by nothing any more
-	Away      int // of the held: left out by the plan, because their backend cannot be asked
+	LeftOut   int // of the held: left out by the plan, because their backend cannot be asked
 	Blocked   int // wait for something failed or held
 	Altered   int // done, and an output holds other bytes now
 	Changed   int // done, and an input holds other bytes now
@@ -55,9 +55,9 @@ type Outcome struct {
 	Deleted   int    // outputs that a destroy deleted
 	Undeleted int    // and that it could not
 
-	AwayWhy   string // the backend, and why it cannot be asked
-	UnsentWhy string // the reason that their backend gave
-	HeldWhy   string // who holds those that are held in a queue
+	LeftOutWhy string // the backend, and why it cannot be asked
+	UnsentWhy  string // the reason that their backend gave
+	HeldWhy    string // who holds those that are held in a queue
 
 	QueuedOn  []BackendCount // where the queued ones are, most first
 	Submitted int            // submitted by this run

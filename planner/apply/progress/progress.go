@@ -39,6 +39,7 @@ type Phase struct {
 	Pending   int
 	Failed    int
 	Held      int
+	LeftOut   int // of these, left out by the plan: their backend cannot be asked
 	Blocked   int
 	Cancelled int
 	Late      int // of those running: longer than twice the time of completed jobs
