@@ -1,6 +1,7 @@
 package aris
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -230,8 +231,12 @@ func (r *reader) axisNames(p *phase) {
 	}
 }
 
-// identifier is a name as HCL takes it: letters, digits, _ and -, not
-// beginning with a digit.
+// longestName is how many bytes a name has at most, of the 200 that a campaign takes: some get
+// a number at their end.
+const longestName = 180
+
+// identifier is a name as a campaign takes it: letters, digits, _ and -, not beginning with a
+// digit. A long one is cut, and ends with a digest of the whole.
 func identifier(s string) string {
 	var b strings.Builder
 	for _, c := range s {
@@ -251,7 +256,12 @@ func identifier(s string) string {
 	if b.Len() == 0 {
 		return "_"
 	}
-	return b.String()
+	name := b.String()
+	if len(name) > longestName {
+		sum := sha256.Sum256([]byte(s))
+		name = fmt.Sprintf("%s_%x", name[:longestName-9], sum[:4])
+	}
+	return name
 }
 
 // cycle reports phases that wait for one another.
