@@ -20,6 +20,7 @@ import (
 // it started.
 type appliedCampaign struct {
 	At    time.Time         `json:"at"`
+	Dir   string            `json:"dir"` // campaigns can share a MUSTER_DATA_DIR
 	Files map[string]string `json:"files"`
 }
 
@@ -38,7 +39,7 @@ func (ws *workspace) keepApplied(c *lang.Campaign) {
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o777) != nil {
 		return
 	}
-	kept := appliedCampaign{At: ws.now(), Files: map[string]string{}}
+	kept := appliedCampaign{At: ws.now(), Dir: c.Dir, Files: map[string]string{}}
 	for name, f := range c.Files {
 		if filepath.Base(name) == name { // not -var-file=FILE, which is given again
 			kept.Files[name] = string(f.Bytes)
@@ -61,15 +62,17 @@ func (ws *workspace) lastApplied(v varFlags, broken diag.List) (*lang.Campaign, 
 	}
 	text, err := os.ReadFile(path)
 	var kept appliedCampaign
-	if err != nil || json.Unmarshal(text, &kept) != nil || len(kept.Files) == 0 {
+	if err != nil || json.Unmarshal(text, &kept) != nil || kept.Dir != ws.dir || len(kept.Files) == 0 {
 		return nil, nil
 	}
 	files := map[string][]byte{}
 	for name, text := range kept.Files {
 		files[name] = []byte(text)
 	}
+	sources := ws.sources
 	c, diags := ws.loadText(v, false, files)
 	if diags.HasErrors() {
+		ws.sources = sources
 		return nil, nil
 	}
 	first := broken[slices.IndexFunc(broken, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
