@@ -103,9 +103,13 @@ func (r *risks) share(jobs int) float64 { return min(float64(jobs)/float64(max(r
 
 // diagnostics turns diagnostics into risks; those of budgets are with the budgets.
 func (r *risks) diagnostics(severity diag.Severity, damage float64) {
-	for _, d := range r.p.Diags {
+	for _, d := range r.p.Diags.Alike() {
+		of := cmp.Or(d.In, d.Address)
+		if len(d.Also) > 0 {
+			of += fmt.Sprintf(" and %d more", len(d.Also))
+		}
 		if d.Severity == severity && (r.shown == "" || d.Summary != r.shown) && (severity == diag.Error || !strings.HasPrefix(d.In, "budget ")) {
-			r.add(Risk{Kind: severity.String(), Of: cmp.Or(d.In, d.Address), Text: d.Summary, More: d.Detail, Damage: damage})
+			r.add(Risk{Kind: severity.String(), Of: of, Text: d.Summary, More: d.Detail, Damage: damage})
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (t *terminal) fail(l diag.List) {
 	if t.events != nil {
 		t.events.Diagnostics(l, t.sources)
 	}
-	diag.Printer{Sources: t.sources, Width: t.err.Width, Clean: func(s string) string { return t.err.Text(term.Clean(s)) }, Paint: t.severity}.Print(t.stderr, l)
+	diag.Printer{Sources: t.sources, Width: t.err.Width, Clean: func(s string) string { return t.err.Text(term.Clean(s)) }, Paint: t.severity}.Print(t.stderr, l.Alike())
 }
 
 func (t *terminal) severity(s diag.Severity, text string) string {

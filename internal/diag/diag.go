@@ -37,6 +37,8 @@ type Diagnostic struct {
 	Detail string
 	// Address is the job, phase or backend concerned, if any.
 	Address string
+	// Also are other phases of which the same is said; List.Alike sets it.
+	Also []string
 	// In names the enclosing block as people say it: `phase "teachers"`.
 	In string
 	// Subject is the place at fault; Context a wider range to show around it.

@@ -1,6 +1,10 @@
 package diag
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Once merges equal diagnostics of several jobs into one that counts them.
 func (l List) Once() List {
@@ -43,3 +47,43 @@ func (l List) Once() List {
 	}
 	return out
 }
+
+// Alike merges what is said of several phases in the same words, each at its own place, into
+// one that names the others.
+func (l List) Alike() List {
+	type key struct {
+		severity        Severity
+		summary, detail string
+	}
+	at := map[key]int{}
+	var out List
+	for _, d := range l {
+		k := key{d.Severity, d.Summary, d.Detail}
+		i, seen := at[k]
+		switch {
+		case d.Subject == nil || !strings.HasPrefix(d.Address, "phase.") || strings.Contains(d.Address, "["):
+			out = append(out, d)
+		case !seen:
+			at[k] = len(out)
+			out = append(out, d)
+		case d.Address != out[i].Address && !slices.Contains(out[i].Also, d.Address):
+			out[i].Also = append(slices.Clip(out[i].Also), d.Address)
+		default:
+			out = append(out, d)
+		}
+	}
+	for i := range out {
+		d := &out[i]
+		if n := len(d.Also); n > mostAlso {
+			d.Detail += fmt.Sprintf("\n\nThe same applies to %s and %d more phases.", strings.Join(d.Also[:mostAlso], ", "), n-mostAlso)
+		} else if n > 1 {
+			d.Detail += fmt.Sprintf("\n\nThe same applies to %s and %s.", strings.Join(d.Also[:n-1], ", "), d.Also[n-1])
+		} else if n == 1 {
+			d.Detail += "\n\nThe same applies to " + d.Also[0] + "."
+		}
+	}
+	return out
+}
+
+// mostAlso is how many other phases a diagnostic names.
+const mostAlso = 8

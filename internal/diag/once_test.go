@@ -27,3 +27,28 @@ func TestOnce(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 }
+
+// What is said of several phases is said once and names the others; what is said twice of one
+// phase, or of no phase, stays.
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	line := func(n int) *hcl.Range { return &hcl.Range{Filename: "c.hcl", Start: hcl.Pos{Line: n, Column: 1}} }
+	got := List{
+		{Summary: "s", Detail: "away", Subject: line(1), Address: "phase.a"},
+		{Summary: "s", Detail: "away", Subject: line(2), Address: "phase.b"},
+		{Summary: "s", Detail: "away", Subject: line(3), Address: "phase.a"},
+		{Summary: "s", Detail: "away", Subject: line(4), Address: "phase.c"},
+		{Summary: "s", Detail: "away", Subject: line(4), Address: "phase.c", Severity: Warning},
+		{Summary: "s", Detail: "slip", Subject: line(5)},
+		{Summary: "s", Detail: "slip", Subject: line(6)},
+		{Summary: "s", Detail: "two", Subject: line(7), Address: "phase.a"},
+		{Summary: "s", Detail: "two", Subject: line(8), Address: "phase.b"},
+	}.Alike()
+	var said []string
+	for _, d := range got {
+		said = append(said, d.Detail)
+	}
+	if want := "away\n\nThe same applies to phase.b and phase.c.|away|away|slip|slip|two\n\nThe same applies to phase.b."; strings.Join(said, "|") != want {
+		t.Errorf("%q", said)
+	}
+}
