@@ -14,6 +14,10 @@ func TestSystemSSHOutageIsSaid(t *testing.T) {
 	h := lab.Hosts(t, 1)[0]
 	t.Run("jobs run", func(t *testing.T) {
 		r, f := gate(t, h, 6, 0)
+		r.until("muster to know that they run", func() bool {
+			said, _ := r.run("status")
+			return strings.Contains(said, "6 running")
+		})
 		h.Cut()
 		r.until("a line of progress", func() bool {
 			return strings.Contains(f.said(), "0 of 6 done, 6 unknown; backend.ssh.lab cannot be reached since 20") && strings.Contains(f.said(), "UTC, with 6 running")
