@@ -37,7 +37,7 @@ type Diagnostic struct {
 	Detail string
 	// Address is the job, phase or backend concerned, if any.
 	Address string
-	// Also are other phases of which the same is said; List.Alike sets it.
+	// Also are the addresses of other phases with the same summary and detail; List.Alike sets it.
 	Also []string
 	// In names the enclosing block as people say it: `phase "teachers"`.
 	In string

@@ -48,8 +48,8 @@ func (l List) Once() List {
 	return out
 }
 
-// Alike merges what is said of several phases in the same words, each at its own place, into
-// one that names the others.
+// Alike merges diagnostics of several phases that have the same summary and detail into one, which
+// names the other phases.
 func (l List) Alike() List {
 	type key struct {
 		severity        Severity

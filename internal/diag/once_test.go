@@ -28,8 +28,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What is said of several phases is said once and names the others; what is said twice of one
-// phase, or of no phase, stays.
+// Equal diagnostics of several phases become one that names the others; those of one phase, or of
+// no phase, stay.
 func TestAlike(t *testing.T) {
 	t.Parallel()
 	line := func(n int) *hcl.Range { return &hcl.Range{Filename: "c.hcl", Start: hcl.Pos{Line: n, Column: 1}} }

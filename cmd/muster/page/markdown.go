@@ -31,7 +31,7 @@ func (r Report) Markdown(style term.Style) string {
 	r.head(&b, w)
 	b.WriteString(r.Planned.markdown(w))
 	if rows := r.expectedRows(); len(rows) > 1 {
-		b.WriteString("\n## Expected and actual time\n\nThe median time of a completed job, and what was expected at its launch.\n\n" + w.table(rows))
+		b.WriteString("\n## Expected and actual time\n\nThe median time of completed jobs, and the time expected at their launch.\n\n" + w.table(rows))
 	}
 	if rows := r.ranRows(); len(rows) > 1 {
 		b.WriteString("\n## Runs\n\n" + w.table(rows))

@@ -158,11 +158,11 @@ func TestSystemHowAHolderLooks(t *testing.T) {
 
 // A holder that somebody suspended, as with Ctrl-Z, keeps its lease, and the message says how it
 // continues.
-func TestASuspendedHolder(t *testing.T) {
+func TestSystemASuspendedHolder(t *testing.T) {
 	t.Parallel()
 	me := self()
 	if me.boot == "" {
-		t.Skip("nothing can be proven of a process here")
+		needs.Absent(t, "nothing can be proven of a process here")
 	}
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
