@@ -55,8 +55,8 @@ type Refresh struct {
 	Findings []Finding
 	// Rentals are the campaign's rented machines as their providers say, by backend.
 	Rentals map[string][]offer.Rental
-	// Orphans are rented machines that bear the campaign's mark, and that none of its
-	// jobs asked for.
+	// Orphans are machines that the campaign, or one of the same user whose folder was
+	// deleted, rented, and of which no record exists.
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.
 	Imported map[string]offer.Observation

@@ -363,7 +363,7 @@ type Rental struct {
 	Metered time.Time
 	Spent   string
 	Unit    time.Duration
-	Orphan  bool // it has the campaign's label, and its provider has no record of renting it
+	Orphan  bool // the campaign, or one of the same user whose folder was deleted, rented it, and no record exists
 	Account Account
 	Order   string // id that it had before the cloud gave it one; "" = none
 }
