@@ -104,7 +104,7 @@ type Input struct {
 	From   *Phase // producer
 	Output string // name of its output
 	All    bool   // from_all: a list in key order
-	Least  Share  // of its producers that a job goes on with; the zero value: all
+	Least  Quorum // of its producers that a job goes on with; the zero value: all
 	Range  hcl.Range
 
 	edge edge // see edges.go

@@ -81,7 +81,7 @@ func TestRender(t *testing.T) {
 	if got, want := p.Address(i), `phase.train["N=512,lr=\"x y\",rep=1"]`; got != want {
 		t.Errorf("address %s, want %s", got, want)
 	}
-	r, ds := p.Render(i, Site{Workdir: "/w", SourceDir: "/src", Backend: "ssh.lab"})
+	r, ds := p.Render(i, Target{Workdir: "/w", SourceDir: "/src", Backend: "ssh.lab"})
 	if len(ds) > 0 {
 		t.Fatal(ds)
 	}
@@ -96,7 +96,7 @@ func TestRender(t *testing.T) {
 	if d := cmp.Diff([]EnvVar{{"A", "512"}, {"B", "2"}, {"DIR", "/w"}}, r.Env); d != "" {
 		t.Error(d)
 	}
-	r, _ = p.Render(i, Site{Variant: SmokeRun, Workdir: "/w"})
+	r, _ = p.Render(i, Target{Variant: SmokeRun, Workdir: "/w"})
 	const dir = `.muster/smoke/train/N=512,lr=%22x%20y%22,rep=1/`
 	if got := r.Outputs[0].Path; got != dir+`m/N=512,lr="x y",rep=1/model.pt` || r.Outputs[0].Abs != "/w/"+got || p.OutputPath(i, "model", SmokeRun) != got {
 		t.Errorf("smoke's path %s", got)
@@ -150,7 +150,7 @@ phase "b" {
 	if d := cmp.Diff([]string{"k=9", "k=10", "k=b"}, keys); d != "" {
 		t.Error(d)
 	}
-	r, ds := b.Render(0, Site{Workdir: "/w", Spool: "/s", Pool: "aa100", GPUs: 2, Input: func(string) []string { return []string{"/x/1", "/x/2"} }})
+	r, ds := b.Render(0, Target{Workdir: "/w", Spool: "/s", Pool: "aa100", GPUs: 2, Input: func(string) []string { return []string{"/x/1", "/x/2"} }})
 	if len(ds) > 0 {
 		t.Fatal(ds)
 	}

@@ -259,7 +259,7 @@ func (cp *compiler) tryRender(p *phaseBuild, f *form, v Variant) {
 		return
 	}
 	var ds diag.List
-	r := renderer{p: p.Phase, f: f, cell: 0, site: Site{Variant: v, Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backends.Local,
+	r := renderer{p: p.Phase, f: f, cell: 0, site: Target{Variant: v, Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backends.Local,
 		Input: func(string) []string { return []string{"/input"} }}, ds: &ds}
 	r.command(&Rendered{})
 	r.program()

@@ -16,7 +16,7 @@ import (
 type View struct {
 	Phase   *Phase // of the job; nil: of no job
 	Cell    int
-	Site    Site                 // where the job would run
+	Site    Target               // where the job would run
 	Metrics map[string]string    // of the job: name to JSON text
 	Results map[string]Completed // by phase
 }

@@ -191,7 +191,7 @@ phase "p" {
 	if ds := p.CheckPreconditions(1); len(ds) != 1 || ds[0].Detail != "N is too large" || ds[0].Address != `phase.p["N=2"]` {
 		t.Error(ds)
 	}
-	r, _ := p.Render(1, Site{Workdir: "/w"})
+	r, _ := p.Render(1, Target{Workdir: "/w"})
 	if d := cmp.Diff([]RenderedPrecondition{{Path: "/w/base2.pt", MinSize: 1024}}, r.Files); d != "" {
 		t.Error(d)
 	}

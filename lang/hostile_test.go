@@ -152,7 +152,7 @@ func FuzzLoad(f *testing.F) {
 				}
 				for _, v := range []Variant{Run, SmokeRun} {
 					p.AppendResult(nil, i, v)
-					p.Render(i, Site{Variant: v, Workdir: "/w", Input: func(string) []string { return []string{"/i"} }})
+					p.Render(i, Target{Variant: v, Workdir: "/w", Input: func(string) []string { return []string{"/i"} }})
 					_ = p.Requests(v)[p.RequestOf(i, v)]
 				}
 				p.CheckPreconditions(i)

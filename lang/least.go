@@ -14,16 +14,16 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// A Share is how many of an input's producers must be done: a count, or whole
+// A Quorum is how many of an input's producers must be done: a count, or whole
 // percents of them. The zero value is all.
-type Share struct {
+type Quorum struct {
 	set     bool
 	percent bool
 	n       int
 }
 
 // String is the share as the campaign says it: "90%", or "7".
-func (s Share) String() string {
+func (s Quorum) String() string {
 	if s.percent {
 		return strconv.Itoa(s.n) + "%"
 	}
@@ -70,7 +70,7 @@ func (pr *phaseReader) least(in *Input, b *syntax.Block) bool {
 			pr.Wrong(e, "require", "%q is not a share. Write whole percents from \"0%%\" to \"100%%\", such as \"90%%\", or a number of jobs.", wording.Clip(v.AsString()))
 			return false
 		}
-		in.Least = Share{set: n < 100, percent: true, n: n}
+		in.Least = Quorum{set: n < 100, percent: true, n: n}
 		return true
 	}
 	n, err := value.Integer(v, 0)
@@ -78,7 +78,7 @@ func (pr *phaseReader) least(in *Input, b *syntax.Block) bool {
 		pr.Wrong(e, "require", "%s. Write a share such as \"90%%\", or a whole number of jobs.", wording.Capitalised(err.Error()))
 		return false
 	}
-	in.Least = Share{set: true, n: n}
+	in.Least = Quorum{set: true, n: n}
 	return true
 }
 

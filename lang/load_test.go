@@ -54,7 +54,7 @@ phase "hello" {
     output "greeting" { path = "out/hi.txt" }
   }
 }`)
-	r, ds := c.Phases[0].Render(0, Site{Workdir: "/w"})
+	r, ds := c.Phases[0].Render(0, Target{Workdir: "/w"})
 	if len(ds) > 0 {
 		t.Fatal(ds)
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/muster-run/muster/lang/wording"
 )
 
-// A Site is where a cell is rendered for.
-type Site struct {
+// A Target is the place that a cell is rendered for.
+type Target struct {
 	Variant   Variant
 	Workdir   string                     // absolute, or "~/…", on the backend
 	SourceDir string                     // the read-only copy of the source there; "" = none
-	Spool     string                     // where list files for input_file lie
+	Spool     string                     // where list files for input_file are
 	Input     func(name string) []string // absolute paths of an input's files at the site, key order
 	Backend   string                     // address, for backend.*
 	Pool      string
@@ -64,7 +64,7 @@ func ListPath(spool, input string) string { return path.Join(spool, input+".list
 
 // Render evaluates a job for a cell and a site. Errors are reported with the
 // cell's address.
-func (p *Phase) Render(i int, s Site) (Rendered, diag.List) {
+func (p *Phase) Render(i int, s Target) (Rendered, diag.List) {
 	var ds diag.List
 	r := renderer{p: p, f: p.job.form[s.Variant], cell: i, site: s, ds: &ds}
 	out := Rendered{Label: p.Label(i), Dir: s.Workdir, Program: r.program()}
@@ -113,7 +113,7 @@ func plain(t *expr.Template, i int) string { return expr.Unescape(t.Text(i)) }
 func (p *Phase) OutputPath(i int, name string, v Variant) string {
 	for k, o := range p.Outputs {
 		if o.Name == name {
-			r := renderer{p: p, f: p.job.form[v], cell: i, site: Site{Variant: v}}
+			r := renderer{p: p, f: p.job.form[v], cell: i, site: Target{Variant: v}}
 			return r.outputPath(k)
 		}
 	}
@@ -134,7 +134,7 @@ type renderer struct {
 	p     *Phase
 	f     *form
 	cell  int
-	site  Site
+	site  Target
 	lists map[string][]string
 	ds    *diag.List
 }
@@ -264,6 +264,6 @@ func joined(v cty.Value) cty.Value {
 // CheckpointPath is the path of a job's checkpoint in a workdir; "" if it has
 // none.
 func (p *Phase) CheckpointPath(i int, workdir string) string {
-	r := renderer{p: p, f: p.job.form[Run], cell: i, site: Site{Workdir: workdir}}
+	r := renderer{p: p, f: p.job.form[Run], cell: i, site: Target{Workdir: workdir}}
 	return r.checkpoint()
 }

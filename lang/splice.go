@@ -26,7 +26,7 @@ func (ck *checker) splices(p *phaseBuild) {
 		if !ok {
 			continue
 		}
-		var at shell.Place
+		var at shell.Position
 		for _, part := range t.Parts {
 			if lit, ok := part.(*hclsyntax.LiteralValueExpr); ok {
 				if text, err := value.Text(lit.Val); err == nil {

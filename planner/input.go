@@ -32,7 +32,7 @@ type Input struct {
 	Now     time.Time
 	Options Options
 	// Precedents are the results of other campaigns of the workspace.
-	Precedents []precedent.Line
+	Precedents []precedent.Record
 }
 
 // Options force or narrow a plan.

@@ -98,7 +98,7 @@ func (w *draft) renderFirst(scripts []observed.Script) (out report) {
 }
 
 // site is a place to render for when only the expressions matter.
-func site(backend, pool string, gpus, cpus int, v lang.Variant) lang.Site {
-	return lang.Site{Variant: v, Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backend, Pool: pool, GPUs: gpus, CPUs: max(cpus, 1),
+func site(backend, pool string, gpus, cpus int, v lang.Variant) lang.Target {
+	return lang.Target{Variant: v, Workdir: "/workdir", SourceDir: "/source", Spool: "/spool", Backend: backend, Pool: pool, GPUs: gpus, CPUs: max(cpus, 1),
 		Input: func(name string) []string { return []string{"/workdir/" + name} }}
 }

@@ -310,13 +310,13 @@ func (r *risks) failures() {
 
 // costliest is the line of the unit that matters most to a reader and is not
 // zero.
-func (p *Plan) costliest() forecast.Line {
+func (p *Plan) costliest() forecast.CostLine {
 	for _, l := range p.Forecast.Lines {
 		if amount.Of(l.AtMost.Text).IsPositive() {
 			return l
 		}
 	}
-	return forecast.Line{}
+	return forecast.CostLine{}
 }
 
 // transfers whose size or speed nobody has seen.

@@ -17,11 +17,11 @@ import (
 func risky() *Plan {
 	first := &PhasePlan{Phase: &lang.Phase{Name: "prep"}, Kind: []Kind{Run, Run}, Smoke: &Gate{Run: []int{0}}}
 	second := &PhasePlan{Phase: &lang.Phase{Name: "train", DependsOn: []string{"prep"}}, Kind: slices.Repeat([]Kind{Run}, 8)}
-	cost := []forecast.Line{{Unit: "usd", Expected: forecast.Figure{Text: "20"}, P90: forecast.Figure{Text: "31"}, AtMost: forecast.Figure{Text: "90"}}}
+	cost := []forecast.CostLine{{Unit: "usd", Expected: forecast.Figure{Text: "20"}, P90: forecast.Figure{Text: "31"}, AtMost: forecast.Figure{Text: "90"}}}
 	return &Plan{
 		Phases: []*PhasePlan{first, second}, Counts: Counts{Run: 10}, Unattended: []string{"prep", "train"},
 		Transfers: []transfers.Transfer{{Phase: "train", Files: 3, Bytes: -1, After: "prep"}},
-		Forecast:  forecast.Forecast{Lines: cost, ByScope: map[string][]forecast.Line{"paper": cost}, Walltime: forecast.Span{P90: 2 * time.Hour}},
+		Forecast:  forecast.Forecast{Lines: cost, ByScope: map[string][]forecast.CostLine{"paper": cost}, Walltime: forecast.Span{P90: 2 * time.Hour}},
 		Budgets:   []budget.Check{{Name: "paper", Limits: state.Amounts{"usd": "60"}, Spent: state.Amounts{"usd": "10"}, Deadline: time.Time{}.Add(5 * time.Hour)}},
 	}
 }

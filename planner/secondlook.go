@@ -225,7 +225,7 @@ func (s *looking) longest() (of string, longest time.Duration) {
 // first is a phase that starts jobs and completed none so far.
 type first struct {
 	w    *draft
-	like *precedent.Line // of the same code, in another campaign; nil = none
+	like *precedent.Record // of the same code, in another campaign; nil = none
 }
 
 // firstOfKind are the phases that start jobs and completed none so far. Results
@@ -251,7 +251,7 @@ func (ps phases) firstOfKind(fs *facts) (out []first) {
 }
 
 // precedent is the result of another campaign for the work of a phase, nil if none.
-func (ps phases) precedent(fs *facts, w *draft) *precedent.Line {
+func (ps phases) precedent(fs *facts, w *draft) *precedent.Record {
 	if len(fs.in.Precedents) == 0 {
 		return nil
 	}

@@ -82,7 +82,7 @@ func fasterWays(f forecast.Forecast, in forecast.Input, phases []fasterPhase, ca
 }
 
 // costDifference is by how much one forecast is expected to cost more than another.
-func costDifference(was, is []forecast.Line) (out map[string]string, unknown bool) {
+func costDifference(was, is []forecast.CostLine) (out map[string]string, unknown bool) {
 	for _, unit := range []string{place.USD, place.ServiceUnits} {
 		a, b := forecast.LineOf(was, unit), forecast.LineOf(is, unit)
 		if b.Expected.Mark == forecast.Unknown || a.Expected.Mark == forecast.Unknown {

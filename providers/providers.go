@@ -70,7 +70,7 @@ type Runner interface {
 // writes there: LINEAGE.json.
 const CampaignsDir = ".muster/campaigns"
 
-// Files looks at and moves files where they lie. Where pools of a backend do
+// Files looks at and moves files where they are. Where pools of a backend do
 // not see each other's files (offer.Pool, Filesystem), the backend is given as
 // At names it: "ssh.lab/host-a".
 type Files interface {
@@ -498,7 +498,7 @@ type LogRequest struct {
 	Follow  bool
 }
 
-// A VerifyRequest checks outputs where they lie.
+// A VerifyRequest checks outputs where they are.
 type VerifyRequest struct {
 	Backend string
 	Workdir string
@@ -546,7 +546,7 @@ type Check struct {
 	Keep      int64  // bytes that would be needed there if every job kept all it declares: less is worth a warning
 	Image     string // "" = none
 	Files     int64  // files that jobs still to be done will leave there, as far as is known
-	Jobs      int64  // those jobs: the log and the records of each lie there, too
+	Jobs      int64  // those jobs: the log and the records of each are there, too
 }
 
 // SetupEnv are the variables that the setup names: those on which whether it

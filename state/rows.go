@@ -29,7 +29,7 @@ func (s *State) Fill(parts [][]Job) (disordered string) {
 // stays empty, so that a state of which little is known costs little.
 func (s *State) Show(rows [][]Job) { s.Jobs, s.rows, s.filled = nil, rows, 0 }
 
-// All yields every record once. As read from a snapshot they come as they lie
+// All yields every record once. As read from a snapshot they come as they are
 // in memory, by key, which is several times faster than a walk over the map;
 // once an event changed one they come in no order.
 func (s *State) All() iter.Seq2[string, *Job] {

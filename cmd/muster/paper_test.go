@@ -149,7 +149,7 @@ func TestPaperChecklist(t *testing.T) {
 	in, _ := loadPaperWorld(t).input(t)
 	p, _ := planner.Make(in)
 	var b bytes.Buffer
-	if err := (view.Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}).Checklists(&b, checklist.Of(p, in, "/home/me/dllm", map[string]checklist.Queue{"slurm": slurm.Type{}})); err != nil {
+	if err := (view.Human{Style: term.Style{UTF8: true, Width: term.MaxWidth}}).Checklists(&b, checklist.Of(p, in, "/home/me/dllm", map[string]checklist.Scheduler{"slurm": slurm.Type{}})); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "checklist.golden", b.String())

@@ -61,7 +61,7 @@ func (r *recording) run(ctx context.Context, _ []string) error {
 		}
 	}
 	if r.json {
-		return r.encode(map[string]any{"format_version": page.FormatVersion, "file": f.path(), "lines": append([]precedent.Line{}, lines...)})
+		return r.encode(map[string]any{"format_version": page.FormatVersion, "file": f.path(), "lines": append([]precedent.Record{}, lines...)})
 	}
 	for _, l := range lines {
 		r.printf("%s\n", l.Text())
@@ -115,7 +115,7 @@ func (f precedentsFile) open(flag int) (*os.File, error) {
 const mostIgnored = 3
 
 // read reads the file, and warns of lines that it ignores.
-func (f precedentsFile) read(now time.Time) (lines []precedent.Line, diags diag.List) {
+func (f precedentsFile) read(now time.Time) (lines []precedent.Record, diags diag.List) {
 	file, err := f.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -139,7 +139,7 @@ func (f precedentsFile) read(now time.Time) (lines []precedent.Line, diags diag.
 }
 
 // add appends lines in one write.
-func (f precedentsFile) add(lines []precedent.Line) error {
+func (f precedentsFile) add(lines []precedent.Record) error {
 	if len(lines) == 0 {
 		return nil
 	}

@@ -104,7 +104,7 @@ func (pg planPage) scripts(address string) error {
 		}
 		v.Whole = jobs.Has
 	}
-	queues := map[string]checklist.Queue{}
+	queues := map[string]checklist.Scheduler{}
 	for typ, s := range v.Scripters {
 		queues[typ] = s
 	}

@@ -152,7 +152,7 @@ func (j *job) clear() error {
 	if j.has("cleared") {
 		return nil
 	}
-	if err := guard.Clear(guard.Launch{Job: &j.spec, First: true}); err != nil {
+	if err := guard.Clear(guard.Start{Job: &j.spec, First: true}); err != nil {
 		return err
 	}
 	return replaceFile(j.path("cleared"), nil, 0o600)

@@ -13,15 +13,15 @@ import (
 // Machines make the machines behind rented instances.
 type Machines interface {
 	// New makes a machine that is off. Its disk is empty.
-	New(Spec) (Machine, error)
+	New(MachineSpec) (Machine, error)
 	// Reachable says whether machines have an ssh server, and why not.
 	Reachable() (ok bool, why string)
 	// Close ends and removes all of them.
 	Close()
 }
 
-// A Spec describes a machine.
-type Spec struct {
+// A MachineSpec describes a machine.
+type MachineSpec struct {
 	Name   string // its host name
 	GPU    string // model
 	GPUs   int
@@ -68,7 +68,7 @@ type Machine interface {
 type NoMachines struct{ Why string }
 
 // New makes a machine that is nothing.
-func (NoMachines) New(Spec) (Machine, error) { return noMachine{}, nil }
+func (NoMachines) New(MachineSpec) (Machine, error) { return noMachine{}, nil }
 
 // Reachable is false.
 func (n NoMachines) Reachable() (bool, string) { return false, n.Why }

@@ -8,10 +8,10 @@ import (
 
 // A Meter counts the cost of one instance. It is exact: whole seconds at a price by the hour,
 // and bytes at a price by 10^9 of them.
-type Meter struct{ lines []Line }
+type Meter struct{ lines []Charge }
 
-// A Line is one thing that was billed at one price.
-type Line struct {
+// A Charge is one thing that was billed at one price.
+type Charge struct {
 	Kind  string          `json:"kind"`
 	Price decimal.Decimal `json:"price"` // dollars an hour; of bytes, dollars for 10^9
 	From  time.Time       `json:"from"`
@@ -31,7 +31,7 @@ func (m *Meter) Run(kind string, price decimal.Decimal, now time.Time) {
 		}
 	}
 	if !price.IsZero() {
-		m.lines = append(m.lines, Line{Kind: kind, Price: price, From: now})
+		m.lines = append(m.lines, Charge{Kind: kind, Price: price, From: now})
 	}
 }
 
@@ -47,12 +47,12 @@ func (m *Meter) Stop(now time.Time) {
 // Transferred bills bytes.
 func (m *Meter) Transferred(kind string, bytes int64, price decimal.Decimal, now time.Time) {
 	if bytes > 0 {
-		m.lines = append(m.lines, Line{Kind: kind, Price: price, From: now, To: now, Bytes: bytes})
+		m.lines = append(m.lines, Charge{Kind: kind, Price: price, From: now, To: now, Bytes: bytes})
 	}
 }
 
 // Lines are all that was billed, in order.
-func (m *Meter) Lines() []Line { return m.lines }
+func (m *Meter) Lines() []Charge { return m.lines }
 
 var hour = decimal.NewFromInt(3600)
 var giga = decimal.NewFromInt(1e9)
@@ -84,7 +84,7 @@ func (m *Meter) Burn() (sum decimal.Decimal) {
 	return sum
 }
 
-func (l Line) amount(from, to, now time.Time) decimal.Decimal {
+func (l Charge) amount(from, to, now time.Time) decimal.Decimal {
 	if l.Bytes > 0 {
 		if l.From.Before(from) || l.From.After(to) {
 			return decimal.Zero

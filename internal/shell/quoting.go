@@ -36,8 +36,8 @@ func (q Quoting) Splitting() string {
 	return ""
 }
 
-// A Place is where a piece of shell text ended.
-type Place struct {
+// A Position is where a piece of shell text ended.
+type Position struct {
 	Quoting
 	until string // the line that ends a here-document, from the next line on
 	plain bool   // a shell expands nothing in that here-document
@@ -48,11 +48,11 @@ type Place struct {
 // "$(cat $x)" the shell splits $x.
 type nest struct {
 	ends  string // ")", "`", "}", "esac", or "))" of arithmetic
-	outer Place
+	outer Position
 }
 
 // After is the place behind a piece of shell text.
-func (p Place) After(text string) Place {
+func (p Position) After(text string) Position {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; p.Quoting {
 		case Bare:
@@ -89,7 +89,7 @@ func (p Place) After(text string) Place {
 
 // bare reads one element of text outside quotes, and gives the place behind it and its
 // last byte.
-func (p Place) bare(text string, i int) (Place, int) {
+func (p Position) bare(text string, i int) (Position, int) {
 	rest := text[i:]
 	switch c := text[i]; {
 	case p.in != nil && strings.HasPrefix(rest, p.in.ends) && (p.in.ends != "esac" || begins.MatchString(text[:i])):
@@ -103,9 +103,9 @@ func (p Place) bare(text string, i int) (Place, int) {
 	case p.in != nil && (p.in.ends == "))" || p.in.ends == "}"): // no comments and here-documents there
 		return p.nested(text, i)
 	case c == '(':
-		return Place{in: &nest{")", p}}, i
+		return Position{in: &nest{")", p}}, i
 	case strings.HasPrefix(rest, "case") && begins.MatchString(text[:i]) && len(rest) > 4 && strings.IndexByte(" \t\n", rest[4]) >= 0:
-		return Place{in: &nest{"esac", p}}, i + 3 // its patterns end with a bracket that nothing opens
+		return Position{in: &nest{"esac", p}}, i + 3 // its patterns end with a bracket that nothing opens
 	case c == '#' && (i == 0 || strings.IndexByte(" \t\n;", text[i-1]) >= 0):
 		p.Quoting = Comment
 	case strings.HasPrefix(rest, "<<<"):
@@ -122,10 +122,10 @@ func (p Place) bare(text string, i int) (Place, int) {
 }
 
 // nested begins a substitution, which double quotes do not keep from it.
-func (p Place) nested(text string, i int) (Place, int) {
+func (p Position) nested(text string, i int) (Position, int) {
 	for _, n := range []struct{ begins, ends string }{{"$((", "))"}, {"$(", ")"}, {"`", "`"}} {
 		if strings.HasPrefix(text[i:], n.begins) {
-			return Place{in: &nest{n.ends, p}}, i + len(n.begins) - 1
+			return Position{in: &nest{n.ends, p}}, i + len(n.begins) - 1
 		}
 	}
 	if strings.HasPrefix(text[i:], "${") { // quoted as its context is
@@ -144,11 +144,11 @@ var (
 
 // document reads one element of a here-document, and gives the place behind it and its
 // last byte. Its text is not split, but in a substitution quoting begins again.
-func (p Place) document(text string, i int) (Place, int) {
+func (p Position) document(text string, i int) (Position, int) {
 	if i > 0 && text[i-1] == '\n' {
 		line, _, _ := strings.Cut(text[i:], "\n")
 		if strings.TrimLeft(line, "\t") == p.until {
-			return Place{in: p.in}, i + len(line) // its line break, or the end
+			return Position{in: p.in}, i + len(line) // its line break, or the end
 		}
 	}
 	switch c := text[i]; {

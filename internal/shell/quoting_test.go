@@ -55,15 +55,15 @@ func TestAfter(t *testing.T) {
 		"echo \"$(echo a case b) ":                 Double,
 		"x=$(case a in b) esac; esac) \"":          Double,
 	} {
-		if got := (Place{}).After(text); got.Quoting != want {
+		if got := (Position{}).After(text); got.Quoting != want {
 			t.Errorf("%q: %d, want %d", text, got.Quoting, want)
 		}
 	}
 	// A splice on a line of a here-document does not end it.
-	if got := (Place{}).After("cat <<EOF\na ").After("EOF\n"); got.Quoting != Heredoc {
+	if got := (Position{}).After("cat <<EOF\na ").After("EOF\n"); got.Quoting != Heredoc {
 		t.Errorf("a line that begins with a splice: %d", got.Quoting)
 	}
-	if got := (Place{}).After("cat <<EOF\na ").After(" b\nEOF\ncat "); got.Quoting != Bare {
+	if got := (Position{}).After("cat <<EOF\na ").After(" b\nEOF\ncat "); got.Quoting != Bare {
 		t.Errorf("behind a here-document with a splice: %d", got.Quoting)
 	}
 }

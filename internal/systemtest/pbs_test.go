@@ -35,10 +35,23 @@ var pbsParts = []slurmPart{
 // TestSystemPBS holds the pbs backend against the stand-in for PBS.
 func TestSystemPBS(t *testing.T) {
 	needs.System(t, "runs hundreds of jobs")
+	runOnPBS(t, pbsParts)
+}
+
+// TestNightlyPBS has what takes a server's whole attention.
+func TestNightlyPBS(t *testing.T) {
+	needs.Nightly(t, "submits 5,000 jobs")
+	runOnPBS(t, []slurmPart{
+		{"5000 jobs", func(t *testing.T) { array5000(t, onPBS) }},
+	})
+}
+
+// runOnPBS runs the parts on the server of this host, or on a stand-in.
+func runOnPBS(t *testing.T, parts []slurmPart) {
 	if os.Getenv(pbsInside) == "" {
 		t.Setenv("PATH", pbssim.Start(t, pbssim.Config{}).Bin+":"+os.Getenv("PATH"))
 	}
-	for _, p := range pbsParts {
+	for _, p := range parts {
 		t.Run(p.name, p.run)
 	}
 }
@@ -85,9 +98,10 @@ func onPBS(t *testing.T, campaign string) *cluster {
 	before := pbsJobs("-x")
 	c.dialect = dialect{
 		submit: "qsub", hold: " -h ", cancel: "qdel",
+		commands: []string{"qsub", "qstat", "qdel", "qalter", "qhold", "qrls", "qselect", "pbsnodes"},
 		neighbour: func(c *cluster) string {
 			script := filepath.Join(c.workdir, "neighbour")
-			program.Write(c.t, script, "#!/bin/sh\n#PBS -N link0.neighbour\n#PBS -l walltime=00:05:00\n#PBS -k doe\n#PBS -j oe\n#PBS -o /dev/null\nsleep 120\n")
+			program.Write(c.t, script, "#!/bin/sh\n#PBS -N link0.neighbour\n#PBS -l walltime=00:09:00\n#PBS -k doe\n#PBS -j oe\n#PBS -o /dev/null\nsleep 300\n")
 			id := c.tell("qsub", script)
 			before[id] = true
 			return id

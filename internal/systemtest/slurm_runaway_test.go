@@ -172,7 +172,7 @@ func slurmOwnSbatch(t *testing.T) {
 	}
 }
 
-const slurmMany = `campaign "many" {}
+const fiveThousand = `campaign "many" {}
 backend "slurm" "lab" { workdir = "WORKDIR" }
 phase "many" {
   grid { axes = { i = range(5000) } }
@@ -191,13 +191,13 @@ phase "many" {
 // handOverLimit is how long the submission of 5,000 jobs may take.
 const handOverLimit = time.Minute
 
-// slurm5000: 5,000 jobs are submitted as one array, watched with few commands, and cancelled;
-// neighbours in the account are left alone.
-func slurm5000(t *testing.T) {
-	c := onSlurm(t, slurmMany)
-	neighbour := c.slurm("sbatch", "--parsable", "-J", "many.neighbour", "-t", "9", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 300")
-	t.Cleanup(func() { c.slurm("scancel", neighbour) })
-	c.count("", "sbatch", "squeue", "sacct", "scontrol", "sinfo", "sacctmgr", "scancel")
+// array5000: 5,000 jobs are submitted as one array, watched with few commands, and cancelled;
+// a neighbour in the account is left alone.
+func array5000(t *testing.T, on func(*testing.T, string) *cluster) {
+	c := on(t, fiveThousand)
+	neighbour := c.dialect.neighbour(c)
+	t.Cleanup(func() { c.tell(c.dialect.cancel, neighbour) })
+	c.count("", c.dialect.commands...)
 	began := time.Now()
 	c.must("apply", "-detach", "-auto-approve")
 	took := time.Since(began)
@@ -206,7 +206,7 @@ func slurm5000(t *testing.T) {
 		t.Errorf("5,000 jobs were handed over in %v", took)
 	}
 	arrays := 0
-	for _, call := range c.calls("sbatch") {
+	for _, call := range c.calls(c.dialect.submit) {
 		if strings.HasSuffix(call, ".sh") {
 			arrays++
 		}
@@ -225,10 +225,10 @@ func slurm5000(t *testing.T) {
 	cmd.Process.Signal(os.Interrupt)
 	cmd.Wait()
 	n := 0
-	for _, name := range []string{"sbatch", "squeue", "sacct", "scontrol", "sinfo", "sacctmgr", "scancel"} {
+	for _, name := range c.dialect.commands {
 		n += len(c.calls(name))
 	}
-	t.Logf("%d of Slurm's commands in the first minute of a watch", n)
+	t.Logf("%d of the scheduler's commands in the first minute of a watch", n)
 	if n > 25 {
 		t.Errorf("%d commands in a minute, those of the plan among them", n)
 	}
@@ -237,8 +237,8 @@ func slurm5000(t *testing.T) {
 	if len(c.ran()) != 1 {
 		t.Errorf("%d jobs ran", len(c.ran()))
 	}
-	if got := c.slurm("squeue", "-h", "-j", neighbour, "-o", "%T"); got != "RUNNING" && got != "PENDING" {
-		t.Errorf("the neighbour's job is %q", got)
+	if !c.dialect.alive(c, neighbour) {
+		t.Error("the neighbour's job is gone")
 	}
 	if out := c.must("plan"); !strings.Contains(out, "0 to run") || !strings.Contains(out, "5,000 held") {
 		t.Errorf("the next plan would start them again:\n%s", out)

@@ -95,7 +95,7 @@ func TestSystemSlurmTimers(t *testing.T) {
 func TestNightlySlurm(t *testing.T) {
 	needs.Nightly(t, "submits 5,000 jobs")
 	runOnSlurm(t, []slurmPart{
-		{"5000 jobs", slurm5000},
+		{"5000 jobs", func(t *testing.T) { array5000(t, onSlurm) }},
 	})
 }
 

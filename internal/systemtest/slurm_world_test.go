@@ -24,6 +24,7 @@ type cluster struct {
 type dialect struct {
 	submit, hold string                           // its command, and the option for a job that is held
 	cancel       string                           // its command
+	commands     []string                         // all that muster runs of it
 	neighbour    func(c *cluster) string          // submits another's job; its id
 	alive        func(c *cluster, id string) bool // it waits or runs
 	queue        func(c *cluster) string          // this world's jobs, an id first in each line
@@ -33,8 +34,9 @@ type dialect struct {
 
 var slurmWords = dialect{
 	submit: "sbatch", hold: "--hold", cancel: "scancel",
+	commands: []string{"sbatch", "squeue", "sacct", "scontrol", "sinfo", "sacctmgr", "scancel"},
 	neighbour: func(c *cluster) string {
-		return c.tell("sbatch", "--parsable", "-J", "link0.neighbour", "-t", "5", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 120")
+		return c.tell("sbatch", "--parsable", "-J", "link0.neighbour", "-t", "9", "-D", "/tmp", "-o", "/dev/null", "--wrap", "sleep 300")
 	},
 	alive: func(c *cluster, id string) bool {
 		return strings.Contains("RUNNING PENDING", c.tell("squeue", "-h", "-j", id, "-o", "%T"))

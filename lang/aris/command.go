@@ -258,7 +258,7 @@ func (t *target) inBash(r *reader) {
 // takenApart is the first reference whose values a shell does not take as
 // they are at their place in the command; "" when there is none.
 func (t *target) takenApart() string {
-	var at shell.Place
+	var at shell.Position
 	for _, p := range t.command.shell {
 		if p.ref == "" {
 			at = at.After(p.lit)

@@ -135,7 +135,7 @@ func TestOfAJob(t *testing.T) {
 	c := loaded(t)
 	a := c.Phases[0]
 	i, _ := a.Index("N=512")
-	view := lang.View{Phase: a, Cell: i, Site: lang.Site{Workdir: "/w", Backend: "local.local"}, Metrics: map[string]string{"loss": "0.25"}}
+	view := lang.View{Phase: a, Cell: i, Site: lang.Target{Workdir: "/w", Backend: "local.local"}, Metrics: map[string]string{"loss": "0.25"}}
 	for in, want := range map[string]string{
 		"cell.N": "512", "cell.key": `"N=512"`, "param.steps": "5120", "output.x": `"/w/x512.json"`, "metric.loss": "0.25", "metric.loss < 1": "true",
 		`"${output.x}!"`: `"/w/x512.json!"`, "path.workdir": `"/w"`, "backend.type": `"local"`, "var.n": "3",

@@ -233,8 +233,8 @@ func (ac *accounts) warnOfBudgets() {
 }
 
 // launched is the record of a launch that is over.
-func (ac *accounts) launched(f *attempt, o *offer.Observation, n int) ledger.Launch {
-	l := ledger.Launch{N: n, Seen: o, Waited: jobspec.Waited(ac.st.Jobs[f.Key], f.Token, o.Started, n)}
+func (ac *accounts) launched(f *attempt, o *offer.Observation, n int) ledger.EndedLaunch {
+	l := ledger.EndedLaunch{N: n, Seen: o, Waited: jobspec.Waited(ac.st.Jobs[f.Key], f.Token, o.Started, n)}
 	if l.Idle = !ac.ran(f, o, n); l.Idle {
 		l.Waited = jobspec.Waited(ac.st.Jobs[f.Key], f.Token, ac.Clock(), n)
 	}
@@ -335,7 +335,7 @@ func (ac *accounts) land(f *attempt) {
 // learnPrice learns from the bill of a launch. When the last two, as they started and in
 // whatever order they ended, were billed above their rates, like launches that are not over
 // count at as much more.
-func (ac *accounts) learnPrice(f *attempt, l ledger.Launch) {
+func (ac *accounts) learnPrice(f *attempt, l ledger.EndedLaunch) {
 	rise, told := f.tab.RiseOf(l)
 	if !told {
 		return

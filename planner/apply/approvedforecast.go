@@ -17,7 +17,7 @@ func approvedForecast(f *forecast.Forecast) *state.Forecast {
 	return out
 }
 
-func estimatesByUnit(lines []forecast.Line) map[string]state.Estimate {
+func estimatesByUnit(lines []forecast.CostLine) map[string]state.Estimate {
 	out := map[string]state.Estimate{}
 	for _, l := range lines {
 		out[l.Unit] = state.Estimate{Expected: l.Expected.Text, P90: l.P90.Text, AtMost: l.AtMost.Text}

@@ -49,7 +49,7 @@ func (bd *builder) build(f *attempt) (*providers.Job, state.Job, diag.List) {
 	workdir := f.filesystem().Workdir
 	job, r, diags := s.Job(p.Phase, jobspec.Launch{Cell: cell, Address: f.Addr, Token: f.Token, Attempt: f.N, Shape: shape,
 		Backend: f.B.Lang, Can: f.B.Can, Segments: f.segments(), Most: f.max,
-		Site: lang.Site{
+		Site: lang.Target{
 			Variant: v, Workdir: workdir, SourceDir: source.In(workdir, p.source), Spool: path.Join(workdir, ".muster", "lists", f.Token),
 			Input: func(name string) []string { return bd.inputs.inputPaths(f, name) }, Backend: f.B.Name, Pool: f.Pool,
 			GPUs: shape.GPUs, CPUs: shape.CPUs,

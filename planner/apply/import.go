@@ -19,7 +19,7 @@ const imported = "imported"
 func (oc *outcomes) verifyImport(f *attempt, o *offer.Observation, n int) {
 	kept := *o
 	at := f.filesystem()
-	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool, SourceDir: source.In(at.Workdir, f.p.source),
+	r, diags := f.p.Render(int(f.cell), lang.Target{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool, SourceDir: source.In(at.Workdir, f.p.source),
 		Input: func(name string) []string { return oc.inputs.inputPaths(f, name) }})
 	if diags.HasErrors() {
 		oc.importFailed(f, &kept, n, diags.Err().Error())

@@ -107,7 +107,7 @@ func (is *inputs) inputsHere(p *phase, cell int32, b *backends.Backend, pool str
 }
 
 // brought is the verdict that follows from the place of an input's files.
-func brought(v staging.Verdict) verdict {
+func brought(v staging.Arrival) verdict {
 	if v == staging.Never {
 		return refused
 	}

@@ -15,7 +15,7 @@ import (
 type jobs struct {
 	*run
 	phases   []*phase
-	nodes    []*cells.Node // of the same
+	nodes    []*cells.Vertex // of the same
 	byName   map[string]*phase
 	attempts map[string]*attempt // by token
 	byJob    map[string]*attempt // by state address

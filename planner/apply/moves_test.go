@@ -13,7 +13,7 @@ import (
 // a job runs the first that is on a known host answers for all; when nothing runs,
 // queued jobs do not move.
 func TestWhatMovesIsKnownWhileAJobRuns(t *testing.T) {
-	p := &phase{Phase: &lang.Phase{Name: "p"}, Node: cells.Node{Tally: cells.NewTally(2)}}
+	p := &phase{Phase: &lang.Phase{Name: "p"}, Vertex: cells.Vertex{Tally: cells.NewTally(2)}}
 	p.breaker(p.Name).Open = true
 	p.Set(0, cells.Running)
 	p.Set(1, cells.Queued)

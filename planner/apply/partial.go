@@ -46,7 +46,7 @@ func (sc *schedule) goOn() bool {
 	if sc.Plan.Destroy || sc.Stopped() {
 		return false
 	}
-	return cells.GoOn(sc.nodes, func(n *cells.Node, c int32) bool {
+	return cells.GoOn(sc.nodes, func(n *cells.Vertex, c int32) bool {
 		p := sc.phases[n.Ord]
 		switch n.At[c] {
 		case cells.Altered, cells.Changed, cells.Failed, cells.Cancelled:
@@ -55,7 +55,7 @@ func (sc *schedule) goOn() bool {
 			return observed.GaveUp(sc.st.Jobs[p.Address(int(c))])
 		}
 		return false
-	}, func(to *cells.Node, c int32) { sc.makeReady(sc.phases[to.Ord], c) })
+	}, func(to *cells.Vertex, c int32) { sc.makeReady(sc.phases[to.Ord], c) })
 }
 
 // outdated finds, at the end, the jobs that are done and went on without producers that

@@ -25,7 +25,7 @@ type phase struct {
 	*lang.Phase
 	plan *planner.PhasePlan
 
-	cells.Node
+	cells.Vertex
 	places places
 	before int             // completed before this run
 	left   int             // left out by the plan, because their backend cannot be asked
@@ -63,7 +63,7 @@ type phase struct {
 func (e *engine) loadPhases() {
 	var fits fit.Budget
 	for _, pp := range e.Plan.Phases {
-		p := &phase{Phase: pp.Phase, plan: pp, places: placesOf(pp), Node: cells.Node{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
+		p := &phase{Phase: pp.Phase, plan: pp, places: placesOf(pp), Vertex: cells.Vertex{Tally: cells.NewTally(pp.Phase.Len()), Ord: len(e.phases)}}
 		length, differ := history.PastOf(pp.Phase, pp.RecordsIn(e.st), e.st.Definitions).Lengths(&fits)
 		p.expects = func(cell int32) time.Duration { return length(int(cell)) }
 		if differ {
@@ -73,7 +73,7 @@ func (e *engine) loadPhases() {
 			p.rank = func(cell int32) float64 { return p.Rank(int(cell)) }
 		}
 		e.phases = append(e.phases, p)
-		e.nodes = append(e.nodes, &p.Node)
+		e.nodes = append(e.nodes, &p.Vertex)
 		e.byName[p.Name] = p
 	}
 	for _, p := range e.phases {
@@ -86,13 +86,13 @@ func (e *engine) loadPhases() {
 				continue
 			}
 			ed := e.schedule.newEdge(in, from, p)
-			cells.Connect(&ed.Groups, &from.Node, &p.Node)
+			cells.Connect(&ed.Groups, &from.Vertex, &p.Vertex)
 			from.edges = append(from.edges, ed)
 			p.inputs = append(p.inputs, ed)
 		}
 		for _, name := range p.DependsOn {
 			if from := e.byName[name]; from != nil {
-				p.Await(&from.Node)
+				p.Await(&from.Vertex)
 			}
 		}
 	}

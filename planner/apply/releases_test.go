@@ -68,7 +68,7 @@ func TestReleases(t *testing.T) {
 				}
 			}, func(_, text string) { notes = append(notes, text) })
 			js := &jobs{run: r, attempts: map[string]*attempt{}}
-			there := &backends.Backend{Contact: &backends.Contact{Place: connection.Place{Name: "far.x"}}}
+			there := &backends.Backend{Contact: &backends.Contact{Backend: connection.Backend{Name: "far.x"}}}
 			for n := range c.running {
 				js.attempts[fmt.Sprint(n)] = &attempt{Attempt: backends.Attempt{B: there}}
 			}
@@ -105,7 +105,7 @@ func TestADestroyWaitsForWhatItLooksUp(t *testing.T) {
 		st := &state.State{Rentals: map[string]state.Rental{"r1": {ID: "r1", Backend: "far.x", Status: state.RentalRunning, PerHour: "9"}}}
 		r := recorded(st, time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC), func(state.Event) {}, func(_, text string) { notes = append(notes, text) })
 		r.Plan.Destroy = true
-		there := &backends.Backend{Contact: &backends.Contact{Place: connection.Place{Name: "far.x"}}}
+		there := &backends.Backend{Contact: &backends.Contact{Backend: connection.Backend{Name: "far.x"}}}
 		js := &jobs{run: r, attempts: map[string]*attempt{"a": {Attempt: backends.Attempt{B: there}}}}
 		released := 0
 		rl := releases{jobs: js, places: landlord(func(_ string, told func(error)) { released++; told(nil) })}

@@ -33,7 +33,7 @@ func (sm *summary) Phases() []progress.Phase {
 	blocked := cells.Blocked(sm.nodes)
 	sm.countLate()
 	for i, p := range sm.phases {
-		s := progress.Of(p.Name, &p.Node, blocked[i])
+		s := progress.Of(p.Name, &p.Vertex, blocked[i])
 		s.Unsubmitted, s.HeldThere = s.Unsubmitted+p.parked[unsubmitted], p.parked[heldThere]
 		s.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
 		s.Before, s.Gate, s.Waits = p.before, sm.gateText(p), p.stalled.Why

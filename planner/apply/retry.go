@@ -151,7 +151,7 @@ func (f *attempt) paid() bool {
 func (oc *outcomes) askCheckpoint(f *attempt, o *offer.Observation, n, try int) {
 	at := f.filesystem()
 	at.Workdir = f.workdir()
-	r, diags := f.p.Render(int(f.cell), lang.Site{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool,
+	r, diags := f.p.Render(int(f.cell), lang.Target{Workdir: at.Workdir, Backend: f.B.Name, Pool: f.Pool,
 		SourceDir: source.In(at.Workdir, f.p.source), Input: func(name string) []string { return oc.inputs.inputPaths(f, name) }})
 	if diags.HasErrors() || r.Checkpoint == "" {
 		oc.settleFailure(f, o, n, retry.Fail)

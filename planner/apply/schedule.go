@@ -20,7 +20,7 @@ type schedule struct {
 	*jobs
 	holds   *holds
 	inputs  *inputs
-	retries retry.Queue
+	retries retry.Delayed
 }
 
 // An edge joins a producer phase to the groups of cells that read it.
@@ -108,7 +108,7 @@ func (sc *schedule) completed(p *phase, cell int32) {
 			sc.inputs.carryAhead(ed, cell)
 		}
 	}
-	p.Complete(cell, func(to *cells.Node, c int32) { sc.makeReady(sc.phases[to.Ord], c) })
+	p.Complete(cell, func(to *cells.Vertex, c int32) { sc.makeReady(sc.phases[to.Ord], c) })
 }
 
 // refuseCell holds a cell, or its smoke, whose needs are not met.

@@ -104,7 +104,7 @@ func (c Case) fails(out *Check, text string) {
 	out.Broken = append(out.Broken, text)
 }
 
-func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.Decimal, l forecast.Line) {
+func (c Case) checkUnit(out *Check, b lang.Budget, unit string, spent decimal.Decimal, l forecast.CostLine) {
 	limit := amount.Of(b.Limits[unit])
 	q := func(d decimal.Decimal) string { return amount.Words(unit, d.String()) }
 	if l.P90.Mark == forecast.Unknown {

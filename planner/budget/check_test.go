@@ -20,7 +20,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	usd := func(n int64) map[string]decimal.Decimal {
 		return map[string]decimal.Decimal{"usd": decimal.NewFromInt(n)}
 	}
-	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "4"}, AtMost: forecast.Figure{Text: "20"}}}
+	lines := []forecast.CostLine{{Unit: "usd", P90: forecast.Figure{Text: "4"}, AtMost: forecast.Figure{Text: "20"}}}
 	for name, c := range map[string]struct {
 		limit, applies, spent string
 		left                  int
@@ -38,7 +38,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 			if c.applies != "" {
 				b.AppliesTo = []string{c.applies}
 			}
-			f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+			f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.CostLine{"b": lines}}
 			at := Case{Forecast: &f, Ledger: []state.Entry{{Phase: "b", Backend: "x.y", Spent: state.TextsOf(state.Amounts{"usd": c.spent})}}, Works: func() []Work {
 				return []Work{{Phase: "a", Smokes: usd(3), Jobs: []Jobs{{Backend: "local.local", N: 2, Each: usd(4)}}}, {Phase: "b", Jobs: []Jobs{{Backend: "x.y", N: 8, Each: usd(1)}}}}
 			}}
@@ -57,8 +57,8 @@ func TestWhatIsLeftOut(t *testing.T) {
 // no end; a smaller one says which limit would do.
 func TestWhatABudgetIsShortOf(t *testing.T) {
 	t.Parallel()
-	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "0.3"}, AtMost: forecast.Figure{Text: "1"}}}
-	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+	lines := []forecast.CostLine{{Unit: "usd", P90: forecast.Figure{Text: "0.3"}, AtMost: forecast.Figure{Text: "1"}}}
+	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.CostLine{"b": lines}}
 	at := Case{Forecast: &f, Works: func() []Work {
 		return []Work{{Phase: "a", Jobs: []Jobs{{Backend: "x.y", N: 3, Each: map[string]decimal.Decimal{"usd": decimal.RequireFromString("0.333333333333333")}}}}}
 	}}
@@ -74,8 +74,8 @@ func TestWhatABudgetIsShortOf(t *testing.T) {
 // and what runs is watched, or cancelled, all the same.
 func TestPlanThatStartsNothingBreaksNoBudget(t *testing.T) {
 	t.Parallel()
-	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Text: "4"}, AtMost: forecast.Figure{Text: "4"}}}
-	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+	lines := []forecast.CostLine{{Unit: "usd", P90: forecast.Figure{Text: "4"}, AtMost: forecast.Figure{Text: "4"}}}
+	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.CostLine{"b": lines}}
 	end := time.Date(2026, 10, 2, 0, 0, 0, 0, time.UTC)
 	b := lang.Budget{Name: "b", Limits: map[string]string{"usd": "10"}, Deadline: end.Add(-time.Hour)}
 	for rests, broken := range map[bool]int{true: 0, false: 2} {
@@ -90,8 +90,8 @@ func TestPlanThatStartsNothingBreaksNoBudget(t *testing.T) {
 // TestUnknownCostsHoldNoBudget, and the way to know them is named.
 func TestUnknownCostsHoldNoBudget(t *testing.T) {
 	t.Parallel()
-	lines := []forecast.Line{{Unit: "usd", P90: forecast.Figure{Mark: forecast.Unknown}, AtMost: forecast.Figure{Mark: forecast.Unknown}}}
-	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.Line{"b": lines}}
+	lines := []forecast.CostLine{{Unit: "usd", P90: forecast.Figure{Mark: forecast.Unknown}, AtMost: forecast.Figure{Mark: forecast.Unknown}}}
+	f := forecast.Forecast{Lines: lines, ByScope: map[string][]forecast.CostLine{"b": lines}}
 	c := Case{Forecast: &f, HowToKnow: func(unit string) string { return "write a price of " + unit }}
 	b := lang.Budget{Name: "b", Limits: map[string]string{"usd": "8"}}
 	if got := c.Check(b).Broken; len(got) != 1 || !strings.HasSuffix(got[0], "write a price of usd") {

@@ -55,8 +55,8 @@ var points = [...]struct {
 	{"failure plan", failurePlan},
 }
 
-// A Queue is a type of backend whose jobs wait in the queue of a scheduler.
-type Queue interface {
+// A Scheduler is a type of backend whose jobs wait in the queue of a scheduler.
+type Scheduler interface {
 	// Terms are the requests of jobs by the settings of a backend and their own
 	// options.
 	Terms(config, options json.RawMessage) offer.Terms
@@ -65,7 +65,7 @@ type Queue interface {
 // Of makes the list of every phase that starts something in one of the queues,
 // which are by type of backend, or would but for a gate. The plan was made from in;
 // store is where its state lives, in words.
-func Of(p *planner.Plan, in planner.Input, store string, queues map[string]Queue) []List {
+func Of(p *planner.Plan, in planner.Input, store string, queues map[string]Scheduler) []List {
 	var out []List
 	for _, pp := range p.Phases {
 		f := look(p, in, pp, store, queues)
@@ -88,7 +88,7 @@ type phase struct {
 	plan   *planner.Plan
 	in     planner.Input
 	store  string
-	queues map[string]Queue
+	queues map[string]Scheduler
 
 	starts   int
 	gated    int              // would start but for a gate, or for their inputs
@@ -99,7 +99,7 @@ type phase struct {
 }
 
 // look gathers a phase's facts in queues; nil when no job goes to one.
-func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string, queues map[string]Queue) *phase {
+func look(p *planner.Plan, in planner.Input, pp *planner.PhasePlan, store string, queues map[string]Scheduler) *phase {
 	f := &phase{PhasePlan: pp, plan: p, in: in, store: store, queues: queues}
 	placed, asked := map[uint16]bool{}, map[int]bool{}
 	for i, k := range pp.Kind {

@@ -57,7 +57,7 @@ func (slurm) Terms(_, options json.RawMessage) offer.Terms {
 	return offer.Terms{QoS: o.QoS, Mail: o.Mail, Pool: "partition", Submit: "sbatch"}
 }
 
-var queues = map[string]Queue{"slurm": slurm{}}
+var queues = map[string]Scheduler{"slurm": slurm{}}
 
 // world is the plan's input, before a case changes it.
 type world struct {

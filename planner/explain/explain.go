@@ -31,7 +31,7 @@ type Job struct {
 	Ceiling   state.Amounts // of all its launches
 	Priced    place.Known   // in which units the price is known of every candidate
 	Attempts  int           // most launches
-	Waits     []Wait
+	Waits     []Prerequisite
 	Notes     []state.Note // on the job and on its phase
 	Barred    []string     // what else keeps it from starting, as sentences without a period
 	Unlocks   []string     // phases that read its outputs
@@ -42,8 +42,8 @@ type Job struct {
 	Protected bool
 }
 
-// A Wait is one thing that must be done before a job starts.
-type Wait struct {
+// A Prerequisite is one thing that must be done before a job starts.
+type Prerequisite struct {
 	On      string       // input or phase
 	Jobs    int          // producers in all
 	Open    int          // of them not done
@@ -108,8 +108,8 @@ func Of(p *planner.Plan, in planner.Input, phase string, cell int) (Job, error) 
 	return x, nil
 }
 
-func waitFor(pp *planner.PhasePlan, on string, cells []int) Wait {
-	w := Wait{On: on, Jobs: len(cells), Required: len(cells)}
+func waitFor(pp *planner.PhasePlan, on string, cells []int) Prerequisite {
+	w := Prerequisite{On: on, Jobs: len(cells), Required: len(cells)}
 	for _, i := range cells {
 		switch pp.Kind[i] {
 		case planner.None, planner.Move, planner.Accept, planner.Bytes, planner.Record:

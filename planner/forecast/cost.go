@@ -314,8 +314,8 @@ func (s *sum) plus(i int, v decimal.Decimal, mark Mark) {
 }
 
 // lines lists the units that are charged; money is always listed.
-func (s sums) lines(all bool) []Line {
-	var out []Line
+func (s sums) lines(all bool) []CostLine {
+	var out []CostLine
 	for _, u := range units {
 		v := s[u]
 		if v == nil && u == place.USD {
@@ -324,7 +324,7 @@ func (s sums) lines(all bool) []Line {
 		if v == nil || !all && (u == place.NodeHours || u == place.CPUHours && s[place.GPUHours] != nil) {
 			continue
 		}
-		out = append(out, Line{Unit: u, Expected: v.figure(expected), P90: v.figure(p90), AtMost: v.figure(atMost)})
+		out = append(out, CostLine{Unit: u, Expected: v.figure(expected), P90: v.figure(p90), AtMost: v.figure(atMost)})
 	}
 	return out
 }

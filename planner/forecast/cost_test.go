@@ -35,7 +35,7 @@ var (
 )
 
 // show is a line as "usd 1 2* ?": expected, p90 and at most.
-func show(lines []Line) []string {
+func show(lines []CostLine) []string {
 	var out []string
 	for _, l := range lines {
 		s := l.Unit
@@ -234,7 +234,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			in.Phases = append(in.Phases, oneOf(fmt.Sprint(i), rapid.IntRange(1, 1000).Draw(t, "jobs"), g))
 		}
 		f := Make(in)
-		for i, get := range []func(Line) string{func(l Line) string { return l.Expected.Text }, func(l Line) string { return l.P90.Text }, func(l Line) string { return l.AtMost.Text }} {
+		for i, get := range []func(CostLine) string{func(l CostLine) string { return l.Expected.Text }, func(l CostLine) string { return l.P90.Text }, func(l CostLine) string { return l.AtMost.Text }} {
 			for k, l := range f.Lines {
 				sum := dec("0")
 				for _, p := range in.Phases {
@@ -264,7 +264,7 @@ func TestPackedCosts(t *testing.T) {
 		"retries alone":         {20, 2, "node_hours 7.5* 15* 75", "node_hours 30* 60* 120"},
 	} {
 		f := Make(Input{Phases: []Phase{oneOf("a", c.jobs, priced("pbs.polaris", packed, perNode, 3*h, c.launches))}})
-		if got := show([]Line{LineOf(f.Lines, place.NodeHours), f.Unpacked}); got[0] != c.want || got[1] != c.unpacked {
+		if got := show([]CostLine{LineOf(f.Lines, place.NodeHours), f.Unpacked}); got[0] != c.want || got[1] != c.unpacked {
 			t.Errorf("%s: %q", name, got)
 		}
 		if su := LineOf(f.Lines, place.ServiceUnits); su.P90.Text != LineOf(f.Lines, place.NodeHours).P90.Text {
@@ -273,13 +273,13 @@ func TestPackedCosts(t *testing.T) {
 	}
 	turns := packed
 	turns.Pack, turns.Slots, turns.Allocation = 12, 4, 9*h
-	if f := Make(Input{Phases: []Phase{oneOf("a", 18, priced("pbs.polaris", turns, perNode, 3*h, 1))}}); show([]Line{LineOf(f.Lines, place.NodeHours)})[0] != "node_hours 7.5* 15* 15" { // three turns, and two of six
-		t.Errorf("in turns: %q", show([]Line{LineOf(f.Lines, place.NodeHours)}))
+	if f := Make(Input{Phases: []Phase{oneOf("a", 18, priced("pbs.polaris", turns, perNode, 3*h, 1))}}); show([]CostLine{LineOf(f.Lines, place.NodeHours)})[0] != "node_hours 7.5* 15* 15" { // three turns, and two of six
+		t.Errorf("in turns: %q", show([]CostLine{LineOf(f.Lines, place.NodeHours)}))
 	}
 	one := oneGPU
 	one.Pack, one.Slots, one.Allocation = 3, 1, 9*h
-	if f := Make(Input{Phases: []Phase{oneOf("a", 20, priced("pbs.polaris", one, perNode, 3*h, 1))}}); f.Unpacked.Unit != "" || show([]Line{LineOf(f.Beside, place.NodeHours)})[0] != "node_hours 30* 60* 60" {
-		t.Errorf("one after another: %q, unpacked %+v", show([]Line{LineOf(f.Beside, place.NodeHours)}), f.Unpacked)
+	if f := Make(Input{Phases: []Phase{oneOf("a", 20, priced("pbs.polaris", one, perNode, 3*h, 1))}}); f.Unpacked.Unit != "" || show([]CostLine{LineOf(f.Beside, place.NodeHours)})[0] != "node_hours 30* 60* 60" {
+		t.Errorf("one after another: %q, unpacked %+v", show([]CostLine{LineOf(f.Beside, place.NodeHours)}), f.Unpacked)
 	}
 	if f := Make(Input{Phases: []Phase{oneOf("a", 20, priced("pbs.polaris", oneGPU, perNode, 3*h, 1))}}); f.Unpacked.Unit != "" || LineOf(f.Lines, place.NodeHours).Unit != "" {
 		t.Errorf("nothing is packed: %+v", f.Unpacked)

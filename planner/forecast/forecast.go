@@ -23,57 +23,57 @@ type Figure struct {
 	Mark Mark
 }
 
-// A Line is one unit of the cost table.
-type Line struct {
+// A CostLine is one unit of the cost table.
+type CostLine struct {
 	Unit                  string // "usd", "service_units", "gpu_hours", "cpu_hours", "node_hours"
 	Expected, P90, AtMost Figure
 }
 
 // LineOf is the line of a unit, the zero one where there is none.
-func LineOf(lines []Line, unit string) Line {
+func LineOf(lines []CostLine, unit string) CostLine {
 	for _, l := range lines {
 		if l.Unit == unit {
 			return l
 		}
 	}
-	return Line{}
+	return CostLine{}
 }
 
 // A Forecast is the cost and walltime of a plan.
 type Forecast struct {
-	Lines     []Line
-	Beside    []Line // counted, and not in Lines as nobody asked: node-hours, and CPU-hours beside GPU-hours
-	Unpacked  Line   // node-hours, did no jobs share nodes; the zero one where none do
+	Lines     []CostLine
+	Beside    []CostLine // counted, and not in Lines as nobody asked: node-hours, and CPU-hours beside GPU-hours
+	Unpacked  CostLine   // node-hours, did no jobs share nodes; the zero one where none do
 	Walltime  Span
 	Phases    []PhaseSpan
 	Critical  []string // phases, first to last
-	ByPhase   map[string][]Line
-	ByBackend map[string][]Line
-	ByPool    map[string][]Line // "slurm.alpine aa100"
-	ByScope   map[string][]Line // by Input.Scopes, every unit
-	Work      map[string]Work   // by phase, every unit
-	Basis     []string          // "no history yet: expected is half of each walltime, …"
-	LeftOut   int               // jobs that start and have no place: no sum and no end is known
+	ByPhase   map[string][]CostLine
+	ByBackend map[string][]CostLine
+	ByPool    map[string][]CostLine // "slurm.alpine aa100"
+	ByScope   map[string][]CostLine // by Input.Scopes, every unit
+	Work      map[string]Work       // by phase, every unit
+	Basis     []string              // "no history yet: expected is half of each walltime, …"
+	LeftOut   int                   // jobs that start and have no place: no sum and no end is known
 }
 
 // Work is the part of a phase that starts or is in flight.
 type Work struct {
 	Jobs  int // with the runs of its smokes
-	Lines []Line
+	Lines []CostLine
 }
 
 // Show lists a unit among Lines, where it is counted.
 func (f *Forecast) Show(unit string) {
-	i := slices.IndexFunc(f.Beside, func(l Line) bool { return l.Unit == unit })
+	i := slices.IndexFunc(f.Beside, func(l CostLine) bool { return l.Unit == unit })
 	if i < 0 {
 		return
 	}
 	f.Lines, f.Beside = append(f.Lines, f.Beside[i]), slices.Delete(f.Beside, i, i+1)
-	slices.SortFunc(f.Lines, func(a, b Line) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
+	slices.SortFunc(f.Lines, func(a, b CostLine) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
 }
 
 // All are Lines and Beside.
-func (f *Forecast) All() []Line { return slices.Concat(f.Lines, f.Beside) }
+func (f *Forecast) All() []CostLine { return slices.Concat(f.Lines, f.Beside) }
 
 // LeaveOut marks totals as unknown, for so many jobs without a place: the sum over the others
 // would be read as that over all.
@@ -81,7 +81,7 @@ func (f *Forecast) LeaveOut(jobs int) {
 	if f.LeftOut = jobs; jobs == 0 {
 		return
 	}
-	for _, lines := range [][]Line{f.Lines, f.Beside} {
+	for _, lines := range [][]CostLine{f.Lines, f.Beside} {
 		for i, l := range lines {
 			lines[i] = UnknownLine(l.Unit)
 		}
@@ -90,9 +90,9 @@ func (f *Forecast) LeaveOut(jobs int) {
 }
 
 // UnknownLine is the line of a unit without any figure.
-func UnknownLine(unit string) Line {
+func UnknownLine(unit string) CostLine {
 	nothing := Figure{Mark: Unknown}
-	return Line{Unit: unit, Expected: nothing, P90: nothing, AtMost: nothing}
+	return CostLine{Unit: unit, Expected: nothing, P90: nothing, AtMost: nothing}
 }
 
 // A Span is a duration at two quantiles.

@@ -10,7 +10,7 @@ import (
 
 // Make forecasts cost and walltime.
 func Make(in Input) Forecast {
-	f := Forecast{ByPhase: map[string][]Line{}, ByBackend: map[string][]Line{}, ByPool: map[string][]Line{}, ByScope: map[string][]Line{}, Work: map[string]Work{}}
+	f := Forecast{ByPhase: map[string][]CostLine{}, ByBackend: map[string][]CostLine{}, ByPool: map[string][]CostLine{}, ByScope: map[string][]CostLine{}, Work: map[string]Work{}}
 	f.addCosts(in)
 	f.Basis = basis(in)
 	mid, p50, p90 := ends(&in)

@@ -8,7 +8,7 @@ import (
 )
 
 // Outlook is the expected end and cost of a plan, to compare plans that differ in one thing.
-func Outlook(in Input) (end time.Duration, lines []Line) {
+func Outlook(in Input) (end time.Duration, lines []CostLine) {
 	_, end, _ = ends(&in)
 	total := sums{}
 	shares := sharesIn(in)

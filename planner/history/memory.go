@@ -74,15 +74,15 @@ func Given(p *lang.Phase, cell int, at *state.Attempt) int64 {
 // corner of its grid, has the wrong size. The breaker warns from there.
 const Often = 0.10
 
-// A Verdict judges a request by its launches.
-type Verdict int
+// A Sizing judges a request by its launches.
+type Sizing int
 
 // The verdicts.
 const (
-	Fits      Verdict = iota // or nothing is known of it
-	TooMuch                  // more than twice the use of any
-	TooLittle                // many ran out of it, or one used more than twice as much
-	Corner                   // few ran out of it
+	Fits      Sizing = iota // or nothing is known of it
+	TooMuch                 // more than twice the use of any
+	TooLittle               // many ran out of it, or one used more than twice as much
+	Corner                  // few ran out of it
 )
 
 // Memory is the evidence of launches with the same request for host memory.
@@ -124,7 +124,7 @@ func (h *Past) Memory() (out []Memory) {
 }
 
 // Verdict judges the request by the evidence.
-func (m Memory) Verdict() Verdict {
+func (m Memory) Verdict() Sizing {
 	switch {
 	case len(m.Killed) > 0 && float64(len(m.Killed)) < Often*float64(m.Launches):
 		return Corner

@@ -231,7 +231,7 @@ type CostOf struct {
 }
 
 // costsOf are the parts of a sum, by name.
-func costsOf(parts map[string][]forecast.Line) (out []CostOf) {
+func costsOf(parts map[string][]forecast.CostLine) (out []CostOf) {
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		c := CostOf{Of: name, Cost: []Cost{}}
 		for _, l := range parts[name] {

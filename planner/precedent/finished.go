@@ -12,7 +12,7 @@ import (
 
 // Finished are the lines of a campaign's phases that have ended: no job of theirs is in
 // flight, and at least one ran. A job of an older form of its phase does not count.
-func Finished(c *lang.Campaign, st *state.State) (lines []Line) {
+func Finished(c *lang.Campaign, st *state.State) (lines []Record) {
 	for _, p := range c.Phases {
 		if l, ok := finished(c, p, st); ok {
 			lines = append(lines, l)
@@ -23,16 +23,16 @@ func Finished(c *lang.Campaign, st *state.State) (lines []Line) {
 
 // A tally gathers the line of a phase.
 type tally struct {
-	Line
+	Record
 	p       *lang.Phase
 	took    []time.Duration // by completed jobs
 	on      map[string]int  // jobs by the backend of their last launch
 	counted map[string]bool // addresses
 }
 
-func finished(c *lang.Campaign, p *lang.Phase, st *state.State) (Line, bool) {
+func finished(c *lang.Campaign, p *lang.Phase, st *state.State) (Record, bool) {
 	t := tally{p: p, on: map[string]int{}, counted: map[string]bool{},
-		Line: Line{Version: version, Campaign: c.Name, Phase: p.Name, Kind: lang.KindOf(p), Failed: map[string]int{}}}
+		Record: Record{Version: version, Campaign: c.Name, Phase: p.Name, Kind: lang.KindOf(p), Failed: map[string]int{}}}
 	definition := p.Definition().Digest
 	for i := range p.Len() {
 		job := st.Job(p.Address(i))
@@ -40,21 +40,21 @@ func finished(c *lang.Campaign, p *lang.Phase, st *state.State) (Line, bool) {
 			continue
 		}
 		if job.InFlight() {
-			return t.Line, false
+			return t.Record, false
 		}
 		if last := job.Last(); last != nil && !last.Ended.IsZero() {
 			t.count(i, job, last)
 		}
 	}
 	if t.Jobs == 0 {
-		return t.Line, false
+		return t.Record, false
 	}
 	round := func(q float64) float64 {
 		return forecast.Quantile(t.took, q).Round(time.Millisecond).Seconds()
 	}
 	t.P50, t.P90, t.Longest = round(0.5), round(0.9), round(1)
 	t.spent(st)
-	return t.Line, true
+	return t.Record, true
 }
 
 // count takes a job that ended.

@@ -35,8 +35,8 @@ const (
 	longestWork = 10 * 365 * 24 * time.Hour
 )
 
-// A Line is the record of one phase of one campaign.
-type Line struct {
+// A Record is the record of one phase of one campaign.
+type Record struct {
 	Version  int       `json:"precedent"`
 	Campaign string    `json:"campaign"`
 	Phase    string    `json:"phase"`
@@ -62,14 +62,14 @@ type Line struct {
 }
 
 // Encode is the line with its newline.
-func (l Line) Encode() ([]byte, error) {
+func (l Record) Encode() ([]byte, error) {
 	l.Version = version
 	text, err := json.Marshal(l)
 	return append(text, '\n'), err
 }
 
 // same reports whether two lines are about the same work in the same condition.
-func (l Line) same(o Line) bool {
+func (l Record) same(o Record) bool {
 	a, errA := l.Encode()
 	b, errB := o.Encode()
 	return errA == nil && errB == nil && bytes.Equal(a, b)
@@ -82,7 +82,7 @@ type Problem struct {
 }
 
 // Read reads the lines of a file, and says which it ignores.
-func Read(r io.Reader, now time.Time) (lines []Line, problems []Problem, err error) {
+func Read(r io.Reader, now time.Time) (lines []Record, problems []Problem, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
 	if err != nil {
 		return nil, nil, err
@@ -114,7 +114,7 @@ var (
 )
 
 // parse reads one line. It bounds its length, and its texts may be shown.
-func parse(text []byte, now time.Time) (l Line, err error) {
+func parse(text []byte, now time.Time) (l Record, err error) {
 	if len(text) > maxLine {
 		return l, fmt.Errorf("it has more than %d bytes", maxLine)
 	}
@@ -170,8 +170,8 @@ type Work struct {
 // Of is the best precedent of a work: of the same code, then on the same backend and as
 // many GPUs, then the newest; nil where no job of its kind was ever done. The phase
 // itself is no precedent.
-func Of(lines []Line, w Work) (best *Line) {
-	rank := func(l *Line) (n int) {
+func Of(lines []Record, w Work) (best *Record) {
+	rank := func(l *Record) (n int) {
 		for k, same := range []bool{l.GPUs == w.GPUs, l.Backend == w.Backend, l.Source == w.Source} {
 			if same {
 				n += 1 << k
@@ -192,7 +192,7 @@ func Of(lines []Line, w Work) (best *Line) {
 }
 
 // Text says what a precedent showed.
-func (l *Line) Text() string {
+func (l *Record) Text() string {
 	where := []string{l.At.UTC().Format(time.DateOnly), l.Backend}
 	if l.GPUs > 0 {
 		where = append(where, units.Count(l.GPUs, "GPU"))
@@ -226,6 +226,6 @@ func seconds(s float64) string {
 }
 
 // New are the lines that a file does not have yet.
-func New(lines, has []Line) []Line {
-	return slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return slices.ContainsFunc(has, l.same) })
+func New(lines, has []Record) []Record {
+	return slices.DeleteFunc(slices.Clone(lines), func(l Record) bool { return slices.ContainsFunc(has, l.same) })
 }

@@ -9,8 +9,8 @@ import (
 
 var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-func line() Line {
-	return Line{Version: version, Campaign: "y", Phase: "x", At: now.AddDate(0, 0, -22), Kind: strings.Repeat("ab", 32), Backend: "slurm.alpine", GPUs: 4,
+func line() Record {
+	return Record{Version: version, Campaign: "y", Phase: "x", At: now.AddDate(0, 0, -22), Kind: strings.Repeat("ab", 32), Backend: "slurm.alpine", GPUs: 4,
 		Jobs: 40, Done: 38, Failed: map[string]int{"oom_gpu": 2}, P50: 7200, P90: 9000, Spent: map[string]string{"gpu_hours": "320.12345", "node_hours": "80"}}
 }
 
@@ -35,12 +35,12 @@ func TestReadBack(t *testing.T) {
 	if err != nil || len(problems) > 0 || len(lines) != 2 || !lines[0].same(line()) {
 		t.Fatal(lines, problems, err)
 	}
-	if more := New([]Line{line()}, lines); len(more) > 0 {
+	if more := New([]Record{line()}, lines); len(more) > 0 {
 		t.Errorf("it is there: %v", more)
 	}
 	other := line()
 	other.Done++
-	if more := New([]Line{other}, lines); len(more) != 1 {
+	if more := New([]Record{other}, lines); len(more) != 1 {
 		t.Errorf("it is not there: %v", more)
 	}
 }
@@ -88,29 +88,29 @@ func TestUnsound(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	w := Work{Campaign: "mine", Phase: "x", Kind: line().Kind, Source: "s", Backend: "slurm.alpine", GPUs: 4}
-	with := func(campaign string, edit func(*Line)) Line {
+	with := func(campaign string, edit func(*Record)) Record {
 		l := line()
 		l.Campaign = campaign
 		edit(&l)
 		return l
 	}
-	lines := []Line{
-		with("mine", func(l *Line) { l.Source = "s" }),
-		with("another kind", func(l *Line) { l.Kind = strings.Repeat("cd", 32) }),
-		with("none done", func(l *Line) { l.Done, l.Source = 0, "s" }),
+	lines := []Record{
+		with("mine", func(l *Record) { l.Source = "s" }),
+		with("another kind", func(l *Record) { l.Kind = strings.Repeat("cd", 32) }),
+		with("none done", func(l *Record) { l.Done, l.Source = 0, "s" }),
 	}
 	if got := Of(lines, w); got != nil {
 		t.Errorf("%+v", got)
 	}
-	for _, l := range []Line{ // each better than the one before
-		with("another code", func(l *Line) { l.At = now }),
-		with("another place", func(l *Line) { l.Source, l.Backend, l.GPUs = "s", "local.local", 0 }),
-		with("as many GPUs", func(l *Line) { l.Source, l.Backend = "s", "ssh.lab" }),
-		with("the same place", func(l *Line) { l.Source, l.GPUs = "s", 1 }),
-		with("the same", func(l *Line) { l.Source, l.At = "s", now.AddDate(0, -2, 0) }),
-		with("a newer one", func(l *Line) { l.Source = "s" }),
+	for _, l := range []Record{ // each better than the one before
+		with("another code", func(l *Record) { l.At = now }),
+		with("another place", func(l *Record) { l.Source, l.Backend, l.GPUs = "s", "local.local", 0 }),
+		with("as many GPUs", func(l *Record) { l.Source, l.Backend = "s", "ssh.lab" }),
+		with("the same place", func(l *Record) { l.Source, l.GPUs = "s", 1 }),
+		with("the same", func(l *Record) { l.Source, l.At = "s", now.AddDate(0, -2, 0) }),
+		with("a newer one", func(l *Record) { l.Source = "s" }),
 	} {
-		lines = append([]Line{l}, lines...)
+		lines = append([]Record{l}, lines...)
 		if got := Of(lines, w); got == nil || got.Campaign != l.Campaign {
 			t.Errorf("%+v, not that of %s", got, l.Campaign)
 		}

@@ -138,7 +138,7 @@ func budgetColumn(b planner.BudgetCheck, limits []string) []string {
 }
 
 // tableLine is a line of the cost table, if it has one of the unit.
-func tableLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) (forecast.Line, bool) {
+func tableLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) (forecast.CostLine, bool) {
 	line, ok := lineOf(p.Forecast.Lines, unit)
 	switch {
 	case ok || !limited(budgets, unit):
@@ -151,7 +151,7 @@ func tableLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) (for
 
 // limitedLine is the line of a unit that only a budget names: the amount in
 // that budget's scope.
-func limitedLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) forecast.Line {
+func limitedLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) forecast.CostLine {
 	for _, b := range budgets {
 		if line, ok := lineOf(p.Forecast.ByScope[b.Name], unit); ok && b.Limits[unit] != "" {
 			return line
@@ -161,14 +161,14 @@ func limitedLine(p *planner.Plan, budgets []planner.BudgetCheck, unit string) fo
 	return line
 }
 
-func lineOf(lines []forecast.Line, unit string) (forecast.Line, bool) {
+func lineOf(lines []forecast.CostLine, unit string) (forecast.CostLine, bool) {
 	for _, l := range lines {
 		if l.Unit == unit {
 			return l, true
 		}
 	}
 	zero := forecast.Figure{Text: "0"}
-	return forecast.Line{Unit: unit, Expected: zero, P90: zero, AtMost: zero}, false
+	return forecast.CostLine{Unit: unit, Expected: zero, P90: zero, AtMost: zero}, false
 }
 
 func limited(budgets []planner.BudgetCheck, unit string) bool {

@@ -16,7 +16,7 @@ func (h Human) costParts(p *planner.Plan) string {
 	var b strings.Builder
 	for _, by := range []struct {
 		title string
-		parts map[string][]forecast.Line
+		parts map[string][]forecast.CostLine
 	}{{"by phase", p.Forecast.ByPhase}, {"by backend", p.Forecast.ByBackend}, {"by pool", p.Forecast.ByPool}} {
 		if len(by.parts) < 2 || by.title == "by pool" && len(by.parts) == len(p.Forecast.ByBackend) {
 			continue
@@ -27,7 +27,7 @@ func (h Human) costParts(p *planner.Plan) string {
 }
 
 // costTable has a line for each part and unit that is not a known nothing.
-func (h Human) costTable(title string, parts map[string][]forecast.Line) string {
+func (h Human) costTable(title string, parts map[string][]forecast.CostLine) string {
 	t := term.Table{Indent: "    ", Gap: "   ", Align: []term.Align{term.Left, term.Left, term.Right, term.Right, term.Right}}
 	names := slices.Sorted(maps.Keys(parts))
 	more := 0

@@ -18,7 +18,7 @@ const shownOffers = 3
 // Offers are the machines of a backend that may be rented for a plan, those of its pools
 // first, and then others as alternatives: the expected cost of the plan on each, and its
 // advantages.
-func Offers(used [][2]string, pools []offer.Pool, by map[string][]forecast.Line) (notes []string) {
+func Offers(used [][2]string, pools []offer.Pool, by map[string][]forecast.CostLine) (notes []string) {
 	var backends []string
 	for _, at := range used {
 		if !slices.Contains(backends, at[0]) {
@@ -71,7 +71,7 @@ func listed(backend string, used [][2]string, pools []offer.Pool) (list []listin
 
 // expected is the cost at this offer's price of a plan that counts with another, ""
 // where it is unknown. Of another pool nobody knows how fast it is.
-func (l listing) expected(priced decimal.Decimal, usd forecast.Line) string {
+func (l listing) expected(priced decimal.Decimal, usd forecast.CostLine) string {
 	if usd.Expected.Text == "" || usd.Expected.Mark == forecast.Unknown || !priced.IsPositive() {
 		return ""
 	}

@@ -19,11 +19,11 @@ func TestOffers(t *testing.T) {
 		{Backend: "vastai.y", Name: "1x RTX 4090", Offers: []offer.Listing{{USDPerHour: "0.20", Text: "of a backend that nobody uses"}}},
 		{Backend: "ssh.x", Name: "h"},
 	}
-	by := map[string][]forecast.Line{"vastai.x": {{Unit: "usd", Expected: forecast.Figure{Text: "4"}}}}
+	by := map[string][]forecast.CostLine{"vastai.x": {{Unit: "usd", Expected: forecast.Figure{Text: "4"}}}}
 	again := "backend.vastai.x asks for the price again before it rents: a machine over a tenth dearer than the plan shows is not rented."
 	for name, c := range map[string]struct {
 		used [][2]string
-		by   map[string][]forecast.Line
+		by   map[string][]forecast.CostLine
 		want []string
 	}{
 		"priced": {[][2]string{{"ssh.x", "h"}, {"vastai.x", "1x RTX 4090"}}, by, []string{

@@ -16,7 +16,7 @@ import (
 // Unheld says what submitted jobs may still cost where a backend cannot hold them
 // in its queue: a budget that is lowered, or a price that rises, stops none of
 // them.
-func Unheld(budgets []lang.Budget, atMost map[string][]forecast.Line, can map[string]offer.Capabilities) (notes []string) {
+func Unheld(budgets []lang.Budget, atMost map[string][]forecast.CostLine, can map[string]offer.Capabilities) (notes []string) {
 	limited := map[string]bool{}
 	for _, b := range budgets {
 		for unit := range b.Limits {

@@ -34,7 +34,7 @@ func (a *accounting) mayAsk() bool {
 }
 
 // histories are the launches of some ids in accounting, by job.
-func (a *accounting) histories(ctx context.Context, ids []string) (map[scheduler.Place]scheduler.History, error) {
+func (a *accounting) histories(ctx context.Context, ids []string) (map[scheduler.ElementID]scheduler.History, error) {
 	launches, err := a.reader.Account(ctx, ids)
 	if err != nil {
 		return nil, err

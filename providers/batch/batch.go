@@ -62,13 +62,13 @@ type job struct {
 	unlaunchable bool
 
 	last         offer.Observation
-	ended        bool                // for good
-	absentSince  time.Time           // when it left the queue without a record of its end; zero = it has not
-	absentLooks  int                 // at the queue, since then
-	absenceNoted bool                // the spool says that neither queue nor accounting has it
-	other        *scheduler.Place    // place of the launch that claimed its token, if not that of its batch; see claimant
-	pendingEnds  []pendingEnd        // of earlier launches, which are not reported yet; see settle
-	later        []offer.Observation // that are held back until then
+	ended        bool                 // for good
+	absentSince  time.Time            // when it left the queue without a record of its end; zero = it has not
+	absentLooks  int                  // at the queue, since then
+	absenceNoted bool                 // the spool says that neither queue nor accounting has it
+	other        *scheduler.ElementID // place of the launch that claimed its token, if not that of its batch; see claimant
+	pendingEnds  []pendingEnd         // of earlier launches, which are not reported yet; see settle
+	later        []offer.Observation  // that are held back until then
 }
 
 // cancelled is the end of a job that did not run.

@@ -61,7 +61,7 @@ func (c *campaign) begin() {
 	c.dependencies = &dependencies{jobs: c.jobs, queue: c.queue, reports: c.reports, untold: map[string]bool{}}
 	c.submitter = &submitter{jobs: c.jobs, queue: c.queue}
 	c.copies = &copies{c.jobs, c.queue}
-	c.leftovers = &leftovers{c.jobs, c.queue, c.reports, map[scheduler.Place]time.Time{}}
+	c.leftovers = &leftovers{c.jobs, c.queue, c.reports, map[scheduler.ElementID]time.Time{}}
 	c.cancels = &cancels{c.jobs, c.queue, c.reports, c.submitter, c.copies}
 	c.poll = &poll{jobs: c.jobs, queue: c.queue, accounting: c.accounting, reports: c.reports, launches: c.launches, endings: &endings{jobs: c.jobs, launches: c.launches},
 		holds: c.holds, retries: c.retries, dependencies: c.dependencies}

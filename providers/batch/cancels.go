@@ -76,7 +76,7 @@ func (cs *cancels) wholly(list []*job) []*job {
 
 // neverRan reports the end of jobs that did not start; the others record it
 // themselves.
-func (cs *cancels) neverRan(rows []scheduler.Row, list []*job) error {
+func (cs *cancels) neverRan(rows []scheduler.Entry, list []*job) error {
 	by := byPlace(rows)
 	var ends []offer.Observation
 	for _, j := range list {

@@ -16,14 +16,14 @@ type copies struct {
 }
 
 // in are the rows of copies in a listing of the queue, by their batch.
-func (cs *copies) in(rows []scheduler.Row) map[*batch][]scheduler.Row {
+func (cs *copies) in(rows []scheduler.Entry) map[*batch][]scheduler.Entry {
 	named := map[string]*batch{}
 	for _, k := range cs.jobs.batches {
 		if k.id != "" {
 			named[k.Name] = k
 		}
 	}
-	out := map[*batch][]scheduler.Row{}
+	out := map[*batch][]scheduler.Entry{}
 	for _, r := range rows {
 		if k := named[r.Name]; k != nil && r.Array != k.id && r.State != scheduler.Ended {
 			out[k] = append(out[k], r)
@@ -33,9 +33,9 @@ func (cs *copies) in(rows []scheduler.Row) map[*batch][]scheduler.Row {
 }
 
 // of are the copies of jobs in a listing of the queue.
-func (cs *copies) of(list []*job, rows []scheduler.Row) []scheduler.Jobs {
+func (cs *copies) of(list []*job, rows []scheduler.Entry) []scheduler.Jobs {
 	copies := cs.in(rows)
-	var mine []scheduler.Row
+	var mine []scheduler.Entry
 	for _, j := range list {
 		for _, r := range copies[j.batch] {
 			if !j.batch.Array && !j.batch.Packed || r.Index == j.index {
@@ -50,10 +50,10 @@ func (cs *copies) of(list []*job, rows []scheduler.Row) []scheduler.Jobs {
 // claimed its token in the copy, and was requeued, continues.
 func (cs *copies) drop(ctx context.Context) error {
 	for k, rows := range cs.in(cs.queue.rows) {
-		var waiting []scheduler.Row
+		var waiting []scheduler.Entry
 		for _, r := range rows {
 			j := k.at(r.Index)
-			if r.State == scheduler.Waiting && (j == nil || cs.jobs.spool().Claimed(j.token) != cs.queue.ID(r.Place)) {
+			if r.State == scheduler.Waiting && (j == nil || cs.jobs.spool().Claimed(j.token) != cs.queue.ID(r.ElementID)) {
 				waiting = append(waiting, r)
 			}
 		}

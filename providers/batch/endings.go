@@ -29,7 +29,7 @@ var dropped = scheduler.End{Outcome: scheduler.Cancelled, Said: string(scheduler
 
 // of is how a job that left the queue ended, and whether that is certain; t is the
 // trace of its array.
-func (es *endings) of(j *job, h scheduler.History, row *scheduler.Row, t scheduler.Trace) (offer.Observation, bool) {
+func (es *endings) of(j *job, h scheduler.History, row *scheduler.Entry, t scheduler.Trace) (offer.Observation, bool) {
 	o := j.last
 	o.Handle, o.Ended, o.Reason, o.Expected = es.jobs.handle(j), time.Now(), "", time.Time{}
 	r := h.Last(j.batch.Name, j.batch.tried)
@@ -131,7 +131,7 @@ func (es *endings) classify(j *job, o offer.Observation, end scheduler.End) offe
 // share is a job's part in the use of a launch of the scheduler's job: for a pack, how
 // long it lasted, and for how long its node counts as this job's, beside the jobs whose
 // ends are known.
-func (j *job) share(r *scheduler.Launch) *offer.Usage {
+func (j *job) share(r *scheduler.Record) *offer.Usage {
 	if r.Usage == nil || !j.batch.Packed {
 		return r.Usage
 	}
@@ -214,7 +214,7 @@ const lateLaunch = time.Minute
 // state. slurmd's log says "Could not launch job 55 and not able to requeue it, cancelling job",
 // or "Job 4 already killed, do not launch batch job": seen on 22.05. An administrator's cancel
 // and a script that fails at once look alike, but for the time.
-func (es *endings) launchForgotten(j *job, l *scheduler.Launch) bool {
+func (es *endings) launchForgotten(j *job, l *scheduler.Record) bool {
 	return mayBeForgotten(l) && !es.jobs.unwanted(j) && j.batch.tried.Before(es.booted) &&
 		(l.Start.IsZero() || !l.Start.Before(es.booted)) && !l.Finish.Before(es.booted) && l.Finish.Sub(es.booted) < lateLaunch
 }
@@ -222,7 +222,7 @@ func (es *endings) launchForgotten(j *job, l *scheduler.Launch) bool {
 // mayBeForgotten reports whether a launch ended as one does that its server had forgotten: a
 // daemon cancelled it, or its node refused it in the second of its start. Whether it was depends
 // on when the server began.
-func mayBeForgotten(l *scheduler.Launch) bool {
+func mayBeForgotten(l *scheduler.Record) bool {
 	switch {
 	case l == nil:
 		return false
@@ -287,7 +287,7 @@ func (es *endings) comesAfterGone(j *job, gone []*job) bool {
 // forgotten reports whether a row belongs to a second launch under the same id and number,
 // made because a crashed server forgot the first. The claim refused the second launch; the
 // first records its own end.
-func (es *endings) forgotten(j *job, r *scheduler.Launch) bool {
+func (es *endings) forgotten(j *job, r *scheduler.Record) bool {
 	if r.End.Exit != node.ExitRefused || r.End.Outcome != scheduler.Failed {
 		return false
 	}

@@ -291,7 +291,7 @@ func (js *jobs) mayReturn(list []*providers.Job) bool {
 
 // handle is a job's id as the scheduler prints it, "" where it has none yet.
 func (js *jobs) handle(j *job) string {
-	at := scheduler.Place{Array: j.batch.id, Index: -1}
+	at := scheduler.ElementID{Array: j.batch.id, Index: -1}
 	if at.Array == "" {
 		return ""
 	}
@@ -310,7 +310,7 @@ func (js *jobs) unwanted(j *job) bool { return exists(js.path("cancels", j.token
 // claimant is the place of the launch that claimed a job's token, where that is
 // another than muster knows: a submission that was lost and sent again may have
 // submitted twice. Only the claimant decides how the job ends.
-func (js *jobs) claimant(j *job) *scheduler.Place {
+func (js *jobs) claimant(j *job) *scheduler.ElementID {
 	at, ok := js.notation.Place(js.spool().Claimed(j.token))
 	if !ok || at.Array == j.batch.id {
 		return nil

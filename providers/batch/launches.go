@@ -245,7 +245,7 @@ func (ls *launches) settle(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	var acct map[scheduler.Place]scheduler.History
+	var acct map[scheduler.ElementID]scheduler.History
 	asked := ls.accounting.mayAsk()
 	if asked {
 		acct, _ = ls.accounting.histories(ctx, ids) // else it is unknown, after a while

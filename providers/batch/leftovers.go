@@ -21,7 +21,7 @@ type leftovers struct {
 	queue   *queue
 	reports *reports
 	// asked is when this process last had the scheduler end a job that it shows as running.
-	asked map[scheduler.Place]time.Time
+	asked map[scheduler.ElementID]time.Time
 }
 
 const (
@@ -50,12 +50,12 @@ func (ls *leftovers) past(all bool) pastJobs {
 }
 
 // sweep removes leftovers from the queue and reports them.
-func (ls *leftovers) sweep(ctx context.Context, past pastJobs, rows []scheduler.Row) (string, error) {
+func (ls *leftovers) sweep(ctx context.Context, past pastJobs, rows []scheduler.Entry) (string, error) {
 	now := time.Now()
 	waiting, running := past.in(rows, now)
 	again := 0
-	running = slices.DeleteFunc(running, func(r scheduler.Row) bool {
-		at, asked := ls.asked[r.Place]
+	running = slices.DeleteFunc(running, func(r scheduler.Entry) bool {
+		at, asked := ls.asked[r.ElementID]
 		if asked && now.Sub(at) >= endsWithin {
 			again++
 		}
@@ -69,7 +69,7 @@ func (ls *leftovers) sweep(ctx context.Context, past pastJobs, rows []scheduler.
 		}
 		text = ls.words(n, again)
 		for _, r := range running {
-			ls.asked[r.Place] = now
+			ls.asked[r.ElementID] = now
 		}
 	}
 	if text != "" {
@@ -122,14 +122,14 @@ type pastJob struct {
 }
 
 // pastJobs are ended jobs, by their place in the scheduler.
-type pastJobs map[scheduler.Place]pastJob
+type pastJobs map[scheduler.ElementID]pastJob
 
 // in are the rows of a queue that should be gone: those that wait, by the name of
 // their batch, and those that run.
-func (past pastJobs) in(queue []scheduler.Row, now time.Time) (waiting map[string][]scheduler.Row, running []scheduler.Row) {
-	waiting = map[string][]scheduler.Row{}
+func (past pastJobs) in(queue []scheduler.Entry, now time.Time) (waiting map[string][]scheduler.Entry, running []scheduler.Entry) {
+	waiting = map[string][]scheduler.Entry{}
 	for _, r := range queue {
-		j, ok := past[r.Place]
+		j, ok := past[r.ElementID]
 		switch {
 		case !ok || j.name != r.Name: // the id was given out again
 		case r.State == scheduler.Waiting:
@@ -142,7 +142,7 @@ func (past pastJobs) in(queue []scheduler.Row, now time.Time) (waiting map[strin
 }
 
 // remove cancels jobs that wait, by the name of their batch, and jobs that run.
-func remove(ctx context.Context, c scheduler.Scheduler, waiting map[string][]scheduler.Row, running []scheduler.Row) error {
+func remove(ctx context.Context, c scheduler.Scheduler, waiting map[string][]scheduler.Entry, running []scheduler.Entry) error {
 	for name, rows := range waiting {
 		if err := c.CancelWaiting(ctx, name, scheduler.Of(rows)); err != nil {
 			return err
@@ -163,9 +163,9 @@ func (past pastJobs) over(mark string) bool {
 }
 
 // seen touches the mark if a queue lists none of them.
-func (past pastJobs) seen(mark string, queue []scheduler.Row) {
+func (past pastJobs) seen(mark string, queue []scheduler.Entry) {
 	for _, r := range queue {
-		if j, ok := past[r.Place]; ok && j.name == r.Name && r.State != scheduler.Ended {
+		if j, ok := past[r.ElementID]; ok && j.name == r.Name && r.State != scheduler.Ended {
 			return
 		}
 	}

@@ -244,7 +244,7 @@ func (b *batch) readLimit() {
 const limitRest = 5 * time.Minute
 
 // restore sets the shares of arrays again where the scheduler has other numbers.
-func (ls *limits) restore(ctx context.Context, rows []scheduler.Row) error {
+func (ls *limits) restore(ctx context.Context, rows []scheduler.Entry) error {
 	open, wait := map[string]int{}, map[string]bool{}
 	for _, r := range rows {
 		if r.State != scheduler.Ended {

@@ -44,7 +44,7 @@ type poll struct {
 
 // compare reports the queue's rows of open jobs, and asks accounting about
 // those that have left it without a record.
-func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) error {
+func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Entry) error {
 	by := byPlace(rows)
 	var list []offer.Observation
 	var gone, lost []*job
@@ -86,7 +86,7 @@ func (po *poll) compare(ctx context.Context, open []*job, rows []scheduler.Row) 
 
 // lostOnNode reports whether the queue shows a job as running, long past its walltime, whose
 // script has not begun. Where the spool cannot be read, nobody knows that.
-func (po *poll) lostOnNode(j *job, r *scheduler.Row) bool {
+func (po *poll) lostOnNode(j *job, r *scheduler.Entry) bool {
 	if r.State != scheduler.Running || j.batch.Packed || j.walltime <= 0 || r.Start.IsZero() || time.Since(r.Start) <= j.walltime+unbegun {
 		return false
 	}
@@ -103,9 +103,9 @@ func (po *poll) takeBack(ctx context.Context, lost []*job) (list []offer.Observa
 	if len(lost) == 0 {
 		return nil, nil
 	}
-	places := make([]scheduler.Row, len(lost))
+	places := make([]scheduler.Entry, len(lost))
 	for i, j := range lost {
-		places[i].Place = j.place()
+		places[i].ElementID = j.place()
 	}
 	if err := po.queue.Cancel(ctx, scheduler.Of(places)); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (po *poll) takeBack(ctx context.Context, lost []*job) (list []offer.Observa
 }
 
 // row is a job's in the queue, nil if it has none.
-func (j *job) row(by map[scheduler.Place]*scheduler.Row) *scheduler.Row {
+func (j *job) row(by map[scheduler.ElementID]*scheduler.Entry) *scheduler.Entry {
 	r := by[j.place()]
 	if r == nil || r.Name != j.batch.Name {
 		return nil // the id was given out again
@@ -140,19 +140,19 @@ func (j *job) row(by map[scheduler.Place]*scheduler.Row) *scheduler.Row {
 	return r
 }
 
-func (j *job) place() scheduler.Place {
+func (j *job) place() scheduler.ElementID {
 	if j.other != nil {
 		return *j.other
 	}
 	if j.batch.Array {
-		return scheduler.Place{Array: j.batch.id, Index: j.index}
+		return scheduler.ElementID{Array: j.batch.id, Index: j.index}
 	}
-	return scheduler.Place{Array: j.batch.id, Index: -1}
+	return scheduler.ElementID{Array: j.batch.id, Index: -1}
 }
 
 // inQueue is a row's observation of a job that has not ended, and whether that is
 // new.
-func (po *poll) inQueue(j *job, r *scheduler.Row) (offer.Observation, bool) {
+func (po *poll) inQueue(j *job, r *scheduler.Entry) (offer.Observation, bool) {
 	o := offer.Observation{Token: j.token, Handle: po.jobs.handle(j), Attempt: j.last.Attempt, Pool: r.Pool}
 	switch r.State {
 	case scheduler.Waiting, scheduler.Returning:
@@ -231,7 +231,7 @@ func (po *poll) found(j *job) {
 }
 
 // histories asks accounting for jobs, and for what else their ends depend on.
-func (po *poll) histories(ctx context.Context, gone []*job, ids []string) (map[scheduler.Place]scheduler.History, error) {
+func (po *poll) histories(ctx context.Context, gone []*job, ids []string) (map[scheduler.ElementID]scheduler.History, error) {
 	acct, err := po.accounting.histories(ctx, ids)
 	if err == nil && slices.ContainsFunc(gone, func(j *job) bool { return mayBeForgotten(acct[j.place()].Last(j.batch.Name, j.batch.tried)) }) {
 		po.endings.booted, err = po.queue.Booted(ctx)
@@ -241,7 +241,7 @@ func (po *poll) histories(ctx context.Context, gone []*job, ids []string) (map[s
 
 // leftQueue finds out how jobs ended that left the queue. A watch gives them time
 // to record it themselves; a single look does not.
-func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.Place]*scheduler.Row) (list []offer.Observation, err error) {
+func (po *poll) leftQueue(ctx context.Context, gone []*job, by map[scheduler.ElementID]*scheduler.Entry) (list []offer.Observation, err error) {
 	recordLag := recordLag
 	if !po.accounting.watched {
 		recordLag = 0
@@ -312,7 +312,7 @@ func goneFor(gone []*job, lag time.Duration) (ids []string) {
 
 // holder is who holds the job of a row, other than muster. A job that could not be
 // launched counts as held only when muster has stopped retrying it.
-func (po *poll) holder(j *job, r *scheduler.Row) offer.Holder {
+func (po *poll) holder(j *job, r *scheduler.Entry) offer.Holder {
 	switch {
 	case po.holds.has(j) && (r.HeldBy == offer.HeldByUser || r.HeldBy == offer.HeldByAdmin): // muster's own hold, which root's is, too
 		return ""

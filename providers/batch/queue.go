@@ -16,13 +16,13 @@ const lookFresh = 3 * time.Second
 // changes the queue, so that nobody decides by stale rows.
 type queue struct {
 	scheduler.Scheduler
-	rows   []scheduler.Row // as they were at rowsAt; a zero time: they may have changed since
+	rows   []scheduler.Entry // as they were at rowsAt; a zero time: they may have changed since
 	rowsAt time.Time
 	looked time.Time // the last look at all jobs that succeeded
 }
 
 // look lists the queue now.
-func (q *queue) look(ctx context.Context) ([]scheduler.Row, error) {
+func (q *queue) look(ctx context.Context) ([]scheduler.Entry, error) {
 	rows, err := q.Queue(ctx)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (q *queue) look(ctx context.Context) ([]scheduler.Row, error) {
 }
 
 // recent is a listing of a moment ago, if nothing has changed since, or a new one.
-func (q *queue) recent(ctx context.Context) ([]scheduler.Row, error) {
+func (q *queue) recent(ctx context.Context) ([]scheduler.Entry, error) {
 	if q.fresh() {
 		return q.rows, nil
 	}
@@ -69,10 +69,10 @@ func (q *queue) listed(ctx context.Context, list []*job) (out []*job, err error)
 	return out, nil
 }
 
-func byPlace(rows []scheduler.Row) map[scheduler.Place]*scheduler.Row {
-	by := make(map[scheduler.Place]*scheduler.Row, len(rows))
+func byPlace(rows []scheduler.Entry) map[scheduler.ElementID]*scheduler.Entry {
+	by := make(map[scheduler.ElementID]*scheduler.Entry, len(rows))
 	for i := range rows {
-		by[rows[i].Place] = &rows[i]
+		by[rows[i].ElementID] = &rows[i]
 	}
 	return by
 }

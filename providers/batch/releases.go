@@ -98,8 +98,8 @@ func (rs *releases) unheld(list []*batch) []scheduler.Jobs {
 }
 
 // stillHeld reports whether jobs of batches are held that are not held by token.
-func (rs *releases) stillHeld(rows []scheduler.Row, list []*batch) bool {
-	return slices.ContainsFunc(rows, func(r scheduler.Row) bool {
+func (rs *releases) stillHeld(rows []scheduler.Entry, list []*batch) bool {
+	return slices.ContainsFunc(rows, func(r scheduler.Entry) bool {
 		return r.State == scheduler.Waiting && (r.HeldBy == offer.HeldByUser || r.Label == scheduler.Held && r.HeldBy != offer.HeldByAdmin) &&
 			slices.ContainsFunc(list, func(k *batch) bool {
 				return k.id == r.Array && k.Name == r.Name && k.dir.Noted("marked") == "" && !rs.holds.at(k, r.Index)
@@ -152,7 +152,7 @@ func whole(list []*batch) (out []scheduler.Jobs) {
 // recall counts released batches that have the label Held again as held. With the
 // release the server may have forgotten changed dependencies, too, so that they
 // are repeated.
-func (rs *releases) recall(rows []scheduler.Row) error {
+func (rs *releases) recall(rows []scheduler.Entry) error {
 	by := map[string]*batch{}
 	for _, k := range rs.jobs.batches {
 		if k.id != "" && k.held == "" && !k.over() {

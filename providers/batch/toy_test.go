@@ -35,7 +35,7 @@ type toy struct {
 
 // A toyJob is a job, or an element of an array.
 type toyJob struct {
-	scheduler.Row
+	scheduler.Entry
 	script, output string
 	most           int // of its array at once; 0 = all
 	after          []scheduler.Dependency
@@ -68,25 +68,25 @@ func (y *toy) Open(o scheduler.Opening) (scheduler.Site, error) {
 // "12[3].toy" an element of it.
 type toyNotation struct{}
 
-func (toyNotation) ID(p scheduler.Place) string {
+func (toyNotation) ID(p scheduler.ElementID) string {
 	if p.Index < 0 {
 		return p.Array
 	}
 	return strings.Replace(p.Array, "[]", fmt.Sprintf("[%d]", p.Index), 1)
 }
 
-func (toyNotation) Place(id string) (scheduler.Place, bool) {
+func (toyNotation) Place(id string) (scheduler.ElementID, bool) {
 	number, rest, element := strings.Cut(id, "[")
 	index, server, _ := strings.Cut(rest, "]")
 	if !element || index == "" {
-		return scheduler.Place{Array: id, Index: -1}, id != ""
+		return scheduler.ElementID{Array: id, Index: -1}, id != ""
 	}
 	n, err := strconv.Atoi(index)
-	return scheduler.Place{Array: number + "[]" + server, Index: n}, err == nil
+	return scheduler.ElementID{Array: number + "[]" + server, Index: n}, err == nil
 }
 
-func (n toyNotation) Output(_ string, at scheduler.Place) string { return n.ID(at) + ".OU" }
-func (toyNotation) Elements() (none scheduler.Elements)          { return none }
+func (n toyNotation) Output(_ string, at scheduler.ElementID) string { return n.ID(at) + ".OU" }
+func (toyNotation) Elements() (none scheduler.Elements)              { return none }
 func (toyNotation) Words() scheduler.Words {
 	return scheduler.Words{Name: "Toy", Pool: "queue", Server: "toyd", Submit: "toysub", Release: "toyrls"}
 }
@@ -104,14 +104,16 @@ func (toyNode) Change(context.Context, []scheduler.Jobs, scheduler.Change) error
 func (toyNode) Avoid(context.Context, scheduler.Retry) string                 { return "" }
 func (toyNode) Booted(context.Context, string) time.Time                      { return time.Time{} }
 func (toyNode) CancelWaiting(context.Context, string, []scheduler.Jobs) error { return nil }
-func (y *toy) ID(p scheduler.Place) string                                    { return toyNotation{}.ID(p) }
-func (y *toy) Place(id string) (scheduler.Place, bool)                        { return toyNotation{}.Place(id) }
-func (y *toy) Output(name string, at scheduler.Place) string                  { return toyNotation{}.Output(name, at) }
-func (y *toy) Elements() (none scheduler.Elements)                            { return none }
-func (y *toy) Words() scheduler.Words                                         { return toyNotation{}.Words() }
-func (y *toy) Runs() (string, time.Time)                                      { return "", time.Time{} }
-func (y *toy) Takes(context.Context, string, []int) bool                      { return false }
-func (y *toy) Command(script string, held bool) []string                      { return []string{"toysub", script} }
+func (y *toy) ID(p scheduler.ElementID) string                                { return toyNotation{}.ID(p) }
+func (y *toy) Place(id string) (scheduler.ElementID, bool)                    { return toyNotation{}.Place(id) }
+func (y *toy) Output(name string, at scheduler.ElementID) string {
+	return toyNotation{}.Output(name, at)
+}
+func (y *toy) Elements() (none scheduler.Elements)       { return none }
+func (y *toy) Words() scheduler.Words                    { return toyNotation{}.Words() }
+func (y *toy) Runs() (string, time.Time)                 { return "", time.Time{} }
+func (y *toy) Takes(context.Context, string, []int) bool { return false }
+func (y *toy) Command(script string, held bool) []string { return []string{"toysub", script} }
 
 // What a site says.
 
@@ -197,11 +199,11 @@ func (y *toy) Submit(_ context.Context, script string, held bool) (id string, un
 	}
 	for _, i := range h.Indexes {
 		j := &toyJob{script: script, most: h.Most, after: h.After, held: held}
-		j.Row = scheduler.Row{Place: scheduler.Place{Array: id, Index: i}, Name: h.Name, Pool: "all", Submit: time.Now(), State: scheduler.Waiting}
+		j.Entry = scheduler.Entry{ElementID: scheduler.ElementID{Array: id, Index: i}, Name: h.Name, Pool: "all", Submit: time.Now(), State: scheduler.Waiting}
 		if held {
 			j.Label = scheduler.Held
 		}
-		j.output = filepath.Join(h.Out, y.Output(h.Name, j.Row.Place))
+		j.output = filepath.Join(h.Out, y.Output(h.Name, j.Entry.ElementID))
 		y.jobs = append(y.jobs, j)
 	}
 	y.turn()
@@ -272,7 +274,7 @@ func (y *toy) ready(j *toyJob) (ready, never bool) {
 
 func (y *toy) start(j *toyJob) {
 	cmd := exec.Command("/bin/sh", j.script)
-	cmd.Env = append(os.Environ(), "TOY_QUEUE=all", "TOY_JOBID="+y.ID(j.Row.Place))
+	cmd.Env = append(os.Environ(), "TOY_QUEUE=all", "TOY_JOBID="+y.ID(j.Entry.ElementID))
 	if j.Index >= 0 {
 		cmd.Env = append(cmd.Env, "TOY_ARRAY_ID="+j.Array, fmt.Sprintf("TOY_ARRAY_INDEX=%d", j.Index))
 	}
@@ -324,7 +326,7 @@ func (y *toy) of(list []scheduler.Jobs) (out []*toyJob) {
 	return out
 }
 
-func (y *toy) Queue(context.Context) (rows []scheduler.Row, err error) {
+func (y *toy) Queue(context.Context) (rows []scheduler.Entry, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for _, j := range y.jobs {
@@ -334,19 +336,19 @@ func (y *toy) Queue(context.Context) (rows []scheduler.Row, err error) {
 		if j.HeldBy = ""; j.held {
 			j.HeldBy = offer.HeldByUser
 		}
-		rows = append(rows, j.Row)
+		rows = append(rows, j.Entry)
 	}
 	return rows, nil
 }
 
-func (y *toy) Account(_ context.Context, ids []string) (list []scheduler.Launch, err error) {
+func (y *toy) Account(_ context.Context, ids []string) (list []scheduler.Record, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for _, j := range y.jobs {
 		if !slices.Contains(ids, j.Array) {
 			continue
 		}
-		l := scheduler.Launch{Place: j.Row.Place, Name: j.Name, Submit: j.Submit, Start: j.began, Finish: j.ended, Nodes: j.Nodes}
+		l := scheduler.Record{ElementID: j.Entry.ElementID, Name: j.Name, Submit: j.Submit, Start: j.began, Finish: j.ended, Nodes: j.Nodes}
 		if j.State == scheduler.Ended {
 			l.End = j.end
 		}

@@ -61,7 +61,7 @@ func (ws *withdrawals) withdraw(ctx context.Context, list []*job) (rest []*job, 
 }
 
 // takeOut moves withdrawn jobs of a batch to parts on the spool.
-func (ws *withdrawals) takeOut(k *batch, held []int, here map[scheduler.Place]*scheduler.Row) error {
+func (ws *withdrawals) takeOut(k *batch, held []int, here map[scheduler.ElementID]*scheduler.Entry) error {
 	var out, others []int
 	for _, i := range k.Indexes {
 		j := k.jobs[i]

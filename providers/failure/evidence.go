@@ -169,8 +169,8 @@ const (
 	CrashAlike = 2    // jobs that fail alike, none having done well, when the cause is Deterministic
 )
 
-// Share is how many of the finished jobs of a batch failed with one class.
-type Share struct {
+// ClassCount is how many of the finished jobs of a batch failed with one class.
+type ClassCount struct {
 	Class    string
 	N        int // failures
 	Corners  int // into which they fall: those of one have fewer than Neighbours finished jobs between them
@@ -184,7 +184,7 @@ const Neighbours = 5
 // Reaches reports whether a share stops the phase at a limit; 0 is off. Neighbours
 // that take too much of something fail alike where others do not: together they
 // are one cause until they are that share of the phase, or ShareFrom.
-func (s Share) Reaches(most float64) bool {
+func (s ClassCount) Reaches(most float64) bool {
 	if most <= 0 || s.N == 0 || s.Finished < ShareFrom || float64(s.N) < most*float64(s.Finished) {
 		return false
 	}

@@ -31,11 +31,11 @@ type Profile struct {
 	Balance   []string
 	Env       map[string]string // of jobs, beneath the backend's
 	Pools     []offer.Pool
-	Queues    map[string]Queue
+	Queues    map[string]QueueFacts
 }
 
-// A Queue has the facts of a queue for which a pool has no field.
-type Queue struct {
+// QueueFacts are the facts of a queue for which a pool has no field.
+type QueueFacts struct {
 	MinTime time.Duration
 	Rerun   bool // jobs are killed for others, and put back
 	Request bool // the site opens it for those who ask
@@ -100,7 +100,7 @@ func parseProfile(name, backend string, src []byte) (Profile, error) {
 	r.Must("site", s.Site, `site = "University, Cluster"`)
 	r.Must("verified", s.Verified, `verified = "2026-05", the month in which the facts were compared with the site`)
 	p := Profile{Name: name, Site: r.Text("site", s.Site), Verified: r.Month("verified", s.Verified), Requires: s.Requires, Chunk: s.Chunk, Place: s.Place, WholeNode: s.WholeNode,
-		Balance: s.Balance, Env: r.Env("env", s.Env), Queues: map[string]Queue{}}
+		Balance: s.Balance, Env: r.Env("env", s.Env), Queues: map[string]QueueFacts{}}
 	base := machine(r, &s, backend, &p)
 	var names []string
 	for _, q := range s.Queues {
@@ -111,7 +111,7 @@ func parseProfile(name, backend string, src []byte) (Profile, error) {
 	for _, q := range s.Queues {
 		p.Pools = append(p.Pools, pool(r, base, q, names))
 		in := func(name string) string { return fmt.Sprintf("queue %q: %s", q.Name, name) }
-		p.Queues[q.Name] = Queue{MinTime: r.Duration(in("min_time"), q.MinTime), Rerun: q.Rerun, Request: q.Request}
+		p.Queues[q.Name] = QueueFacts{MinTime: r.Duration(in("min_time"), q.MinTime), Rerun: q.Rerun, Request: q.Request}
 	}
 	for i := range p.Pools {
 		pools = append(pools, &p.Pools[i])

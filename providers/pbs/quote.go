@@ -121,7 +121,7 @@ func (b *Site) unfit(f *cluster.Facts, p offer.Pool, s offer.Shape, o Options) (
 }
 
 // more is the profile's part of a queue beside its pool.
-func (b *Site) more(queue string) (q Queue) {
+func (b *Site) more(queue string) (q QueueFacts) {
 	if b.Profile != nil {
 		q = b.Profile.Queues[queue]
 	}

@@ -110,7 +110,7 @@ func TestSystemIllMachines(t *testing.T) {
 	for ill, why := range said {
 		t.Run(ill, func(t *testing.T) {
 			t.Parallel()
-			m, err := machines.New(sim.Spec{Name: "box" + strings.ReplaceAll(ill, "_", ""), GPU: "NVIDIA GeForce RTX 4090", GPUs: 1, GPUMiB: 24564, Ill: ill})
+			m, err := machines.New(sim.MachineSpec{Name: "box" + strings.ReplaceAll(ill, "_", ""), GPU: "NVIDIA GeForce RTX 4090", GPUs: 1, GPUMiB: 24564, Ill: ill})
 			if err != nil {
 				t.Fatal(err)
 			}

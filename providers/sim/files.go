@@ -30,7 +30,7 @@ func (w *world) outputs(j *job) []offer.Output {
 	return out
 }
 
-// lay notes where a job's outputs lie, if others do not see them.
+// lay notes where a job's outputs are, if others do not see them.
 func (w *world) lay(j *job, outputs []offer.Output) {
 	if !w.sea.apart {
 		return

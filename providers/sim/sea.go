@@ -61,7 +61,7 @@ func (s *sea) lay(files, path string, size int64) {
 	s.size[path], s.here[location{files, path}] = size, true
 }
 
-// has reports whether an output is seen there; full is where it would lie.
+// has reports whether an output is seen there; full is where it would be.
 func (s *sea) has(files, rel, full string) bool {
 	key := rel
 	if rest, ok := strings.CutPrefix(rel, ".muster/moved/"); ok { // carried from an absolute path

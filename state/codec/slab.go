@@ -4,7 +4,7 @@ package codec
 // alive together are not worth an allocation each.
 const slabSize = 64
 
-// A slab hands out short lists that lie one after another in shared room. A
+// A slab hands out short lists that follow one another in shared room. A
 // list has no room to spare, so that appending to it copies it.
 type slab[T any] struct {
 	room []T

@@ -96,7 +96,7 @@ func (ms *Metrics) add(j *state.Job, definitions map[string]json.RawMessage) {
 }
 
 // settled reports whether all there is to know of a state is that its jobs
-// ended well, and where their files lie on this machine, and how a few others
+// ended well, and where their files are on this machine, and how a few others
 // stopped: nothing is under way, rented, billed later, copied elsewhere or
 // missing.
 func settled(s *state.State) bool {

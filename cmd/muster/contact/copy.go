@@ -106,7 +106,7 @@ func (b origins) copy(ctx context.Context, j *state.Job, o state.Output, to stri
 }
 
 // of is the place from which an output is read, and the price there of 10^9 bytes that leave.
-func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end staging.End, rate decimal.Decimal, err error) {
+func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end staging.Side, rate decimal.Decimal, err error) {
 	p, err := b.Reach(ctx, o.Backend)
 	if err != nil {
 		return end, rate, err
@@ -137,5 +137,5 @@ func (b origins) of(ctx context.Context, j *state.Job, o state.Output) (end stag
 			rate = place.OutRate(b.declared(o.Backend), offered)
 		}
 	}
-	return staging.End{Files: p, Backend: spot.Name(), Workdir: workdir}, rate, nil
+	return staging.Side{Files: p, Backend: spot.Name(), Workdir: workdir}, rate, nil
 }

@@ -87,7 +87,7 @@ func TestPagesInNarrowTerminals(t *testing.T) {
 		}},
 		Label:   "train-lr=1e-3,seed=2,task=code",
 		Ceiling: state.Amounts{"usd": "10.58", "service_units": "866", "gpu_hours": "8", "cpu_hours": "64"}, Attempts: 12,
-		Waits: []explain.Wait{{On: "input.weights", Jobs: 240, Open: 3, Address: `phase.base["lr=1e-3,seed=2,task=code,width=512"]`, Kind: planner.HeldKind}}}
+		Waits: []explain.Prerequisite{{On: "input.weights", Jobs: 240, Open: 3, Address: `phase.base["lr=1e-3,seed=2,task=code,width=512"]`, Kind: planner.HeldKind}}}
 	uses := []advice.Use{{What: "gpu memory", Asked: 64 << 30}}
 	pages := map[string]string{
 		"cost":    cost.Text(80, 80),

@@ -161,10 +161,10 @@ func (l *likeJobs) differences(p *lang.Phase, rest int) string {
 	return b.String()
 }
 
-func (v Preview) siteOfStart(pp *planner.PhasePlan, at start) lang.Site {
+func (v Preview) siteOfStart(pp *planner.PhasePlan, at start) lang.Target {
 	c, pools := v.Campaign, v.Pools
 	d := at.at
-	s := lang.Site{Variant: at.variant, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
+	s := lang.Target{Variant: at.variant, Backend: d.Backend, Pool: d.Pool, GPUs: d.Shape.GPUs, CPUs: d.Shape.CPUs, Spool: "$MUSTER_JOB"}
 	for _, b := range c.Backends {
 		if b.Address() == d.Backend {
 			s.Workdir = workdir(c, b, pools, d.Pool)
@@ -190,7 +190,7 @@ func workdir(c *lang.Campaign, b *lang.Backend, pools []offer.Pool, pool string)
 	return site.AtHome(site.Workdir(c, b), of, pool)
 }
 
-// inputPaths is where an input's files lie when they lie in the same workdir.
+// inputPaths is where an input's files are when they are in the same workdir.
 func (v Preview) inputPaths(pp *planner.PhasePlan, i int, name, workdir string) []string {
 	var out []string
 	for _, in := range pp.Phase.Inputs {

@@ -95,7 +95,7 @@ func (bs *boxes) Close() {
 // A box is one machine.
 type box struct {
 	boxes *boxes
-	spec  cloudsim.Spec
+	spec  cloudsim.MachineSpec
 	dir   string
 
 	mu      sync.Mutex
@@ -106,7 +106,7 @@ type box struct {
 }
 
 // New makes a box that is off.
-func (bs *boxes) New(spec cloudsim.Spec) (cloudsim.Machine, error) {
+func (bs *boxes) New(spec cloudsim.MachineSpec) (cloudsim.Machine, error) {
 	return &box{boxes: bs, spec: spec, dir: filepath.Join(bs.dir, spec.Name)}, nil
 }
 

@@ -26,7 +26,7 @@ func TestSystemUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer all.Close()
-	m, err := all.New(cloudsim.Spec{Name: "vm", GPU: "NVIDIA A10", GPUs: 2, GPUMiB: 23028, User: "ubuntu"})
+	m, err := all.New(cloudsim.MachineSpec{Name: "vm", GPU: "NVIDIA A10", GPUs: 2, GPUMiB: 23028, User: "ubuntu"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestSystemKept(t *testing.T) {
 	public := []string{strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key.PublicKey())))}
 	run := func(gpus int, command string) string {
 		t.Helper()
-		m, err := all.New(cloudsim.Spec{Name: "pod", GPU: "NVIDIA L4", GPUs: gpus, GPUMiB: 23034, Kept: "/kept-here"})
+		m, err := all.New(cloudsim.MachineSpec{Name: "pod", GPU: "NVIDIA L4", GPUs: gpus, GPUMiB: 23034, Kept: "/kept-here"})
 		if err != nil {
 			t.Fatal(err)
 		}

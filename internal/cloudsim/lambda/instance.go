@@ -61,7 +61,7 @@ func (l *Lambda) begin(a *cloudsim.Account, k *kind, r *launching, key *sshKey) 
 	i := &instance{l: l, id: newID(), account: a, kind: k, region: r.Region, asked: r, name: r.Name, key: key, status: booting, created: l.Clock.Now(), cancel: func() {}, runner: cloudsim.NewRunner()}
 	l.instances = append(l.instances, i)
 	l.free[place{k.name, r.Region}]--
-	spec := cloudsim.Spec{Name: "vm-" + i.id[:8], GPU: k.device, GPUs: k.gpus, GPUMiB: k.mib, User: "ubuntu"}
+	spec := cloudsim.MachineSpec{Name: "vm-" + i.id[:8], GPU: k.device, GPUs: k.gpus, GPUMiB: k.mib, User: "ubuntu"}
 	fault := l.World.Faults.Take("boot", r.Name, bootsForever, bootsIll, noSSH, wrongGPU)
 	if fault == nil {
 		fault = &cloudsim.Fault{}

@@ -97,7 +97,7 @@ func (e *event) row() map[string]any {
 func (p *Paperspace) begin(a *cloudsim.Account, k *kind, r *creation, s *script) (*machine, *event) {
 	m := &machine{p: p, id: p.id("ps"), account: a, kind: k, asked: r, script: s, state: provisioning, created: p.Clock.Now(), modified: p.Clock.Now(), cancel: func() {}, timer: func() {}, runner: cloudsim.NewRunner()}
 	p.machines = append(p.machines, m)
-	spec := cloudsim.Spec{Name: m.id, GPU: k.device, GPUs: k.gpus, GPUMiB: k.mib, User: "paperspace"}
+	spec := cloudsim.MachineSpec{Name: m.id, GPU: k.device, GPUs: k.gpus, GPUMiB: k.mib, User: "paperspace"}
 	if f := p.World.Faults.Take("boot", r.Name, bootsForever, noSSH, wrongGPU); f != nil {
 		m.fault = f.Do
 	}

@@ -143,7 +143,7 @@ func (p *pod) runs() {
 // listens maps another port than before, and boots its machine.
 func (p *pod) listens() {
 	t := p.host.gpu
-	spec := cloudsim.Spec{Name: p.id, GPU: t.id, GPUs: p.count, GPUMiB: t.mib, Kept: p.kept(), API: p.r.API, URLVar: "RUNPOD_API_URL"}
+	spec := cloudsim.MachineSpec{Name: p.id, GPU: t.id, GPUs: p.count, GPUMiB: t.mib, Kept: p.kept(), API: p.r.API, URLVar: "RUNPOD_API_URL"}
 	switch {
 	case p.poor:
 		spec.GPUs = 0
@@ -340,7 +340,7 @@ func (p *pod) vanish() {
 	p.r.Accounts.Revoke(p.key)
 	p.leave()
 	if p.box == nil { // its disk may be there
-		p.box, _ = p.r.Machines.New(cloudsim.Spec{Name: p.id, Kept: p.kept()})
+		p.box, _ = p.r.Machines.New(cloudsim.MachineSpec{Name: p.id, Kept: p.kept()})
 	}
 	if box := p.box; box != nil {
 		p.runner.Then(box.Remove)

@@ -91,7 +91,7 @@ func (v *Vast) rent(a *cloudsim.Account, m *machine, r *creation, start bool) *i
 // connect gives an instance its machine, and the ports that lead there.
 func (i *instance) connect() {
 	m := i.machine
-	spec := cloudsim.Spec{Name: "C." + strconv.Itoa(i.id), GPU: "NVIDIA " + longName(m.gpu), GPUs: m.part, GPUMiB: m.mib, API: i.v.API, URLVar: "VAST_URL",
+	spec := cloudsim.MachineSpec{Name: "C." + strconv.Itoa(i.id), GPU: "NVIDIA " + longName(m.gpu), GPUs: m.part, GPUMiB: m.mib, API: i.v.API, URLVar: "VAST_URL",
 		Driver: m.driver, CUDA: strconv.FormatFloat(m.cuda, 'f', 1, 64)}
 	if f := i.v.World.Faults.Take("boot", i.asked.label, wrongGPU); f != nil {
 		spec.GPU, spec.GPUMiB = "NVIDIA GeForce GTX 1080 Ti", 11264

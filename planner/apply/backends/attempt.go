@@ -11,25 +11,25 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// An End is the step that follows the end of a cancelled attempt.
-type End uint8
+// An AfterCancel is the step that follows the end of a cancelled attempt.
+type AfterCancel uint8
 
 // The ends.
 const (
-	Stays  End = iota // it is not being cancelled
-	Rerun             // start again: the work is another
-	Again             // start again: the same work, asked for differently
-	Behind            // start again when the job before it, which failed, is done
-	Hold              // stay cancelled, by a person
-	Forget            // not wanted any more
+	Stays  AfterCancel = iota // it is not being cancelled
+	Rerun                     // start again: the work is another
+	Again                     // start again: the same work, asked for differently
+	Behind                    // start again when the job before it, which failed, is done
+	Hold                      // stay cancelled, by a person
+	Forget                    // not wanted any more
 )
 
 // Restarts reports whether the job starts again.
-func (k End) Restarts() bool { return k == Rerun || k == Again || k == Behind }
+func (k AfterCancel) Restarts() bool { return k == Rerun || k == Again || k == Behind }
 
 // Reason says, for the record, why an attempt was ended; by is who asked for it,
 // "" for muster.
-func (k End) Reason(by string) string {
+func (k AfterCancel) Reason(by string) string {
 	switch k {
 	case Rerun:
 		return "replaced: the job changed"
@@ -67,7 +67,7 @@ type Attempt struct {
 	Queue  string       // identity of the queue, "" if the backend tells none
 	HeldBy offer.Holder // who holds it in its queue beside muster, while it is queued
 	Unsent string       // why its submission failed, until it is known to be released
-	End    End
+	End    AfterCancel
 
 	told    bool            // the cancel is under way
 	missed  int             // look-ups in a row that did not find it
@@ -99,7 +99,7 @@ func (b *Backend) StageOf(s offer.Stage, handle string) offer.Stage {
 }
 
 // EndAs has an attempt cancelled with the next Cancel.
-func (f *Attempt) EndAs(k End) { f.End, f.told = k, false }
+func (f *Attempt) EndAs(k AfterCancel) { f.End, f.told = k, false }
 
 // LaunchToken is the token of an attempt's launch.
 func (f *Attempt) LaunchToken(n int) string { return jobspec.LaunchToken(f.Token, n-f.First, n) }

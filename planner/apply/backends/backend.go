@@ -17,7 +17,7 @@ const reachBound = 6
 
 // A Contact is one configured place in this run.
 type Contact struct {
-	connection.Place
+	connection.Backend
 	Lines []*Backend
 
 	load    int // jobs that may run at once of those that it has, on all its queues
@@ -144,7 +144,7 @@ func (cs *core) Takes(b *Backend, pool string, own offer.Limits, under connectio
 	if !b.Answers() || cs.Time.Now().Before(b.quiet) {
 		return false
 	}
-	return b.Feed.Takes(&b.Place, pool, own, cs.Stays, asleep, b.load+b.share.More(under, 1))
+	return b.Feed.Takes(&b.Backend, pool, own, cs.Stays, asleep, b.load+b.share.More(under, 1))
 }
 
 // Sending reports whether a call is under way, or a submission waits to be

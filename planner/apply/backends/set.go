@@ -104,7 +104,7 @@ func (cs *core) At(name, pool string) *Backend {
 		return b
 	}
 	b := &Backend{Contact: c, Pool: pool, Ord: len(cs.Queues)}
-	b.Endpoint = &staging.Endpoint{Place: &c.Place, Calls: &b.Calls, Title: b.Title()}
+	b.Endpoint = &staging.Endpoint{Backend: &c.Backend, Calls: &b.Calls, Title: b.Title()}
 	cs.byName[key] = b
 	cs.Queues = append(cs.Queues, b)
 	c.Lines = append(c.Lines, b)
@@ -117,7 +117,7 @@ func (cs *core) At(name, pool string) *Backend {
 // contact takes a place from the campaign, or from the state when it has left
 // the campaign.
 func (cs *core) contact(name string) (*Contact, error) {
-	c := &Contact{Place: connection.Place{Name: name}}
+	c := &Contact{Backend: connection.Backend{Name: name}}
 	if i := slices.IndexFunc(cs.Campaign.Backends, func(b *lang.Backend) bool { return b.Address() == name }); i >= 0 {
 		c.Lang = cs.Campaign.Backends[i]
 		c.Conf = site.Backend(cs.Campaign, c.Lang, cs.State.Lineage)

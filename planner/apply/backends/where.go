@@ -61,10 +61,10 @@ func (cs *core) Here(backend string) bool {
 }
 
 // Places are all that a run knows.
-func (cs *core) Places() iter.Seq[*connection.Place] {
-	return func(yield func(*connection.Place) bool) {
+func (cs *core) Places() iter.Seq[*connection.Backend] {
+	return func(yield func(*connection.Backend) bool) {
 		for _, c := range cs.Contacts {
-			if !yield(&c.Place) {
+			if !yield(&c.Backend) {
 				return
 			}
 		}

@@ -5,41 +5,41 @@ import (
 	"slices"
 )
 
-// A Node is a phase among others: its cells, the gate before them, its inputs and its
+// A Vertex is a phase among others: its cells, the gate before them, its inputs and its
 // consumers.
-type Node struct {
+type Vertex struct {
 	Tally
 	Gate      Gate
 	Ord       int     // in the order of the campaign: producers come first
 	Undone    int     // cells that keep those waiting that wait for all of them
 	Reads     []*Join // its inputs
 	Feeds     []*Join
-	Awaits    []*Node // of these every cell
-	AwaitedBy []*Node
+	Awaits    []*Vertex // of these every cell
+	AwaitedBy []*Vertex
 }
 
 // A Join is an input between the phase that makes it and the one that reads
 // it.
 type Join struct {
 	*Groups
-	From, To *Node
+	From, To *Vertex
 }
 
 // Connect joins two phases by an input.
-func Connect(gs *Groups, from, to *Node) {
+func Connect(gs *Groups, from, to *Vertex) {
 	j := &Join{Groups: gs, From: from, To: to}
 	from.Feeds = append(from.Feeds, j)
 	to.Reads = append(to.Reads, j)
 }
 
 // Await has a phase wait for every cell of another.
-func (n *Node) Await(from *Node) {
+func (n *Vertex) Await(from *Vertex) {
 	n.Awaits = append(n.Awaits, from)
 	from.AwaitedBy = append(from.AwaitedBy, n)
 }
 
 // Count works out, from their statuses, the cells for which each cell waits.
-func Count(all []*Node) {
+func Count(all []*Vertex) {
 	for _, n := range all {
 		n.Undone = len(n.At) - n.Counts[Done] - n.Counts[SkippedDone]
 	}
@@ -66,7 +66,7 @@ func Count(all []*Node) {
 
 // Complete notes that a cell is done. Freed is called with each cell that waits
 // for nothing any more.
-func (n *Node) Complete(cell int32, freed func(*Node, int32)) {
+func (n *Vertex) Complete(cell int32, freed func(*Vertex, int32)) {
 	for _, j := range n.Feeds {
 		for _, c := range j.Arrive(cell) {
 			j.To.release(c, freed)
@@ -83,7 +83,7 @@ func (n *Node) Complete(cell int32, freed func(*Node, int32)) {
 }
 
 // release notes that a cell waits for one thing less.
-func (n *Node) release(c int32, freed func(*Node, int32)) {
+func (n *Vertex) release(c int32, freed func(*Vertex, int32)) {
 	if n.Waits[c]--; n.Waits[c] <= 0 && n.At[c] == Pending {
 		freed(n, c)
 	}
@@ -91,8 +91,8 @@ func (n *Node) release(c int32, freed func(*Node, int32)) {
 
 // Behind are the cells that come after a cell, through an input or because
 // they wait for its whole phase.
-func (n *Node) Behind(cell int32) iter.Seq2[*Node, int32] {
-	return func(yield func(*Node, int32) bool) {
+func (n *Vertex) Behind(cell int32) iter.Seq2[*Vertex, int32] {
+	return func(yield func(*Vertex, int32) bool) {
 		for _, j := range n.Feeds {
 			if g := j.Group[cell]; g >= 0 {
 				for _, c := range j.Consumers(int(g)) {
@@ -113,8 +113,8 @@ func (n *Node) Behind(cell int32) iter.Seq2[*Node, int32] {
 }
 
 // Ahead are the cells that a cell still comes after.
-func (n *Node) Ahead(cell int32) iter.Seq2[*Node, int32] {
-	return func(yield func(*Node, int32) bool) {
+func (n *Vertex) Ahead(cell int32) iter.Seq2[*Vertex, int32] {
+	return func(yield func(*Vertex, int32) bool) {
 		for _, j := range n.Reads {
 			for _, m := range j.Members(j.In.GroupOf(int(cell))) {
 				if !j.From.At[m].Satisfied() && !yield(j.From, int32(m)) {
@@ -142,9 +142,9 @@ func (s Status) Stopped() bool {
 
 // Blocked counts, by phase, the cells that wait for something that will not
 // come by itself: failed, held, cancelled, skipped, or blocked in turn.
-func Blocked(all []*Node) []int {
+func Blocked(all []*Vertex) []int {
 	out := make([]int, len(all))
-	for i, stuck := range stuck(all, func(n *Node, cell int32) bool { return n.At[cell].Stopped() || n.At[cell] == Skipped }) {
+	for i, stuck := range stuck(all, func(n *Vertex, cell int32) bool { return n.At[cell].Stopped() || n.At[cell] == Skipped }) {
 		for c, bad := range stuck {
 			if bad && all[i].waits(c) {
 				out[i]++
@@ -156,7 +156,7 @@ func Blocked(all []*Node) []int {
 
 // stuck marks, by phase, the cells that will not complete: those that stopped, and
 // what waits for them.
-func stuck(all []*Node, stopped func(n *Node, cell int32) bool) [][]bool {
+func stuck(all []*Vertex, stopped func(n *Vertex, cell int32) bool) [][]bool {
 	out := make([][]bool, len(all))
 	for i, n := range all {
 		out[i] = n.stuck(out, stopped)
@@ -164,11 +164,11 @@ func stuck(all []*Node, stopped func(n *Node, cell int32) bool) [][]bool {
 	return out
 }
 
-func (n *Node) waits(cell int) bool { return n.At[cell] == Pending || n.At[cell] == Ready }
+func (n *Vertex) waits(cell int) bool { return n.At[cell] == Pending || n.At[cell] == Ready }
 
 // stuck marks the cells of a phase that will not complete; nil when there are
 // none. Before are those of the phases before it.
-func (n *Node) stuck(before [][]bool, stopped func(n *Node, cell int32) bool) []bool {
+func (n *Vertex) stuck(before [][]bool, stopped func(n *Vertex, cell int32) bool) []bool {
 	var out []bool
 	mark := func(c int) {
 		if out == nil {

@@ -11,7 +11,7 @@ import (
 
 // chain is three phases of the same axis: b reads a cell by cell, and c waits
 // for all of b.
-func chain(t *testing.T) []*Node {
+func chain(t *testing.T) []*Vertex {
 	t.Helper()
 	c, diags := lang.LoadFiles(map[string][]byte{"c.muster.hcl": []byte(`campaign "c" {}
 backend "local" "local" {}
@@ -43,9 +43,9 @@ phase "c" {
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	all := make([]*Node, 3)
+	all := make([]*Vertex, 3)
 	for i, p := range c.Phases {
-		all[i] = &Node{Tally: NewTally(p.Len()), Ord: i}
+		all[i] = &Vertex{Tally: NewTally(p.Len()), Ord: i}
 		for cell := range int32(p.Len()) {
 			all[i].Set(cell, Pending)
 		}
@@ -66,9 +66,9 @@ func TestCellsAreFreedByWhatTheyWaitFor(t *testing.T) {
 		t.Errorf("waits %v and %v", b.Waits, all[2].Waits)
 	}
 	var freed []string
-	done := func(n *Node, cell int32) {
+	done := func(n *Vertex, cell int32) {
 		n.Set(cell, Done)
-		n.Complete(cell, func(to *Node, c int32) { freed = append(freed, fmt.Sprint(to.Ord, ".", c)) })
+		n.Complete(cell, func(to *Vertex, c int32) { freed = append(freed, fmt.Sprint(to.Ord, ".", c)) })
 	}
 	done(a, 2)
 	for c := range int32(3) {

@@ -3,7 +3,7 @@ package cells
 // GoOn lets cells go on without producers that gave up: of inputs that require only
 // some, once no producer of the group may still be done by itself and enough are. It
 // reports whether it freed any.
-func GoOn(all []*Node, gaveUp func(n *Node, cell int32) bool, freed func(*Node, int32)) bool {
+func GoOn(all []*Vertex, gaveUp func(n *Vertex, cell int32) bool, freed func(*Vertex, int32)) bool {
 	var ended [][]bool
 	opened := false
 	for _, n := range all {

@@ -35,7 +35,7 @@ func TestGoOn(t *testing.T) {
 		}
 		Count(all)
 		freed := 0
-		opened := GoOn(all, func(n *Node, cell int32) bool { return n.At[cell] == Failed || n.At[cell] == Cancelled }, func(*Node, int32) { freed++ })
+		opened := GoOn(all, func(n *Vertex, cell int32) bool { return n.At[cell] == Failed || n.At[cell] == Cancelled }, func(*Vertex, int32) { freed++ })
 		if opened != (c.reads != nil) || opened != (freed == 1) {
 			t.Errorf("%s: opened %v, freed %d", name, opened, freed)
 			continue
@@ -43,14 +43,14 @@ func TestGoOn(t *testing.T) {
 		if got := all[1].Reads[0].Members(0); opened && !slices.Equal(got, c.reads) {
 			t.Errorf("%s: reads %v, not %v", name, got, c.reads)
 		}
-		if opened && GoOn(all, func(*Node, int32) bool { return true }, func(*Node, int32) { t.Errorf("%s: freed twice", name) }) {
+		if opened && GoOn(all, func(*Vertex, int32) bool { return true }, func(*Vertex, int32) { t.Errorf("%s: freed twice", name) }) {
 			t.Errorf("%s: opened twice", name)
 		}
 	}
 }
 
 // gathers is a phase of four cells and one cell that reads all of them.
-func gathers(t *testing.T, require string) []*Node {
+func gathers(t *testing.T, require string) []*Vertex {
 	t.Helper()
 	c, diags := lang.LoadFiles(map[string][]byte{"c.muster.hcl": []byte(`campaign "c" {}
 backend "local" "local" {}
@@ -76,7 +76,7 @@ phase "b" {
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	all := []*Node{{Tally: NewTally(4)}, {Tally: NewTally(1), Ord: 1}}
+	all := []*Vertex{{Tally: NewTally(4)}, {Tally: NewTally(1), Ord: 1}}
 	all[1].Set(0, Pending)
 	gs := NewGroups(c.Phases[1].Inputs[0], 4, 1)
 	Connect(&gs, all[0], all[1])

@@ -43,7 +43,7 @@ func (f *Feed) Give(pool string, own offer.Limits, n int) {
 // limits, with so many of our jobs that may run at once on all queues of the place. A
 // queue that runs by itself takes all; one that muster drives gets a few more jobs
 // than may start: asleep counts its jobs that may not.
-func (f *Feed) Takes(c *Place, pool string, own offer.Limits, driven bool, asleep, with int) bool {
+func (f *Feed) Takes(c *Backend, pool string, own offer.Limits, driven bool, asleep, with int) bool {
 	if driven && c.Can.FeedSlots > 0 && f.inflight-asleep >= max(c.Can.FeedSlots*f.Slots, f.Slots+f.rate) {
 		return false
 	}

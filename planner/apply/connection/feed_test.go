@@ -10,7 +10,7 @@ import (
 func TestTakes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		place  Place
+		place  Backend
 		given  int // on this queue
 		all    int // on the place
 		own    offer.Limits
@@ -18,17 +18,17 @@ func TestTakes(t *testing.T) {
 		asleep int
 		want   bool
 	}{
-		"slots are fed twice over":         {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 7, 7, offer.Limits{}, true, 0, true},
-		"and no deeper":                    {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, true, 0, false},
-		"but for jobs that must not start": {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 9, 9, offer.Limits{}, true, 2, true},
-		"a queue that goes on alone":       {Place{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, false, 0, true},
-		"a pool takes no more submissions": {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{}, false, 0, false},
-		"but more of those of another qos": {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{MaxSubmit: 5}, false, 0, true},
-		"or fewer":                         {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, 0, false},
-		"or any number":                    {Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 9, 9, offer.Limits{MaxSubmit: offer.NoLimit}, false, 0, true},
-		"where the pool sets none":         {Place{Pools: map[string]offer.Pool{"p": {}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, 0, false},
-		"a cap over all queues of a place": {Place{Conf: providers.Backend{MaxParallel: 4}}, 1, 4, offer.Limits{}, false, 0, false},
-		"its queue keeps the cap":          {Place{Can: offer.Capabilities{HostQueue: true}, Conf: providers.Backend{MaxParallel: 4}}, 4, 4, offer.Limits{}, false, 0, true},
+		"slots are fed twice over":         {Backend{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 7, 7, offer.Limits{}, true, 0, true},
+		"and no deeper":                    {Backend{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, true, 0, false},
+		"but for jobs that must not start": {Backend{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 9, 9, offer.Limits{}, true, 2, true},
+		"a queue that goes on alone":       {Backend{Can: offer.Capabilities{HostQueue: true, FeedSlots: 2}}, 8, 8, offer.Limits{}, false, 0, true},
+		"a pool takes no more submissions": {Backend{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{}, false, 0, false},
+		"but more of those of another qos": {Backend{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 3, 3, offer.Limits{MaxSubmit: 5}, false, 0, true},
+		"or fewer":                         {Backend{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, 0, false},
+		"or any number":                    {Backend{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, 9, 9, offer.Limits{MaxSubmit: offer.NoLimit}, false, 0, true},
+		"where the pool sets none":         {Backend{Pools: map[string]offer.Pool{"p": {}}}, 2, 2, offer.Limits{MaxSubmit: 2}, false, 0, false},
+		"a cap over all queues of a place": {Backend{Conf: providers.Backend{MaxParallel: 4}}, 1, 4, offer.Limits{}, false, 0, false},
+		"its queue keeps the cap":          {Backend{Can: offer.Capabilities{HostQueue: true}, Conf: providers.Backend{MaxParallel: 4}}, 4, 4, offer.Limits{}, false, 0, true},
 	} {
 		f := Feed{Slots: 4}
 		for range c.given {
@@ -43,7 +43,7 @@ func TestTakes(t *testing.T) {
 // TestTakesBesideOthers: jobs with a limit of their own take none of the others'.
 func TestTakesBesideOthers(t *testing.T) {
 	t.Parallel()
-	f, place, own := Feed{Slots: 4}, Place{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, offer.Limits{MaxSubmit: 5}
+	f, place, own := Feed{Slots: 4}, Backend{Pools: map[string]offer.Pool{"p": {MaxSubmit: 3}}}, offer.Limits{MaxSubmit: 5}
 	for range 5 {
 		f.Give("p", own, 1)
 	}

@@ -24,8 +24,8 @@ const (
 	findMax    = 2000 // tokens of one Find call
 )
 
-// A Place is one configured place, as its provider knows it.
-type Place struct {
+// A Backend is one that is configured, as its provider knows it.
+type Backend struct {
 	Lang        *lang.Backend // nil when it left the campaign
 	Name        string
 	Conf        providers.Backend
@@ -71,7 +71,7 @@ func (a *Acquaintance) introduce(ctx context.Context, conf providers.Backend) er
 }
 
 // Meet notes the description that a place gave of itself.
-func (c *Place) Meet(a Acquaintance) {
+func (c *Backend) Meet(a Acquaintance) {
 	c.Provider, c.Can = a.Provider, a.Can
 	c.Env = site.Env(c.Lang)
 	c.Stock(a.Pools)
@@ -79,7 +79,7 @@ func (c *Place) Meet(a Acquaintance) {
 
 // Stock notes which pools a place says that it has now. Calls to it may be
 // under way.
-func (c *Place) Stock(pools []offer.Pool) {
+func (c *Backend) Stock(pools []offer.Pool) {
 	c.Offers, c.filesystems = pools, nil
 	c.Pools = map[string]offer.Pool{}
 	for _, p := range pools {
@@ -88,7 +88,7 @@ func (c *Place) Stock(pools []offer.Pool) {
 }
 
 // Recall takes a backend that left the campaign from the state.
-func (c *Place) Recall(st *state.State) error {
+func (c *Backend) Recall(st *state.State) error {
 	kept, ok := st.Backends[c.Name]
 	if !ok {
 		return fmt.Errorf("backend.%s is in neither the campaign nor the state, but the plan names it", c.Name)
@@ -102,12 +102,12 @@ func (c *Place) Recall(st *state.State) error {
 }
 
 // Splits reports whether the place is several hosts that have a queue each.
-func (c *Place) Splits() bool {
+func (c *Backend) Splits() bool {
 	return c.Can.HostQueue && len(c.Offers) > 0 && c.Offers[0].Name != ""
 }
 
 // Filesystem is where the jobs of a pool leave their files.
-func (c *Place) Filesystem(pool string) site.Filesystem {
+func (c *Backend) Filesystem(pool string) site.Filesystem {
 	s, ok := c.filesystems[pool]
 	if !ok {
 		s = site.FilesystemOf(c.Conf, c.Offers, pool)
@@ -120,10 +120,10 @@ func (c *Place) Filesystem(pool string) site.Filesystem {
 }
 
 // Here reports whether a backend is muster's own machine.
-func (c *Place) Here() bool { return c.Conf.Type == "local" }
+func (c *Backend) Here() bool { return c.Conf.Type == "local" }
 
 // SlotsOf is how many jobs a pool runs at once; all pools for "".
-func (c *Place) SlotsOf(pool string) int {
+func (c *Backend) SlotsOf(pool string) int {
 	slots := 0
 	for _, p := range c.Offers {
 		if pool != "" && p.Name != pool {
@@ -145,7 +145,7 @@ func (c *Place) SlotsOf(pool string) int {
 }
 
 // Find asks in pieces, so that a call stays well under the size of a message.
-func (c *Place) Find(ctx context.Context, tokens []string) ([]offer.Observation, error) {
+func (c *Backend) Find(ctx context.Context, tokens []string) ([]offer.Observation, error) {
 	if c.Provider == nil {
 		return nil, providers.Errorf(providers.Unreachable, "backend.%s is not configured", c.Name)
 	}

@@ -27,7 +27,7 @@ type Watcher interface {
 
 // Follow watches a place until ctx ends. A watch that breaks is taken up
 // again from the last cursor; nothing is concluded from the silence.
-func (c *Place) Follow(ctx context.Context, clk clock.Clock, w Watcher) {
+func (c *Backend) Follow(ctx context.Context, clk clock.Clock, w Watcher) {
 	tries := 0
 	cursor, ack := "", "" // seen, and durable
 	for ctx.Err() == nil {
@@ -74,7 +74,7 @@ func sleep(ctx context.Context, clk clock.Clock, d time.Duration) bool {
 
 // Acknowledge sends a place the durable cursor. The first event that arrives, or the time-out,
 // ends it: then the place has seen the cursor.
-func (c *Place) Acknowledge(ctx context.Context, cursor string) {
+func (c *Backend) Acknowledge(ctx context.Context, cursor string) {
 	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
 	_ = c.Provider.Watch(ctx, providers.WatchRequest{Backend: c.Name, Cursor: cursor, Ack: cursor}, func(providers.Batch) error { return errAck })

@@ -168,7 +168,7 @@ phase "p" {
 	request := p.Requests(lang.Run)[p.RequestOf(0, lang.Run)]
 	out.request = request.Hash
 	spec := NewSpec(c, p, nil, func(s lang.Secret) (string, error) { return fmt.Sprint(s.Env, s.Command, s.File), nil })
-	site := lang.Site{Workdir: "/w", Input: func(name string) (paths []string) {
+	site := lang.Target{Workdir: "/w", Input: func(name string) (paths []string) {
 		for _, in := range p.Inputs {
 			for _, m := range in.Members(in.GroupOf(0)) {
 				paths = append(paths, in.From.OutputPath(m, in.Output, lang.Run))

@@ -17,7 +17,7 @@ type Launch struct {
 	Address string
 	Token   string // "" = it is only shown
 	Attempt int
-	Site    lang.Site // where it runs; its variant says whether it is a smoke
+	Site    lang.Target // where it runs; its variant says whether it is a smoke
 	Shape   offer.Shape
 	// Backend is where the job goes, nil where it has no place, and Can its
 	// capabilities.

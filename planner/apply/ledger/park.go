@@ -92,7 +92,7 @@ func (bs *Books) Deadline(now time.Time) (next time.Time) {
 
 // RiseOf is by how much a launch was billed above the rates of its tab; the zero Rise for none
 // or an unknown one.
-func (t *Tab) RiseOf(l Launch) (r Rise, told bool) {
+func (t *Tab) RiseOf(l EndedLaunch) (r Rise, told bool) {
 	if t.Tariff == nil || l.Seen == nil || l.Seen.Usage == nil || unbegun(l.Seen) {
 		return r, false
 	}

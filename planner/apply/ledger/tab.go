@@ -28,8 +28,8 @@ type Tab struct {
 	covered time.Duration // of the present launch's wait, beyond its quote
 }
 
-// A Launch is one that is over, as far as it is known.
-type Launch struct {
+// An EndedLaunch is a launch that is over, as far as it is known.
+type EndedLaunch struct {
 	N     int
 	Shape offer.Shape   // as large as it was
 	Limit time.Duration // the longest that it may have run; 0 = not stated
@@ -105,7 +105,7 @@ func (bs *Books) Move(t *Tab, address, phase string) {
 
 // Bill enters the cost of a launch, once. Earlier launches whose end is unknown
 // are entered at their ceiling; its own entry is the last.
-func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
+func (bs *Books) Bill(t *Tab, l EndedLaunch, at time.Time) (entries []state.Entry) {
 	for n := max(t.Paid+1, t.First); n < l.N; n++ {
 		most := bs.landOne(t)
 		if t.guessed == nil {
@@ -125,7 +125,7 @@ func (bs *Books) Bill(t *Tab, l Launch, at time.Time) (entries []state.Entry) {
 
 // Correct enters the real cost of a launch that was entered at its ceiling; ok
 // is false for any other. A launch that took nothing is still to come.
-func (bs *Books) Correct(t *Tab, l Launch, at time.Time) (en state.Entry, ok bool) {
+func (bs *Books) Correct(t *Tab, l EndedLaunch, at time.Time) (en state.Entry, ok bool) {
 	guess, ok := t.guessed[l.N]
 	if !ok {
 		return en, false
@@ -205,7 +205,7 @@ func (t *Tab) estimated(spent Amounts, o *offer.Observation) bool {
 
 // cost is a launch's use at its real size and the price of its placement, unless its backend
 // reports a charge. An unknown cost counts at its ceiling, and known is false.
-func (t *Tab) cost(l Launch, most Amounts) (spent Amounts, known bool) {
+func (t *Tab) cost(l EndedLaunch, most Amounts) (spent Amounts, known bool) {
 	elapsed, measured := elapsedOf(l.Seen, l.Limit)
 	switch {
 	case t.Tariff == nil:

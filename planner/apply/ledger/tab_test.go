@@ -11,8 +11,8 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-func hourly(n int, ran time.Duration) Launch {
-	return Launch{N: n, Shape: offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}, Limit: time.Hour, Seen: &offer.Observation{Usage: &offer.Usage{Elapsed: ran}}}
+func hourly(n int, ran time.Duration) EndedLaunch {
+	return EndedLaunch{N: n, Shape: offer.Shape{CPUs: 1, Nodes: 1, Walltime: time.Hour}, Limit: time.Hour, Seen: &offer.Observation{Usage: &offer.Usage{Elapsed: ran}}}
 }
 
 // TestALaunchThatWasNeverHeardOfCountsAtItsCeiling, until it is heard of.
@@ -202,7 +202,7 @@ func TestABootIsBilledOnce(t *testing.T) {
 		tab := Tab{Tariff: &tariff, First: 1, Dues: Dues{Each: Parse(tariff.Ceiling(s)), Left: 1}}
 		b.Open(&tab)
 		seen := &offer.Observation{Usage: &offer.Usage{Elapsed: 30 * time.Minute}}
-		en := b.Bill(&tab, Launch{N: 1, Shape: s, Limit: s.Walltime, Waited: c.waited, Seen: seen}, time.Now())[0]
+		en := b.Bill(&tab, EndedLaunch{N: 1, Shape: s, Limit: s.Walltime, Waited: c.waited, Seen: seen}, time.Now())[0]
 		if got := en.Spent.Get("usd"); got != c.took || en.Unknown {
 			t.Errorf("%s: $%s, not $%s; unknown %t", name, got, c.took, en.Unknown)
 		}

@@ -77,7 +77,7 @@ type BackendCount struct {
 
 // Count is the progress of a run: its cells by present status, phase by phase in the order of
 // the campaign.
-func Count(phases []*cells.Node) Outcome {
+func Count(phases []*cells.Vertex) Outcome {
 	var o Outcome
 	blocked := cells.Blocked(phases)
 	for i, p := range phases {

@@ -15,15 +15,15 @@ func TestCount(t *testing.T) {
 	t.Parallel()
 	all := []cells.Status{cells.Skipped, cells.SkippedDone, cells.Pending, cells.Ready, cells.Submitting, cells.Queued, cells.Running, cells.Verifying,
 		cells.Waiting, cells.Done, cells.Failed, cells.Held, cells.Cancelled, cells.Unknown, cells.Ending}
-	first := &cells.Node{Tally: cells.NewTally(len(all))}
+	first := &cells.Vertex{Tally: cells.NewTally(len(all))}
 	for i, s := range all {
 		first.Set(int32(i), s)
 	}
-	second := &cells.Node{Tally: cells.NewTally(2), Ord: 1}
+	second := &cells.Vertex{Tally: cells.NewTally(2), Ord: 1}
 	second.Set(0, cells.Pending)
 	second.Set(1, cells.Done)
 	second.Await(first)
-	nodes := []*cells.Node{first, second}
+	nodes := []*cells.Vertex{first, second}
 	cells.Count(nodes)
 	got := progress.Count(nodes)
 	want := progress.Outcome{Total: 15, Done: 2, Failed: 1, Held: 1, Blocked: 1, Unknown: 1, Running: 3, Queued: 1, Unsent: 1, Left: 3, Skipped: 2, Cancelled: 1}

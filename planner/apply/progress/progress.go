@@ -101,7 +101,7 @@ func (p *Phase) Lose(backend string, since time.Time, was cells.Status) {
 }
 
 // Of counts the jobs of a phase, of which some are blocked.
-func Of(name string, n *cells.Node, blocked int) Phase {
+func Of(name string, n *cells.Vertex, blocked int) Phase {
 	c := &n.Counts
 	return Phase{
 		Phase: name, Total: len(n.At) - c[cells.Skipped] - c[cells.SkippedDone], Done: c[cells.Done],

@@ -106,7 +106,7 @@ func TestTicksThatComeTooEarlyAreMadeUpFor(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	t.Parallel()
-	n := cells.Node{Tally: cells.NewTally(6)}
+	n := cells.Vertex{Tally: cells.NewTally(6)}
 	for c, s := range []cells.Status{cells.Done, cells.Pending, cells.Ready, cells.Submitting, cells.Ending} {
 		n.Set(int32(c), s)
 	}

@@ -79,7 +79,7 @@ func (im *images) read(ctx context.Context, a *ask) {
 // digest in the name of one of a registry.
 func (im *images) find(a *ask, p *lang.Phase, v lang.Variant, cell int, spot site.Filesystem) (path, digest string) {
 	var made []string
-	r, diags := p.Render(cell, lang.Site{Variant: v, Workdir: spot.Workdir, SourceDir: spot.Workdir, Spool: spot.Workdir, Backend: a.name, CPUs: 1,
+	r, diags := p.Render(cell, lang.Target{Variant: v, Workdir: spot.Workdir, SourceDir: spot.Workdir, Spool: spot.Workdir, Backend: a.name, CPUs: 1,
 		Input: func(name string) []string {
 			made = append(made, spot.Workdir+"/"+name)
 			return made[len(made)-1:]

@@ -111,7 +111,7 @@ func (pf *preflight) check(a *ask, p *lang.Phase, g jobGroup, i int) (providers.
 		c.Disk = g.Shape.Disk
 	} // else the volume is checked for the need of all of them
 	var made []string // placeholders for the files of other jobs
-	at := lang.Site{Variant: variant(g), Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
+	at := lang.Target{Variant: variant(g), Workdir: workdir, SourceDir: workdir, Spool: workdir, Backend: a.name, GPUs: g.Shape.GPUs, CPUs: max(g.Shape.CPUs, 1),
 		Input: func(name string) []string {
 			made = append(made, workdir+"/"+name)
 			return made[len(made)-1:]

@@ -10,7 +10,7 @@ import (
 // or a resume. Open stops starts there.
 type Breaker struct {
 	breaker.Count
-	again map[string]*breaker.Row // by job, of launches that others follow
+	again map[string]*breaker.Streak // by job, of launches that others follow
 }
 
 // A Failure is how one launch of a job failed.
@@ -32,7 +32,7 @@ func (b *Breaker) Success(policy breaker.Policy) (trip *Trip, warning string) {
 // Again counts a launch that failed and is made again as it was.
 func (b *Breaker) Again(f Failure, policy breaker.Policy) (trip *Trip) {
 	if b.again == nil {
-		b.again = map[string]*breaker.Row{}
+		b.again = map[string]*breaker.Streak{}
 	}
 	b.again[f.Job], trip = b.Count.Again(policy, b.again[f.Job], f.Failure)
 	return trip

@@ -12,15 +12,15 @@ type Due struct {
 	Cell  int32
 }
 
-// A Queue holds launches that are due, the earliest first. The zero value is
+// Delayed holds launches that are due, the earliest first. The zero value is
 // empty.
-type Queue struct{ h dues }
+type Delayed struct{ h dues }
 
 // Add puts a launch where its time is.
-func (q *Queue) Add(d Due) { heap.Push(&q.h, d) }
+func (q *Delayed) Add(d Due) { heap.Push(&q.h, d) }
 
 // Next is the earliest launch, which stays; ok is false when there is none.
-func (q *Queue) Next() (d Due, ok bool) {
+func (q *Delayed) Next() (d Due, ok bool) {
 	if len(q.h) == 0 {
 		return Due{}, false
 	}
@@ -28,7 +28,7 @@ func (q *Queue) Next() (d Due, ok bool) {
 }
 
 // Pop takes out the earliest launch, if its time has come by now.
-func (q *Queue) Pop(now time.Time) (d Due, ok bool) {
+func (q *Delayed) Pop(now time.Time) (d Due, ok bool) {
 	if len(q.h) == 0 || q.h[0].At.After(now) {
 		return Due{}, false
 	}
@@ -36,7 +36,7 @@ func (q *Queue) Pop(now time.Time) (d Due, ok bool) {
 }
 
 // Some reports whether a launch matches.
-func (q *Queue) Some(match func(Due) bool) bool {
+func (q *Delayed) Some(match func(Due) bool) bool {
 	for _, d := range q.h {
 		if match(d) {
 			return true

@@ -7,7 +7,7 @@ import (
 
 func TestTheEarliestIsDueFirst(t *testing.T) {
 	t.Parallel()
-	var q Queue
+	var q Delayed
 	if _, ok := q.Next(); ok {
 		t.Error("an empty queue has a next")
 	}

@@ -10,8 +10,8 @@ import (
 
 // Last is where a job ran last, or else its first candidate. Nobody is asked,
 // so a place of many pools has none here.
-func Last(c *lang.Campaign, st *state.State, p *lang.Phase, cell int) lang.Site {
-	s := lang.Site{Backend: "local.local"}
+func Last(c *lang.Campaign, st *state.State, p *lang.Phase, cell int) lang.Target {
+	s := lang.Target{Backend: "local.local"}
 	if len(p.Candidates) > 0 {
 		s.Backend = p.Candidates[0]
 	}

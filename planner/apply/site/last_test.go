@@ -42,7 +42,7 @@ phase "b" {
 	st := &state.State{Jobs: map[string]*state.Job{
 		b.Address(1): {Attempts: []state.Attempt{{N: 1, Backend: "local.here"}, {N: 2, Backend: "local.there", Pool: "fast"}}},
 	}}
-	for cell, want := range []lang.Site{
+	for cell, want := range []lang.Target{
 		{Backend: "local.here", Workdir: "/here", Spool: "/here/.muster/lists"},
 		{Backend: "local.there", Pool: "fast", Workdir: "/there", Spool: "/there/.muster/lists"},
 	} {

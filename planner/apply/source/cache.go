@@ -36,7 +36,7 @@ type entry struct {
 	Digest string `json:"d"`
 }
 
-func openCache(s Spec) *cache {
+func openCache(s Rules) *cache {
 	c := &cache{now: map[string]entry{}}
 	if s.Cache == "" {
 		return c

@@ -24,7 +24,7 @@ func (e *changedError) Error() string {
 // Copy makes a read-only copy of the source at to, whole or not at all. A
 // copy that is there is left alone: its name is its content; one that was edited
 // is a *DriftError. A source that no longer has the digest is a *changedError.
-func Copy(ctx context.Context, s Spec, want, to string) error {
+func Copy(ctx context.Context, s Rules, want, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return stillWhole(ctx, s, want, to, here(to))
 	}
@@ -49,7 +49,7 @@ func Copy(ctx context.Context, s Spec, want, to string) error {
 		}
 	}
 	// The copy must match its digest: a file may have changed between the two.
-	got, err := Read(ctx, Spec{Dir: tmp})
+	got, err := Read(ctx, Rules{Dir: tmp})
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func Copy(ctx context.Context, s Spec, want, to string) error {
 	return nil
 }
 
-func checked(ctx context.Context, s Spec, want string) (Tree, error) {
+func checked(ctx context.Context, s Rules, want string) (Tree, error) {
 	t, err := Read(ctx, s)
 	if err != nil {
 		return t, err

@@ -76,7 +76,7 @@ func unchanged(to string, files []File, digests []string) error {
 // stillWhole holds a copy that is there against the source. Where the source
 // has moved on, nothing is left to hold it against, and the copy is taken as
 // it is: jobs of an older plan are tried again with the code they began with.
-func stillWhole(ctx context.Context, s Spec, want, to string, digests func([]File) ([]string, error)) error {
+func stillWhole(ctx context.Context, s Rules, want, to string, digests func([]File) ([]string, error)) error {
 	t, err := checked(ctx, s, want)
 	var changed *changedError
 	if errors.As(err, &changed) {

@@ -75,7 +75,7 @@ func TestEditedCopyIsRefused(t *testing.T) {
 			t.Run(name+map[bool]string{true: ", far"}[far], func(t *testing.T) {
 				t.Parallel()
 				dir := folder(t, map[string]string{"a.py": "x", "sub/s.sh": "s", "sub/t.sh": "t"})
-				s := Spec{Dir: dir}
+				s := Rules{Dir: dir}
 				want := digestOf(t, s)
 				tree, err := Read(t.Context(), s)
 				if err != nil {

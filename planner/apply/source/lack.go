@@ -142,7 +142,7 @@ func list(patterns []string) string {
 // walk visits the files of a source below a folder of it. A file that vanishes
 // meanwhile, a temporary one say, is no part of it, unless an include names that
 // very file.
-func (s Spec) walk(ctx context.Context, folder string, visit func(rel string, d fs.DirEntry) error) error {
+func (s Rules) walk(ctx context.Context, folder string, visit func(rel string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(filepath.Join(s.Dir, filepath.FromSlash(folder)), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) && name != s.Dir {
@@ -175,6 +175,6 @@ func (s Spec) walk(ctx context.Context, folder string, visit func(rel string, d 
 }
 
 // names reports whether an include names a very file.
-func (s Spec) names(rel string) bool {
+func (s Rules) names(rel string) bool {
 	return slices.ContainsFunc(s.Include, func(p string) bool { return path.Clean(p) == rel })
 }

@@ -29,7 +29,7 @@ const stamp = ".muster-whole"
 // Push sends the source to a backend as one archive, which is unpacked at to,
 // whole or not at all. A tree that is there is left alone: its name is its
 // content; one that was edited is a *DriftError.
-func Push(ctx context.Context, s Spec, want, to string, shore Shore) error {
+func Push(ctx context.Context, s Rules, want, to string, shore Shore) error {
 	switch ok, err := shore.There(ctx, path.Join(to, stamp)); {
 	case err != nil:
 		return err

@@ -93,7 +93,7 @@ func (f Folders) of(p *lang.Phase, cell int, tried map[string]bool) (out []scrip
 
 // commandWords are the words of a job's command and setup that may be files.
 func commandWords(p *lang.Phase, cell int) (words []string) {
-	r, diags := p.Render(cell, lang.Site{Workdir: ".", SourceDir: ".", Spool: ".", CPUs: 1, Input: func(name string) []string { return []string{name} }})
+	r, diags := p.Render(cell, lang.Target{Workdir: ".", SourceDir: ".", Spool: ".", CPUs: 1, Input: func(name string) []string { return []string{name} }})
 	if diags.HasErrors() {
 		return nil // the planner says so
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Spec says which files of a folder are a source.
-type Spec struct {
+// Rules say which files of a folder are a source.
+type Rules struct {
 	Dir              string   // absolute
 	Include, Exclude []string // doublestar patterns relative to Dir; no Include = everything
 	// Never reports paths that are no part of any source: declared outputs.
@@ -58,7 +58,7 @@ type Tree struct {
 
 // Read finds the files of a source and digests them. Files whose size, time
 // and inode are as remembered are not opened.
-func Read(ctx context.Context, s Spec) (Tree, error) {
+func Read(ctx context.Context, s Rules) (Tree, error) {
 	c := openCache(s)
 	var t Tree
 	err := s.walk(ctx, ".", func(rel string, d fs.DirEntry) error {
@@ -87,7 +87,7 @@ func Read(ctx context.Context, s Spec) (Tree, error) {
 
 // skips reports whether a folder holds nothing of a source: muster's own, and
 // version control's.
-func (s Spec) skips(rel string) bool {
+func (s Rules) skips(rel string) bool {
 	switch path.Base(rel) {
 	case ".muster", ".git", ".hg", ".svn":
 		return true
@@ -101,7 +101,7 @@ func (s Spec) skips(rel string) bool {
 }
 
 // takes reports whether a file belongs to the source by its name.
-func (s Spec) takes(rel string) bool {
+func (s Rules) takes(rel string) bool {
 	if own(path.Base(rel)) {
 		return false
 	}
@@ -163,8 +163,8 @@ func (f File) kind() string {
 
 // Of is the spec of a campaign's source. Declared outputs of all phases are
 // never part of it, nor is anything of muster's.
-func Of(c *lang.Campaign, s *lang.Source) Spec {
+func Of(c *lang.Campaign, s *lang.Source) Rules {
 	outputs := outputsOf(c, s.Dir)
 	never := func(rel string) bool { return !s.Has(rel) || outputs != nil && outputs(rel) }
-	return Spec{Dir: s.Dir, Include: s.Include, Exclude: s.Exclude, Never: never, Cache: filepath.Join(c.Dir, ".muster", "cache")}
+	return Rules{Dir: s.Dir, Include: s.Include, Exclude: s.Exclude, Never: never, Cache: filepath.Join(c.Dir, ".muster", "cache")}
 }

@@ -24,7 +24,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func digestOf(t *testing.T, s Spec) string {
+func digestOf(t *testing.T, s Rules) string {
 	t.Helper()
 	got, err := Read(t.Context(), s)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestDigestSees(t *testing.T) {
 			if err := os.Symlink("a", dir+"/l.py"); err != nil {
 				t.Fatal(err)
 			}
-			s := Spec{Dir: dir, Include: []string{"**/*.py"}, Exclude: []string{"**/skip.py"}, Never: func(rel string) bool { return rel == "out.py" }}
+			s := Rules{Dir: dir, Include: []string{"**/*.py"}, Exclude: []string{"**/skip.py"}, Never: func(rel string) bool { return rel == "out.py" }}
 			before := digestOf(t, s)
 			if err := c.change(dir); err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestCacheIsUsedAndNotTrustedForYoungFiles(t *testing.T) {
 	if err := os.Chtimes(dir+"/old", past, past); err != nil {
 		t.Fatal(err)
 	}
-	s := Spec{Dir: dir, Cache: cache}
+	s := Rules{Dir: dir, Cache: cache}
 	first := digestOf(t, s)
 	// The same size, time and inode: only a cache takes these for the same.
 	for _, name := range []string{"old", "young"} {
@@ -96,7 +96,7 @@ func TestCacheIsUsedAndNotTrustedForYoungFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, err := Read(t.Context(), Spec{Dir: dir})
+	fresh, err := Read(t.Context(), Rules{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestCopyIsReadOnlyAndNamedByItsContent(t *testing.T) {
 	if err := os.Chmod(dir+"/sub/s.sh", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := Spec{Dir: dir}
+	s := Rules{Dir: dir}
 	want := digestOf(t, s)
 	to := filepath.Join(t.TempDir(), "source", want)
 	t.Cleanup(func() { removeAll(to) })
@@ -126,7 +126,7 @@ func TestCopyIsReadOnlyAndNamedByItsContent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := digestOf(t, Spec{Dir: to}); got != want {
+	if got := digestOf(t, Rules{Dir: to}); got != want {
 		t.Errorf("the copy has digest %s, not %s", got, want)
 	}
 	for _, name := range []string{"a.py", "sub", "sub/s.sh"} {
@@ -151,7 +151,7 @@ func TestVanishingFiles(t *testing.T) {
 	for _, gone := range []string{"b.tmp", "sub", "z/y/t.tmp"} {
 		for _, include := range [][]string{nil, {"**"}, {"*.py", "sub", "*.tmp", "z/**"}} {
 			dir := folder(t, map[string]string{"a.py": "x", "b.tmp": "x", "sub/c.tmp": "x", "z/y/t.tmp": "x"})
-			s := Spec{Dir: dir, Include: include, Never: func(rel string) bool {
+			s := Rules{Dir: dir, Include: include, Never: func(rel string) bool {
 				if rel == "a.py" || rel == gone {
 					if err := os.RemoveAll(filepath.Join(dir, gone)); err != nil {
 						t.Error(err)
@@ -171,11 +171,11 @@ func TestVanishingFiles(t *testing.T) {
 		}
 	}
 	dir := folder(t, map[string]string{"a.py": "x"})
-	s := Spec{Dir: dir, Include: []string{"./a.py"}, Never: func(string) bool { return os.Remove(dir+"/a.py") == nil && false }}
+	s := Rules{Dir: dir, Include: []string{"./a.py"}, Never: func(string) bool { return os.Remove(dir+"/a.py") == nil && false }}
 	if _, err := Read(t.Context(), s); err == nil || !strings.Contains(err.Error(), "a.py") {
 		t.Errorf("a named file is gone: %v", err)
 	}
-	if _, err := Read(t.Context(), Spec{Dir: dir + "/none"}); err == nil {
+	if _, err := Read(t.Context(), Rules{Dir: dir + "/none"}); err == nil {
 		t.Error("no folder, and no error")
 	}
 }

@@ -35,18 +35,18 @@ phase "b" {
 	if diags.HasErrors() {
 		t.Fatal(diags.Err())
 	}
-	here := &connection.Place{Name: "local.local", Conf: providers.Backend{Name: "local.local", Type: "local", Workdir: "/w"}, Provider: silent{}}
+	here := &connection.Backend{Name: "local.local", Conf: providers.Backend{Name: "local.local", Type: "local", Workdir: "/w"}, Provider: silent{}}
 	here.Stock([]offer.Pool{{}})
-	lab := &connection.Place{Name: "ssh.lab", Conf: providers.Backend{Name: "ssh.lab", Type: "ssh", Workdir: "~/work"}, Can: offer.Capabilities{HostQueue: true}}
+	lab := &connection.Backend{Name: "ssh.lab", Conf: providers.Backend{Name: "ssh.lab", Type: "ssh", Workdir: "~/work"}, Can: offer.Capabilities{HostQueue: true}}
 	lost, asked, r := 0, 0, &direct{stopped: true}
-	there := &Endpoint{Place: lab}
+	there := &Endpoint{Backend: lab}
 	made := &state.Job{Address: "phase.a", Status: state.Completed, Attempts: []state.Attempt{{N: 1, Backend: "local.local"}},
 		Outputs: []state.Output{{Name: "o", Backend: "local.local", Workdir: "/w", Path: "a", Digest: "d"}}}
 	ts := New(Config{
 		State: &state.State{Jobs: map[string]*state.Job{"phase.a": made}},
-		Backends: known{places: []*connection.Place{here, lab}, at: func(name string) *Endpoint {
+		Backends: known{places: []*connection.Backend{here, lab}, at: func(name string) *Endpoint {
 			if name == "local.local" {
-				return &Endpoint{Place: here}
+				return &Endpoint{Backend: here}
 			}
 			return there
 		}, ask: func() { asked++ }, lost: func() { lost++ }},
@@ -86,13 +86,13 @@ type silent struct{ providers.Provider }
 
 // known are backends of a run.
 type known struct {
-	places []*connection.Place
+	places []*connection.Backend
 	at     func(name string) *Endpoint
 	ask    func()
 	lost   func()
 }
 
-func (k known) Places() iter.Seq[*connection.Place] { return slices.Values(k.places) }
+func (k known) Places() iter.Seq[*connection.Backend] { return slices.Values(k.places) }
 
 func (k known) Endpoint(name, _ string) *Endpoint { return k.at(name) }
 

@@ -60,7 +60,7 @@ func TestWhatIsWrongWithFilesIsNotWaitedFor(t *testing.T) {
 		if c.path != "" {
 			load.From = c.path
 		}
-		_, err := staging.Move(t.Context(), staging.End{Files: c.from, Workdir: "/w"}, staging.End{Files: shelf{says: c.says}, Workdir: "/t"}, load)
+		_, err := staging.Move(t.Context(), staging.Side{Files: c.from, Workdir: "/w"}, staging.Side{Files: shelf{says: c.says}, Workdir: "/t"}, load)
 		if err == nil || connection.ClassOf(err) != providers.Invalid {
 			t.Errorf("%s: class %q: %v", name, connection.ClassOf(err), err)
 		}

@@ -192,7 +192,7 @@ func (ou *outputs) transfer(l *route, c *delivery) {
 		kind = d.Kind
 	}
 	load := Load{Output: out, From: src.path, Kind: kind, Fence: ou.Fence, Holder: ou.Holder, Aside: aside(out, c)}
-	to := End{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
+	to := Side{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
 	began := ou.Time.Now()
 	m := move{address, fmt.Sprintf("moving %s of %s", c.output, address), fmt.Sprintf("from %s to %s", src.spot.Name(), c.to.Name())}
 	if c.away == 0 {

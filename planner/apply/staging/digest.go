@@ -80,7 +80,7 @@ func (rs *readings) NewDigests() bool {
 
 // Digested sees that the files that a cell reads have digests. It reads those that the plan
 // did not read in their place, and wakes the cell then. Never comes with a reason.
-func (rs *readings) Digested(st *Store, cell int32) (v Verdict, why error) {
+func (rs *readings) Digested(st *Store, cell int32) (v Arrival, why error) {
 	if rs.Digests == nil {
 		return There, nil
 	}

@@ -209,12 +209,12 @@ func (ou *outputs) Found(ed *Edge, cell int32, at site.Filesystem) bool {
 	return k != nil && k.here && (!glob || k.known)
 }
 
-// A Verdict says whether a job's inputs are where it is to run.
-type Verdict int
+// A Arrival says whether a job's inputs are where it is to run.
+type Arrival int
 
 // The verdicts.
 const (
-	There  Verdict = iota
+	There  Arrival = iota
 	Coming         // Freed wakes the waiting cells
 	Never          // it cannot come
 )
@@ -222,7 +222,7 @@ const (
 // Bring sees that the inputs of a cell through an edge are where it is to run, and that their
 // paths are known. It moves files from elsewhere, expands globs in their place, and wakes the
 // cell then. Never comes with a reason.
-func (ou *outputs) Bring(ed *Edge, cell int32, b *Endpoint, pool string, smoke bool) (v Verdict, why string) {
+func (ou *outputs) Bring(ed *Edge, cell int32, b *Endpoint, pool string, smoke bool) (v Arrival, why string) {
 	glob := ed.globs()
 	if !glob && ou.Together() {
 		return There, ""

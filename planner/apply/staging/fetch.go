@@ -34,7 +34,7 @@ const absoluteHere = "absolute"
 // Fetch copies the files of an output below a folder of this machine and compares them with
 // their record. It goes on where a broken transfer stopped, and does not copy correct files
 // again.
-func Fetch(ctx context.Context, from End, o state.Output, to string, far *Progress) ([]Fetched, error) {
+func Fetch(ctx context.Context, from Side, o state.Output, to string, far *Progress) ([]Fetched, error) {
 	kind := jobspec.KindOf(&o)
 	found, err := listed(ctx, from, Load{Output: o, From: o.Path, Kind: kind})
 	if err != nil {
@@ -80,7 +80,7 @@ const staging = ".muster-pull"
 
 // fetchFile copies one file by way of the staging folder. Nothing outside the
 // folder that is pulled to is written, through whatever links.
-func fetchFile(ctx context.Context, from End, p parcel, dir string, far *Progress) error {
+func fetchFile(ctx context.Context, from Side, p parcel, dir string, far *Progress) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("pull to %s: %w", dir, err)
 	}

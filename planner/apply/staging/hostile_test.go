@@ -44,7 +44,7 @@ func TestLyingHost(t *testing.T) {
 			if path == "/w/out" && o.Name == "g" || path == "/w/out/x" {
 				continue
 			}
-			if got, err := staging.Fetch(t.Context(), staging.End{Files: l, Backend: "ssh.lab", Workdir: "/w"}, o, to, nil); err == nil {
+			if got, err := staging.Fetch(t.Context(), staging.Side{Files: l, Backend: "ssh.lab", Workdir: "/w"}, o, to, nil); err == nil {
 				t.Errorf("%s: %q was copied: %+v", o.Name, path, got)
 			}
 			if files, _ := filepath.Glob(filepath.Join(top, "*", "*", "*")); len(files) > 0 {
@@ -54,7 +54,7 @@ func TestLyingHost(t *testing.T) {
 	}
 	to := t.TempDir()
 	long := liar{lists: []providers.FileInfo{{Path: "/w/out/x", Size: 6}}, sends: strings.Repeat("x", 1<<20)}
-	if _, err := staging.Fetch(t.Context(), staging.End{Files: long, Backend: "ssh.lab", Workdir: "/w"}, state.Output{Name: "g", Path: "out/*", Files: 1}, to, nil); err == nil || !strings.Contains(err.Error(), "longer") {
+	if _, err := staging.Fetch(t.Context(), staging.Side{Files: long, Backend: "ssh.lab", Workdir: "/w"}, state.Output{Name: "g", Path: "out/*", Files: 1}, to, nil); err == nil || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("more bytes than listed: %v", err)
 	}
 	_ = filepath.WalkDir(to, func(path string, d os.DirEntry, _ error) error {
@@ -63,7 +63,7 @@ func TestLyingHost(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := staging.Fetch(t.Context(), staging.End{Files: long, Workdir: "/w"}, state.Output{Name: "f", Path: "../../x", Size: 1 << 20}, to, nil); err == nil {
+	if _, err := staging.Fetch(t.Context(), staging.Side{Files: long, Workdir: "/w"}, state.Output{Name: "f", Path: "../../x", Size: 1 << 20}, to, nil); err == nil {
 		t.Error("a file of the state outside the workdir was copied")
 	}
 	out, to := t.TempDir(), t.TempDir()
@@ -71,14 +71,14 @@ func TestLyingHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	honest := liar{lists: []providers.FileInfo{{Path: "/w/out/x", Size: 4}}, sends: "text"}
-	if _, err := staging.Fetch(t.Context(), staging.End{Files: honest, Workdir: "/w"}, state.Output{Name: "g", Path: "out/*", Files: 1}, to, nil); err == nil {
+	if _, err := staging.Fetch(t.Context(), staging.Side{Files: honest, Workdir: "/w"}, state.Output{Name: "g", Path: "out/*", Files: 1}, to, nil); err == nil {
 		t.Error("through a link that leads out")
 	}
 	if files, _ := os.ReadDir(out); len(files) > 0 {
 		t.Error("a file was written through the link")
 	}
 	fresh := t.TempDir()
-	if _, err := staging.Fetch(t.Context(), staging.End{Files: honest, Workdir: "/w"}, state.Output{Name: "g", Path: "out/*", Files: 1}, fresh, nil); err != nil {
+	if _, err := staging.Fetch(t.Context(), staging.Side{Files: honest, Workdir: "/w"}, state.Output{Name: "g", Path: "out/*", Files: 1}, fresh, nil); err != nil {
 		t.Error(err)
 	}
 	if b, err := os.ReadFile(filepath.Join(fresh, "out", "x")); err != nil || !bytes.Equal(b, []byte("text")) {

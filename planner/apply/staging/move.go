@@ -15,9 +15,9 @@ import (
 	"github.com/muster-run/muster/state"
 )
 
-// An End is a place that files come from or go to. Backend is as
+// A Side is a place that files come from or go to. Backend is as
 // providers.At names it.
-type End struct {
+type Side struct {
 	Files   providers.Files
 	Backend string
 	Workdir string
@@ -50,7 +50,7 @@ type Copied struct {
 
 // Move copies a load and checks the copy. It does not send correct files again, and moves
 // other files in the way aside.
-func Move(ctx context.Context, from, to End, f Load) (Copied, error) {
+func Move(ctx context.Context, from, to Side, f Load) (Copied, error) {
 	copied := f.arrives()
 	there, err := look(ctx, to, f, copied)
 	if err != nil {
@@ -81,7 +81,7 @@ func Move(ctx context.Context, from, to End, f Load) (Copied, error) {
 
 // InPlace reports whether a load is where it would go, and right, so that
 // nothing of it would be sent.
-func InPlace(ctx context.Context, to End, f Load) bool {
+func InPlace(ctx context.Context, to Side, f Load) bool {
 	there, err := look(ctx, to, f, f.arrives())
 	return err == nil && there.is(f.Output)
 }
@@ -99,7 +99,7 @@ func (f *Load) arrives() string {
 
 // look opens the copy where it is. A glob that matched nothing is copied as
 // such; that nothing is missing its digest tells.
-func look(ctx context.Context, to End, f Load, copied string) (out seen, err error) {
+func look(ctx context.Context, to Side, f Load, copied string) (out seen, err error) {
 	got, err := to.Files.Verify(ctx, providers.VerifyRequest{Backend: to.Backend, Workdir: to.Workdir, Open: true,
 		Outputs: []providers.Output{{Name: f.Output.Name, Kind: string(f.Kind), Path: copied, MinCount: providers.NoneNeeded}}})
 	if err != nil {
@@ -130,7 +130,7 @@ func compare(s seen, o state.Output) error {
 	return nil
 }
 
-func setAside(ctx context.Context, to End, f Load, copied string) error {
+func setAside(ctx context.Context, to Side, f Load, copied string) error {
 	full := Absolute(to.Workdir, copied)
 	found, err := to.Files.List(ctx, to.Backend, []string{full})
 	if err != nil {
@@ -157,7 +157,7 @@ type parcel struct {
 }
 
 // listed are the files of a load.
-func listed(ctx context.Context, from End, f Load) ([]parcel, error) {
+func listed(ctx context.Context, from Side, f Load) ([]parcel, error) {
 	base, prefix := from.Workdir, ""
 	if path.IsAbs(f.From) {
 		base, prefix = "/", outside
@@ -247,7 +247,7 @@ func within(base, p string) string {
 
 // send streams one file. It returns the error of the end that failed, whichever end noticed
 // it.
-func send(ctx context.Context, from, to End, p parcel, far *Progress) error {
+func send(ctx context.Context, from, to Side, p parcel, far *Progress) error {
 	r := &pulled{ctx: ctx, from: from, path: p.from, size: p.size, far: far}
 	defer r.close()
 	err := to.Files.Push(ctx, to.Backend, Absolute(to.Workdir, p.rel), p.size, p.digest, r)

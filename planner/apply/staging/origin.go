@@ -50,8 +50,8 @@ func (s *origin) away() bool {
 	return s.b.Splits() && !known
 }
 
-func (s *origin) end() End {
-	return End{Files: s.b.Provider, Backend: s.spot.Name(), Workdir: s.workdir}
+func (s *origin) end() Side {
+	return Side{Files: s.b.Provider, Backend: s.spot.Name(), Workdir: s.workdir}
 }
 
 // origins are where an output is, as recorded: first where it was made,
@@ -122,7 +122,7 @@ func (co *core) Transferring() bool {
 
 // covered begins a move once its cost is counted; refused gets the reason when no account
 // covers it.
-func (co *core) covered(charge Charge, to End, load Load, move func(), refused func(error)) {
+func (co *core) covered(charge Charge, to Side, load Load, move func(), refused func(error)) {
 	if charge.Backend == "" || !co.Ledger.Billed(charge) {
 		co.Spawn(move)
 		return

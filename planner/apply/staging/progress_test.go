@@ -67,12 +67,12 @@ func TestProgress(t *testing.T) {
 	data := bytes.Repeat([]byte("x"), size)
 	sum := sha256.Sum256(data)
 	o := state.Output{Name: "o", Path: "out/a", Size: size, Digest: "sha256:" + hex.EncodeToString(sum[:])}
-	for name, move := range map[string]func(from, to End, far *Progress) error{
-		"move": func(from, to End, far *Progress) error {
+	for name, move := range map[string]func(from, to Side, far *Progress) error{
+		"move": func(from, to Side, far *Progress) error {
 			_, err := Move(context.Background(), from, to, Load{Output: o, From: o.Path, Kind: lang.File, Progress: far})
 			return err
 		},
-		"fetch": func(from, to End, far *Progress) error {
+		"fetch": func(from, to Side, far *Progress) error {
 			_, err := Fetch(context.Background(), from, o, to.Workdir, far)
 			return err
 		},
@@ -96,7 +96,7 @@ func TestProgress(t *testing.T) {
 			now = now.Add(time.Second)
 			said = append(said, Text(now, far))
 		}
-		from, to := End{Files: src, Workdir: a}, End{Files: plain{machine.Files{Workdir: at(b)}}, Workdir: b}
+		from, to := Side{Files: src, Workdir: a}, Side{Files: plain{machine.Files{Workdir: at(b)}}, Workdir: b}
 		begin()
 		if text := Text(now, far); text != "" {
 			t.Errorf("%s: nothing has moved: %q", name, text)

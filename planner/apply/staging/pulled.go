@@ -13,7 +13,7 @@ var errLonger = wrong("it is longer than was recorded")
 // which is how a push resumes after existing bytes.
 type pulled struct {
 	ctx  context.Context
-	from End
+	from Side
 	path string
 	size int64
 	at   int64

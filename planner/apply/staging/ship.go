@@ -15,7 +15,7 @@ import (
 // A Shipment is a source on its way to a spot. Nothing that reads it starts
 // there before it has arrived.
 type shipment struct {
-	spec    source.Spec
+	spec    source.Rules
 	digest  string
 	b       *Endpoint
 	at      site.Filesystem

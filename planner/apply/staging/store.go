@@ -83,7 +83,7 @@ func (ss *stores) Begin(st *Store, cell int32, b *Endpoint, pool string) {
 
 // Stock sees that the files that a cell reads are where it is to run, once they are Digested.
 // It wakes the cell then. Never comes with a reason.
-func (ss *stores) Stock(st *Store, cell int32, b *Endpoint, pool string, smoke bool) (v Verdict, why string) {
+func (ss *stores) Stock(st *Store, cell int32, b *Endpoint, pool string, smoke bool) (v Arrival, why string) {
 	if u := st.unread[int32(st.of.Of(int(cell)))]; u != nil && u.missing > 0 && u.broken == nil {
 		if smoke {
 			cell = -1 - cell
@@ -209,14 +209,14 @@ func (ss *stores) carry(l *route, c *fileCopy) {
 	}
 	recorded := providers.Recorded{Digest: c.file.Digest, Stamp: c.file.Stamp}
 	here := Here{Recorded: recorded}
-	from := End{Files: here, Workdir: "/"}
+	from := Side{Files: here, Workdir: "/"}
 	charge := Charge{Phase: c.phase, Address: c.file.Path, Output: "input", Digest: c.file.Digest, Backend: backends.Local, To: c.to.Files(), Bytes: c.file.Size}
 	if c.from != nil {
 		at := c.from.Filesystem("")
-		from = End{Files: c.from.Provider, Backend: at.Name(), Workdir: at.Workdir}
+		from = Side{Files: c.from.Provider, Backend: at.Name(), Workdir: at.Workdir}
 		charge.Backend = c.from.Name
 	}
-	to := End{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
+	to := Side{Files: c.b.Provider, Backend: c.to.Name(), Workdir: c.to.Workdir}
 	load := Load{Output: state.Output{Name: "input", Path: c.path, Digest: c.file.Digest, Size: c.file.Size}, From: c.path, To: path.Join(result.CopiesDir, c.key),
 		Kind: lang.File, Fence: ss.Fence, Holder: ss.Holder, Aside: path.Join(".muster", "replaced", "inputs", path.Dir(c.key))}
 	m := move{"", "copying " + c.file.Path, "to " + c.to.Name()}

@@ -20,8 +20,8 @@ func TestTogether(t *testing.T) {
 		"one of several answers": {[]offer.Pool{{Name: "b", Filesystem: "x"}}, false},
 		"two with other files":   {[]offer.Pool{{Name: "a", Filesystem: "x"}, {Name: "b", Filesystem: "y"}}, false},
 	} {
-		p := &connection.Place{Name: "ssh.lab", Can: offer.Capabilities{HostQueue: true}, Offers: c.pools}
-		ts := New(Config{Backends: known{places: []*connection.Place{p}}})
+		p := &connection.Backend{Name: "ssh.lab", Can: offer.Capabilities{HostQueue: true}, Offers: c.pools}
+		ts := New(Config{Backends: known{places: []*connection.Backend{p}}})
 		if got := ts.Together(); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}

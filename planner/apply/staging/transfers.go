@@ -47,7 +47,7 @@ type Config struct {
 
 // Backends are those of a run; see backends.Set.
 type Backends interface {
-	Places() iter.Seq[*connection.Place]
+	Places() iter.Seq[*connection.Backend]
 	Endpoint(name, pool string) *Endpoint // nil when the place is not in this run
 	Ask(*Endpoint)                        // has its place list its pools again
 	Lost(*Endpoint, error)                // it cannot be asked
@@ -62,7 +62,7 @@ type Ledger interface {
 
 // An Endpoint is a queue of a place, as transfers see it.
 type Endpoint struct {
-	*connection.Place
+	*connection.Backend
 	*connection.Calls
 	Title string
 }

@@ -12,7 +12,7 @@ import (
 // plain writes ids as Slurm does.
 type plain struct{ scheduler.Notation }
 
-func (plain) ID(p scheduler.Place) string { return fmt.Sprintf("%s_%d", p.Array, p.Index) }
+func (plain) ID(p scheduler.ElementID) string { return fmt.Sprintf("%s_%d", p.Array, p.Index) }
 
 // TestDepend: what a group comes after is told in one term for all where Slurm
 // has one, like element after like element where indexes can be made to match,

@@ -66,8 +66,8 @@ func (c *command) run() (e End, v failure.Verdict) {
 }
 
 // group are the processes of the command.
-func (c *command) group() attempt.Group {
-	return attempt.Group{Job: c.job, Attempt: wrapper.Attempt(c.job, c.begin.Restart), Leader: c.pid, Folder: c.folder}
+func (c *command) group() attempt.Processes {
+	return attempt.Processes{Job: c.job, Attempt: wrapper.Attempt(c.job, c.begin.Restart), Leader: c.pid, Folder: c.folder}
 }
 
 // exec prepares inputs and folders, and starts the wrapper in a session of its own.

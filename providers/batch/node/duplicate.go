@@ -54,7 +54,7 @@ func (d *duplicateStart) run() (int, error) {
 	if ended && !e.Outside {
 		return d.status(e), (&requeue{start: d.start, end: e}).run() // it had asked for that, and the scheduler forgot it
 	}
-	command := attempt.Group{Job: d.job, Attempt: wrapper.Attempt(d.job, d.begin.Restart)}
+	command := attempt.Processes{Job: d.job, Attempt: wrapper.Attempt(d.job, d.begin.Restart)}
 	switch {
 	case !ended && !gone, len(command.Members()) > 0:
 		return ExitRefused, nil // it may go on where it cannot be seen from here

@@ -14,7 +14,7 @@ import (
 // Accounting has it only where a site collects it.
 type gpuWatch struct {
 	given gpu.Selection
-	group attempt.Group
+	group attempt.Processes
 	began time.Duration // uptime
 	stop  context.CancelFunc
 	use   chan gpu.Use // the measured use, once it has stopped
@@ -43,7 +43,7 @@ const (
 // watchGPUs samples the devices of a start while its command runs; it is nil where the start
 // has none or requests little memory. Between two looks it rests as many times as long as a
 // look takes.
-func (s *start) watchGPUs(group attempt.Group, rest time.Duration) *gpuWatch {
+func (s *start) watchGPUs(group attempt.Processes, rest time.Duration) *gpuWatch {
 	if m := s.shape().Memory; len(s.begin.GPUs) == 0 || m > 0 && m < littleMemory {
 		return nil
 	}

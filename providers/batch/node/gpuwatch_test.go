@@ -55,7 +55,7 @@ func TestGPUMemory(t *testing.T) {
 			}
 			t.Cleanup(func() { command.Process.Kill(); command.Wait() })
 			s := &start{spool: w.spool, batch: w.batch, job: &j, begin: Begin{Token: j.Token, GPUs: strings.Split(c.given, ",")}}
-			watch := s.watchGPUs(attempt.Group{Job: &j, Attempt: wrapper.Attempt(&j, 0), Leader: command.Process.Pid}, 0)
+			watch := s.watchGPUs(attempt.Processes{Job: &j, Attempt: wrapper.Attempt(&j, 0), Leader: command.Process.Pid}, 0)
 			asked := func(times int) { // waits until nvidia-smi was asked so often more
 				t.Helper()
 				lines := func() int { b, _ := os.ReadFile(calls); return len(b) }
@@ -102,7 +102,7 @@ func TestNoGPUs(t *testing.T) {
 	w := newWorld(t)
 	j := w.job("")
 	s := &start{spool: w.spool, batch: w.batch, job: &j}
-	own := attempt.Group{Job: &j, Attempt: wrapper.Attempt(&j, 0), Leader: os.Getpid()}
+	own := attempt.Processes{Job: &j, Attempt: wrapper.Attempt(&j, 0), Leader: os.Getpid()}
 	if w := s.watchGPUs(own, gpu.Rest); w != nil || w.memory() != nil {
 		t.Error("a job without devices is looked at")
 	}

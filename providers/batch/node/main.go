@@ -109,11 +109,11 @@ func (p allocation) restarts() (int, error) {
 
 // at names the job in the scheduler's queue. Slurm's variable with an element's own id has
 // another number.
-func (p allocation) at() scheduler.Place {
+func (p allocation) at() scheduler.ElementID {
 	if p.array != "" && p.task != "" {
-		return scheduler.Place{Array: p.array, Index: p.element()}
+		return scheduler.ElementID{Array: p.array, Index: p.element()}
 	}
-	return scheduler.Place{Array: p.job, Index: -1}
+	return scheduler.ElementID{Array: p.job, Index: -1}
 }
 
 // id is the job as the scheduler's queue prints it.

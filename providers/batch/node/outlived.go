@@ -119,7 +119,7 @@ func (s *start) kill(earlier *unended) {
 			unix.Kill(earlier.Process.PID, unix.SIGKILL)
 		}
 	}
-	command := attempt.Group{Job: &providers.Job{Token: earlier.Token}, Attempt: earlier.number}
+	command := attempt.Processes{Job: &providers.Job{Token: earlier.Token}, Attempt: earlier.number}
 	command.Signal(unix.SIGKILL)
 	command.Gone(context.Background(), duplicateLook)
 }

@@ -266,7 +266,7 @@ func (k *pack) killed(c *cell, by syscall.Signal) {
 	if _, recorded := k.spool.ReadEnd(j.Token, n); err != nil || begin.ID != k.allocation.id() || recorded == nil {
 		return // it did not begin, or came to its end
 	}
-	for _, m := range (attempt.Group{Job: j, Attempt: wrapper.Attempt(j, n)}).Members() {
+	for _, m := range (attempt.Processes{Job: j, Attempt: wrapper.Attempt(j, n)}).Members() {
 		if m != os.Getpid() {
 			unix.Kill(m, unix.SIGKILL)
 		}

@@ -102,7 +102,7 @@ func (r *requeue) without(ctx context.Context) string {
 	}
 	ctx, stop := context.WithTimeout(ctx, withoutTimeout)
 	defer stop()
-	return r.allocation.scheduler.Avoid(ctx, scheduler.Retry{Place: r.allocation.at(), Node: r.begin.Node, Nodes: list, Needs: max(r.job.Shape.Nodes, 1),
+	return r.allocation.scheduler.Avoid(ctx, scheduler.Retry{ElementID: r.allocation.at(), Node: r.begin.Node, Nodes: list, Needs: max(r.job.Shape.Nodes, 1),
 		Script: filepath.Join(string(r.batch), "script.sh"), More: r.more()})
 }
 

@@ -73,7 +73,7 @@ func (a *asks) Avoid(ctx context.Context, l scheduler.Retry) string { return a.a
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
-	one := scheduler.Retry{Place: scheduler.Place{Array: "7", Index: 3}, Node: "gpu1", Nodes: "gpu1", Needs: 1}
+	one := scheduler.Retry{ElementID: scheduler.ElementID{Array: "7", Index: 3}, Node: "gpu1", Nodes: "gpu1", Needs: 1}
 	for name, tt := range map[string]struct {
 		class, node string
 		nodes       string // of a job that has several

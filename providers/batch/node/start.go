@@ -139,8 +139,8 @@ func (s *start) status(e End) int {
 }
 
 // ground describes the files that this start may find at its output paths.
-func (s *start) ground() guard.Launch {
-	l := guard.Launch{Job: s.job, First: s.first, Left: s.leftBefore()}
+func (s *start) ground() guard.Start {
+	l := guard.Start{Job: s.job, First: s.first, Left: s.leftBefore()}
 	switch {
 	case !s.first:
 		l.Before = attempt.LaunchName(s.begin.Token, wrapper.Attempt(s.job, s.before))

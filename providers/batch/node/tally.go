@@ -87,7 +87,7 @@ func (t tally) share(class string, policy providers.Breaker) string {
 	for _, c := range t.classes() {
 		all += files(t.path("failed", className(c)), -1)
 	}
-	s := failure.Share{Class: class, N: n, Corners: n, Finished: all, Jobs: policy.Jobs}
+	s := failure.ClassCount{Class: class, N: n, Corners: n, Finished: all, Jobs: policy.Jobs}
 	if !s.Reaches(policy.Share) {
 		return ""
 	}

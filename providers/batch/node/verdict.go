@@ -199,7 +199,7 @@ func counter(path, name string) int64 {
 // verify opens the outputs within their bounds and the rest of the job's walltime. It ends
 // when the scheduler asks the job to end.
 func (c *command) verify() (r verify.Result) {
-	ended := attempt.Ended{Launch: c.ground(), Shape: c.shape(), Marks: c.marks, Scratch: c.scratch.folder}
+	ended := attempt.Ended{Start: c.ground(), Shape: c.shape(), Marks: c.marks, Scratch: c.scratch.folder}
 	c.inTime(func(ctx context.Context) { r = ended.Verify(ctx) })
 	return r
 }

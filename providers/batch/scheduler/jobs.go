@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Place is where a scheduler keeps one job.
-type Place struct {
+// An ElementID names one job, or one element of an array.
+type ElementID struct {
 	Array string // id of the array, or of the job itself
 	Index int    // -1: no element
 }
@@ -27,7 +27,7 @@ func Whole(ids ...string) (list []Jobs) {
 }
 
 // Of are the jobs of rows: elements of one array together, single jobs first.
-func Of(rows []Row) (list []Jobs) {
+func Of(rows []Entry) (list []Jobs) {
 	by := map[string][]int{}
 	var arrays []string
 	for _, r := range rows {
@@ -129,7 +129,7 @@ func Terms(n Notation, list []Dependency) string {
 			term += ":" + d.ID
 		}
 		for _, index := range d.Indexes {
-			term += ":" + n.ID(Place{d.ID, index})
+			term += ":" + n.ID(ElementID{d.ID, index})
 		}
 		terms[i] = term
 	}

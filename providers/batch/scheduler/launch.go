@@ -6,9 +6,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Launch is one launch of a job, as accounting has it.
-type Launch struct {
-	Place
+// A Record is one launch of a job, as accounting has it.
+type Record struct {
+	ElementID
 	Name   string // of the job
 	Submit time.Time
 	Start  time.Time // zero: it never ran
@@ -54,26 +54,26 @@ const (
 func (e End) Final() bool { return e.Outcome != "" && e.Outcome != Requeued }
 
 // A History is accounting's record of one job: its launches, oldest first.
-type History []Launch
+type History []Record
 
 // Histories are launches by job.
-func Histories(list []Launch) map[Place]History {
-	out := map[Place]History{}
+func Histories(list []Record) map[ElementID]History {
+	out := map[ElementID]History{}
 	for _, l := range list {
-		out[l.Place] = append(out[l.Place], l)
+		out[l.ElementID] = append(out[l.ElementID], l)
 	}
 	return out
 }
 
 // ours reports whether a launch has a job name and was submitted after muster tried to:
 // schedulers reuse ids.
-func (l *Launch) ours(name string, tried time.Time) bool {
+func (l *Record) ours(name string, tried time.Time) bool {
 	return l.Name == name && !l.Submit.Before(tried.Add(-clockMargin))
 }
 
 // Last is the newest launch of a job name that was submitted after it was tried;
 // nil if there is none.
-func (h History) Last(name string, tried time.Time) *Launch {
+func (h History) Last(name string, tried time.Time) *Record {
 	for i := len(h) - 1; i >= 0; i-- {
 		if h[i].ours(name, tried) {
 			return &h[i]
@@ -85,7 +85,7 @@ func (h History) Last(name string, tried time.Time) *Launch {
 // Restart is a requeued launch: the one during which its script began, or, if
 // began is zero, the one of that number. It is nil while accounting does not have
 // the launch's end.
-func (h History) Restart(name string, tried time.Time, restart int, began time.Time) *Launch {
+func (h History) Restart(name string, tried time.Time, restart int, began time.Time) *Record {
 	n := 0
 	for i := range h {
 		l := &h[i]
@@ -114,7 +114,7 @@ type Trace struct {
 
 // TraceOf is the trace of an array with a name that was submitted after it was
 // tried.
-func TraceOf(array, name string, tried time.Time, queue map[Place]*Row, acct map[Place]History) (t Trace) {
+func TraceOf(array, name string, tried time.Time, queue map[ElementID]*Entry, acct map[ElementID]History) (t Trace) {
 	for at, r := range queue {
 		t.Waits = t.Waits || at.Array == array && r.Name == name && r.State == Waiting
 	}

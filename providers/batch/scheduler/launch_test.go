@@ -16,7 +16,7 @@ func TestOldID(t *testing.T) {
 	if l := h.Last("students.0123.0", tried); l != nil {
 		t.Errorf("took %+v for ours", *l)
 	}
-	h = append(h, Launch{End: End{Outcome: TimedOut}, Name: "students.0123.0", Submit: tried.Add(time.Second)})
+	h = append(h, Record{End: End{Outcome: TimedOut}, Name: "students.0123.0", Submit: tried.Add(time.Second)})
 	if l := h.Last("students.0123.0", tried); l == nil || l.End.Outcome != TimedOut {
 		t.Errorf("our launch is %+v", l)
 	}

@@ -31,7 +31,7 @@ type Node interface {
 
 // A Retry is the next launch of a job whose script still runs.
 type Retry struct {
-	Place
+	ElementID
 	Node   string // that the script runs on
 	Nodes  string // all of the job's, as the scheduler lists them
 	Needs  int    // how many nodes the job needs, at least 1

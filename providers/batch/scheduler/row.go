@@ -6,9 +6,9 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Row is one job, or one element of an array, in the queue.
-type Row struct {
-	Place
+// An Entry is one job, or one element of an array, in the queue.
+type Entry struct {
+	ElementID
 	Name    string // of the job
 	Label   Label
 	Pool    string

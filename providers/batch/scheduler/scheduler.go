@@ -34,11 +34,11 @@ type Reader interface {
 	// element of an array, those that have ended too for as long as it keeps them:
 	// one call for everything. squeue -r -t all; qstat -t -f -F json. A partial
 	// answer is an error: nothing is concluded from silence.
-	Queue(ctx context.Context) ([]Row, error)
+	Queue(ctx context.Context) ([]Entry, error)
 	// Account lists the launches of jobs and arrays that accounting has, by id,
 	// oldest first. sacct -D; qstat -x -f -F json, as PBS has no accounting that
 	// users may read: launches outside its job history are not in the answer.
-	Account(ctx context.Context, ids []string) ([]Launch, error)
+	Account(ctx context.Context, ids []string) ([]Record, error)
 	// AtOnce is how many elements of an array may run at once: 0 = all, -1 = the
 	// scheduler has no such array. ArrayTaskThrottle; max_run_subjobs.
 	AtOnce(ctx context.Context, array string) (int, error)
@@ -85,12 +85,12 @@ type Changer interface {
 type Notation interface {
 	// ID is a job or an element as the scheduler prints it: "12_3" of Slurm,
 	// "12[3].server" of PBS.
-	ID(Place) string
+	ID(ElementID) string
 	// Place is the inverse of ID.
-	Place(id string) (Place, bool)
+	Place(id string) (ElementID, bool)
 	// Output is the name of the file, in the folder out of the spool, with the
 	// script's own output. Site.Script says so to the scheduler.
-	Output(name string, at Place) string
+	Output(name string, at ElementID) string
 	// Elements is its support for single elements of an array.
 	Elements() Elements
 	// Words are the names that messages use.

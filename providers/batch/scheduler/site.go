@@ -131,7 +131,7 @@ type Limit struct {
 }
 
 // Has reports whether a job counts.
-func (l Limit) Has(r Row) bool {
+func (l Limit) Has(r Entry) bool {
 	return (l.Account == "" || r.Account == l.Account) && (l.QoS == "" || r.QoS == l.QoS) && (l.Pool == "" || r.Pool == l.Pool)
 }
 

@@ -125,7 +125,7 @@ func (c *Count) share(p Policy, class string) (trip *Trip, warning string) {
 	text := fmt.Sprintf("%d of %d finished jobs failed with %s", n, c.Finished, class)
 	part := float64(n) / float64(c.Finished)
 	switch {
-	case failure.Share{Class: class, N: n, Corners: c.Corners[class].N, Finished: c.Finished, Jobs: p.Jobs}.Reaches(p.Share):
+	case failure.ClassCount{Class: class, N: n, Corners: c.Corners[class].N, Finished: c.Finished, Jobs: p.Jobs}.Reaches(p.Share):
 		return &Trip{class, n, text}, ""
 	case p.Share > 0 && c.Finished >= failure.ShareFrom && part >= failure.ShareWarn && part < p.Share && !c.Warned:
 		c.Warned = true

@@ -2,9 +2,9 @@ package breaker
 
 import "github.com/muster-run/muster/providers/failure"
 
-// A Row is launches of one job that failed with the same signature and were repeated, while no
+// A Streak is launches of one job that failed with the same signature and were repeated, while no
 // job of its phase completed.
-type Row struct {
+type Streak struct {
 	Signature string `json:"signature"`
 	N         int    `json:"n"`
 	Batch     int    `json:"batch,omitempty"` // the count's, when it began
@@ -15,7 +15,7 @@ type Row struct {
 // where it has none. It counts for its own job alone, which may do better next time: flaky
 // jobs side by side stop nothing, but a job that fails alike in every launch does, if no job
 // of its phase completed between.
-func (c *Count) Again(p Policy, r *Row, f Failure) (*Row, *Trip) {
+func (c *Count) Again(p Policy, r *Streak, f Failure) (*Streak, *Trip) {
 	if p.SameError <= 0 || !failure.Repeats(f.Class) {
 		return r, nil
 	}
@@ -26,9 +26,9 @@ func (c *Count) Again(p Policy, r *Row, f Failure) (*Row, *Trip) {
 }
 
 // after is the row with one launch more.
-func (r *Row) after(signature string, c *Count) *Row {
+func (r *Streak) after(signature string, c *Count) *Streak {
 	if r == nil || r.Signature != signature || r.Batch != c.Batch || r.Good != c.Good {
-		return &Row{signature, 1, c.Batch, c.Good}
+		return &Streak{signature, 1, c.Batch, c.Good}
 	}
-	return &Row{signature, r.N + 1, c.Batch, c.Good}
+	return &Streak{signature, r.N + 1, c.Batch, c.Good}
 }

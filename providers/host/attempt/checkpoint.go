@@ -155,7 +155,7 @@ func opened(ctx context.Context, j *providers.Job, f checkpoint, shape offer.Sha
 		limit = max(shape.Walltime/4, time.Minute)
 	}
 	task := verify.Task{Workdir: j.Workdir, Outputs: []providers.Output{{Name: offer.CheckpointName, Kind: f.kind, Path: f.path, MinSize: c.MinSize, Verify: c.Verify, VerifyTimeout: limit}}}
-	return verifier.Run(ctx, task, verifier.Share{CPUs: shape.CPUs, Umask: j.Umask}).Outputs[0]
+	return verifier.Run(ctx, task, verifier.Limits{CPUs: shape.CPUs, Umask: j.Umask}).Outputs[0]
 }
 
 // moveTorn moves checkpoints aside. It records each move first: a queue that was killed

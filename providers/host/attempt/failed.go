@@ -20,7 +20,7 @@ import (
 // Clear readies the output paths and the checkpoint of a job for a launch: files of others keep
 // it from starting, no torn checkpoint is resumed from, and what the launch before it left is
 // kept apart. A launch cut short in it may repeat it.
-func Clear(ctx context.Context, l guard.Launch, shape offer.Shape, launch int) error {
+func Clear(ctx context.Context, l guard.Start, shape offer.Shape, launch int) error {
 	if err := guard.Clear(l); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func LaunchName(token string, launch int) string { return token + "." + strconv.
 // keepApart moves the files that the launch before this one left at the output paths to the
 // folder of that launch. A launch that resumes from a checkpoint continues with these files:
 // a program appends to them.
-func keepApart(l guard.Launch, launch int) error {
+func keepApart(l guard.Start, launch int) error {
 	j := l.Job
 	if !mayKeepApart(j, launch) || l.Before == "" {
 		return nil
@@ -76,7 +76,7 @@ func keepApart(l guard.Launch, launch int) error {
 }
 
 // moveFailed records each move first: a queue that was killed meanwhile continues here.
-func moveFailed(l guard.Launch, launch int, names, paths []string) error {
+func moveFailed(l guard.Start, launch int, names, paths []string) error {
 	j := l.Job
 	to := path.Join(".muster", "failed", l.Before)
 	if n := len(names) - mostNotes; n > 0 {

@@ -24,7 +24,7 @@ func TestKeepApart(t *testing.T) {
 	for name, c := range map[string]struct {
 		out    providers.Output
 		there  []string
-		change func(l *guard.Launch)
+		change func(l *guard.Start)
 		want   []string // all files after; nil = as before
 	}{
 		"a file":                      {out: file, there: []string{"out/a", "out/b"}, want: []string{to + "out/a", "out/b"}},
@@ -32,15 +32,15 @@ func TestKeepApart(t *testing.T) {
 		"a pattern":                   {out: glob, there: []string{"out/a", "out/b", ".muster/failed/older.1/out/a"}, want: []string{".muster/failed/older.1/out/a", to + "out/a", "out/b"}},
 		"nothing":                     {out: file, there: []string{"x"}},
 		"there already":               {out: file, there: []string{"out/a", to + "out/a"}, want: []string{to + "out/a", to + "out/a.1"}},
-		"nobody saw the end":          {out: file, there: []string{"out/a"}, change: func(l *guard.Launch) { l.Left = nil }, want: []string{to + "out/a"}},
-		"a pattern, nobody saw":       {out: glob, there: []string{"out/a"}, change: func(l *guard.Launch) { l.Left = nil }},
+		"nobody saw the end":          {out: file, there: []string{"out/a"}, change: func(l *guard.Start) { l.Left = nil }, want: []string{to + "out/a"}},
+		"a pattern, nobody saw":       {out: glob, there: []string{"out/a"}, change: func(l *guard.Start) { l.Left = nil }},
 		"shared":                      {out: providers.Output{Name: "o", Path: "out/a", Shared: true}, there: []string{"out/a"}},
-		"no launch before":            {out: file, there: []string{"out/a"}, change: func(l *guard.Launch) { l.Before = "" }},
-		"a smoke":                     {out: file, there: []string{"out/a"}, change: func(l *guard.Launch) { l.Job.Smoke = true }},
+		"no launch before":            {out: file, there: []string{"out/a"}, change: func(l *guard.Start) { l.Before = "" }},
+		"a smoke":                     {out: file, there: []string{"out/a"}, change: func(l *guard.Start) { l.Job.Smoke = true }},
 		"resumes from a checkpoint":   {out: file, there: []string{"out/a", "ck"}, change: checkpointed},
 		"a checkpoint, not yet there": {out: file, there: []string{"out/a"}, change: checkpointed, want: []string{to + "out/a"}},
-		"a torn checkpoint":           {out: file, there: []string{"out/a", "ck"}, change: func(l *guard.Launch) { checkpointed(l); l.Job.Checkpoint.MinSize = 1 << 20 }, want: []string{to + "out/a", ".muster/replaced/new/ck"}},
-		"an input in its folder":      {out: folder, there: []string{"out/a", "out/in"}, change: func(l *guard.Launch) { l.Job.Inputs = []providers.Input{{Paths: []string{"out/in"}}} }},
+		"a torn checkpoint":           {out: file, there: []string{"out/a", "ck"}, change: func(l *guard.Start) { checkpointed(l); l.Job.Checkpoint.MinSize = 1 << 20 }, want: []string{to + "out/a", ".muster/replaced/new/ck"}},
+		"an input in its folder":      {out: folder, there: []string{"out/a", "out/in"}, change: func(l *guard.Start) { l.Job.Inputs = []providers.Input{{Paths: []string{"out/in"}}} }},
 		"the workdir":                 {out: providers.Output{Name: "o", Kind: "dir", Path: "."}, there: []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestKeepApart(t *testing.T) {
 			dir := t.TempDir()
 			putAll(t, dir, 0, c.there)
 			j := &providers.Job{Token: "new", Workdir: dir, Dir: dir, Outputs: []providers.Output{c.out}, Guard: &offer.Guard{}}
-			l := guard.Launch{Job: j, Left: guard.Left(j), Before: "old.1"}
+			l := guard.Start{Job: j, Left: guard.Left(j), Before: "old.1"}
 			if c.change != nil {
 				c.change(&l)
 			}
@@ -84,7 +84,7 @@ func TestKeepApart(t *testing.T) {
 	}
 }
 
-func checkpointed(l *guard.Launch) { l.Job.Checkpoint.Path = "ck" }
+func checkpointed(l *guard.Start) { l.Job.Checkpoint.Path = "ck" }
 
 // A launch that was killed between two moves continues with the second.
 //
@@ -94,7 +94,7 @@ func TestKeepApartContinues(t *testing.T) {
 	dir := t.TempDir()
 	putAll(t, dir, 0, []string{"a", "b"})
 	j := &providers.Job{Token: "new", Workdir: dir, Dir: dir, Outputs: []providers.Output{{Name: "a", Path: "a"}, {Name: "b", Path: "b"}}, Guard: &offer.Guard{}}
-	l := guard.Launch{Job: j, Left: guard.Left(j), Before: "old.1"}
+	l := guard.Start{Job: j, Left: guard.Left(j), Before: "old.1"}
 	to := filepath.Join(dir, ".muster/failed/old.1")
 	if err := guard.Move(dir, to, filepath.Join(dir, "a")); err != nil {
 		t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 	"github.com/muster-run/muster/providers/wrapper"
 )
 
-// A Group is the processes of one start of a job: the session that its wrapper leads, and
+// Processes are those of one start of a job: the session that its wrapper leads, and
 // processes outside it that hold the job's token.
-type Group struct {
+type Processes struct {
 	Job     *providers.Job
 	Attempt int
 	Leader  int // the wrapper's pid
@@ -26,10 +26,10 @@ type Group struct {
 }
 
 // Quiet reports whether nothing of the session is left.
-func (g Group) Quiet() bool { return g.Leader <= 1 || process.GroupGone(g.Leader) }
+func (g Processes) Quiet() bool { return g.Leader <= 1 || process.GroupGone(g.Leader) }
 
 // Gone waits up to d until no process is left.
-func (g Group) Gone(ctx context.Context, d time.Duration) bool {
+func (g Processes) Gone(ctx context.Context, d time.Duration) bool {
 	const look = 10 * time.Millisecond
 	for end := monotonic.Uptime() + d; ; {
 		if process.GroupGone(g.Leader) || len(g.Members()) == 0 {
@@ -43,7 +43,7 @@ func (g Group) Gone(ctx context.Context, d time.Duration) bool {
 }
 
 // Members are the processes that are left.
-func (g Group) Members() []int {
+func (g Processes) Members() []int {
 	// A session id is not reused while the session has members; a process
 	// with that very pid which does not hold the token is a stranger's.
 	sid := g.Leader
@@ -60,7 +60,7 @@ func (g Group) Members() []int {
 }
 
 // Signal signals every process that is left.
-func (g Group) Signal(sig syscall.Signal) {
+func (g Processes) Signal(sig syscall.Signal) {
 	for _, pid := range g.Members() {
 		unix.Kill(pid, sig)
 	}
@@ -69,7 +69,7 @@ func (g Group) Signal(sig syscall.Signal) {
 // SignalProgram signals the programs of a job, but not the shells that muster put around them,
 // which the signal would end: the wrapper, and a /bin/sh of the command unless the command
 // sets a trap.
-func (g Group) SignalProgram(sig syscall.Signal) {
+func (g Processes) SignalProgram(sig syscall.Signal) {
 	if sig == 0 {
 		return
 	}

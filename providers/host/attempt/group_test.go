@@ -36,7 +36,7 @@ func TestSystemMembersInAContainer(t *testing.T) {
 	sleep()
 	sleep("MUSTER_TOKEN=t2", "MUSTER_ATTEMPT=1")
 	for _, leader := range []int{own, 0} {
-		g := Group{Job: &providers.Job{Token: "t1"}, Attempt: 1, Leader: leader}
+		g := Processes{Job: &providers.Job{Token: "t1"}, Attempt: 1, Leader: leader}
 		if got := g.Members(); !slices.Equal(got, []int{own}) {
 			t.Errorf("leader %d: members %d, want %d alone", leader, got, own)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/muster-run/muster/providers/host/monotonic"
 )
 
-// A Launch is the intent of a start, in the log before the process is there.
-type Launch struct {
+// An Intent is that of a start, in the log before the process is there.
+type Intent struct {
 	ID string `json:"id"`
 	monotonic.Stamp
 	GPUs []string `json:"gpus,omitempty"`

@@ -53,7 +53,7 @@ func copyTime(name string) (time.Time, bool) {
 }
 
 // offsiteCopies are the names of a place's copies, the newest first.
-func offsiteCopies(ctx context.Context, p offsite.Place) (names []string, err error) {
+func offsiteCopies(ctx context.Context, p offsite.Folder) (names []string, err error) {
 	all, err := p.List(ctx)
 	for _, name := range all {
 		if _, ok := copyTime(name); ok {
@@ -79,7 +79,7 @@ func newestCheckpoint(j *providers.Job) (c checkpoint, ok bool, err error) {
 // CopyOut copies the newest checkpoint of a job to a place, unless it is there. It fails, and
 // leaves no copy, if that checkpoint is written meanwhile. A file that another one replaces
 // (rename) stays whole.
-func CopyOut(ctx context.Context, p offsite.Place, j *providers.Job) error {
+func CopyOut(ctx context.Context, p offsite.Folder, j *providers.Job) error {
 	there, err := offsiteCopies(ctx, p)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func packFile(t *tar.Writer, sum hash.Hash, f *source, name string) error {
 // CopyIn brings the newest whole copy of a job's checkpoint back before a launch, if it is newer
 // than the checkpoint that is there. A copy that is damaged, or that fails the checkpoint's
 // checks, is passed over for the one before it. The record and the log of the launch say so.
-func CopyIn(ctx context.Context, p offsite.Place, j *providers.Job, shape offer.Shape, launch int) error {
+func CopyIn(ctx context.Context, p offsite.Folder, j *providers.Job, shape offer.Shape, launch int) error {
 	names, err := offsiteCopies(ctx, p)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func CopyIn(ctx context.Context, p offsite.Place, j *providers.Job, shape offer.
 }
 
 // copyBack puts one copy in place. bad says why it is not whole, err why that is unknown.
-func copyBack(ctx context.Context, p offsite.Place, j *providers.Job, name string, shape offer.Shape) (bad, err error) {
+func copyBack(ctx context.Context, p offsite.Folder, j *providers.Job, name string, shape offer.Shape) (bad, err error) {
 	r, err := p.Read(ctx, name)
 	if err != nil {
 		return nil, err

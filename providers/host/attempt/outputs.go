@@ -12,7 +12,7 @@ import (
 
 // An Ended launch is one whose command exited 0.
 type Ended struct {
-	guard.Launch
+	guard.Start
 	Shape   offer.Shape // as scaled for this launch
 	Marks   verify.Baseline
 	Scratch string // its folder on the node's disk; "" = none
@@ -28,7 +28,7 @@ func (e Ended) Verify(ctx context.Context) verify.Result {
 	case err != nil:
 		return verify.Result{Wrong: err.Error()}
 	}
-	return verifier.Run(ctx, task, verifier.Share{CPUs: e.Shape.CPUs, Umask: e.Job.Umask})
+	return verifier.Run(ctx, task, verifier.Limits{CPUs: e.Shape.CPUs, Umask: e.Job.Umask})
 }
 
 // Task is the verification of a job's outputs after a launch with a shape.

@@ -164,7 +164,7 @@ func (e Ended) stageOut(ctx context.Context) error {
 	if j.Guard != nil && !j.Smoke {
 		own := *j
 		own.Outputs, own.Checkpoint = left, providers.Checkpoint{}
-		launch := e.Launch
+		launch := e.Start
 		launch.Job = &own
 		if err := guard.Clear(launch); err != nil {
 			return err

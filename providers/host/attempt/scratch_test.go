@@ -59,7 +59,7 @@ func wrote(t *testing.T, run *providers.Job) {
 }
 
 func ended(j *providers.Job, folder string) Ended {
-	return Ended{Launch: guard.Launch{Job: j, First: true}, Marks: verify.Take(j.Workdir, j.Outputs), Scratch: folder}
+	return Ended{Start: guard.Start{Job: j, First: true}, Marks: verify.Take(j.Workdir, j.Outputs), Scratch: folder}
 }
 
 // The command sees paths on the node's disk; what it leaves there ends at its paths,

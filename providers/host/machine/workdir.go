@@ -31,7 +31,7 @@ func (f Files) Verify(ctx context.Context, r providers.VerifyRequest) ([]offer.O
 		}
 	}
 	if r.Open {
-		out := verifier.Run(ctx, verify.Task{Workdir: workdir, Outputs: r.Outputs}, verifier.Share{}).Outputs
+		out := verifier.Run(ctx, verify.Task{Workdir: workdir, Outputs: r.Outputs}, verifier.Limits{}).Outputs
 		return out, ctx.Err()
 	}
 	out := make([]offer.Output, len(r.Outputs))

@@ -19,8 +19,8 @@ const (
 	dialTimeout = 30 * time.Second
 )
 
-// A Place is a folder for copies.
-type Place interface {
+// A Folder is a folder for copies.
+type Folder interface {
 	// List is the names of the whole copies; none where the folder is not there yet.
 	List(ctx context.Context) ([]string, error)
 	// Write stores the output of fill under a name. If it fails, no copy of that name
@@ -34,7 +34,7 @@ type Place interface {
 }
 
 // Open opens a folder at a target. get reads the job's variables.
-func Open(ctx context.Context, t offer.CopyTo, folder string, get func(name string) string) (Place, error) {
+func Open(ctx context.Context, t offer.CopyTo, folder string, get func(name string) string) (Folder, error) {
 	secret, other := t.Needs()
 	for _, name := range []string{secret, other} {
 		if get(name) == "" {

@@ -21,7 +21,7 @@ import (
 )
 
 // open opens a place at an address with variables.
-func open(t *testing.T, address string, vars map[string]string) (Place, error) {
+func open(t *testing.T, address string, vars map[string]string) (Folder, error) {
 	t.Helper()
 	to, err := offer.ParseCopyTo(address)
 	if err != nil {
@@ -38,7 +38,7 @@ func open(t *testing.T, address string, vars map[string]string) (Place, error) {
 const least = 1 << 16
 
 // holds has a place keep files, whole ones alone.
-func holds(t *testing.T, p Place) {
+func holds(t *testing.T, p Folder) {
 	t.Helper()
 	if names, err := p.List(t.Context()); err != nil || len(names) > 0 {
 		t.Fatalf("at first there is %q, %v", names, err)

@@ -31,7 +31,7 @@ type s3Place struct {
 // of at least 5 MiB: objects of up to 640 GB.
 const partSize = 64 << 20
 
-func openS3(t offer.CopyTo, folder string, get func(string) string) Place {
+func openS3(t offer.CopyTo, folder string, get func(string) string) Folder {
 	region := cmp.Or(get(offer.S3Region), "us-east-1")
 	base := strings.TrimSuffix(cmp.Or(get(offer.S3Endpoint), "https://s3."+region+".amazonaws.com"), "/")
 	transport := http.DefaultTransport.(*http.Transport).Clone()

@@ -29,7 +29,7 @@ type sshPlace struct {
 // part ends the name of a copy that is being written.
 const part = ".part"
 
-func openSSH(ctx context.Context, t offer.CopyTo, folder string, get func(string) string) (Place, error) {
+func openSSH(ctx context.Context, t offer.CopyTo, folder string, get func(string) string) (Folder, error) {
 	signer, err := ssh.ParsePrivateKey([]byte(strings.TrimSpace(get(offer.CopyKey)) + "\n"))
 	if err != nil {
 		return nil, fmt.Errorf("%s is not a private key that muster can use: %w", offer.CopyKey, err)

@@ -31,13 +31,13 @@ type check struct {
 
 	spec   *providers.Job
 	n      int // from 1, over all tokens of the job
-	launch attempt.Launch
+	launch attempt.Intent
 	folder wrapper.Folder
 	proc   process.ID
 	shape  offer.Shape     // as scaled for its launch
 	marks  verify.Baseline // its outputs before its first attempt
 	found  *verify.Result  // its outputs; nil = not verified yet
-	ground guard.Launch    // the files it may find at its output paths
+	ground guard.Start     // the files it may find at its output paths
 	// Secrets is the file of the secrets that it was given; "" = none.
 	secrets string
 

@@ -20,8 +20,8 @@ import (
 )
 
 // group is the processes of the attempt.
-func (c *check) group() attempt.Group {
-	return attempt.Group{Job: c.spec, Attempt: c.n, Leader: c.proc.PID, Folder: c.folder}
+func (c *check) group() attempt.Processes {
+	return attempt.Processes{Job: c.spec, Attempt: c.n, Leader: c.proc.PID, Folder: c.folder}
 }
 
 // light verifies the outputs if that is quick, and reports whether it did; else conclude
@@ -104,7 +104,7 @@ func (c *check) verify(ctx context.Context, ev *failure.Evidence) {
 		return
 	}
 	if c.found == nil {
-		r := attempt.Ended{Launch: c.ground, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
+		r := attempt.Ended{Start: c.ground, Shape: c.shape, Marks: c.marks, Scratch: c.launch.Scratch}.Verify(ctx)
 		c.found = &r
 	}
 	c.found.Hide(c.mask.Text)

@@ -28,7 +28,7 @@ func (al *allocator) takeGPUs(p *place, j *job) (devices.Grant, wait) {
 		al.readGPUs()
 		return devices.Grant{}, wait{why: "muster is reading the GPUs", short: j.queue.wait.short}
 	}
-	got, w := al.devices.Give(devices.Request{Place: p.Tenant, Shape: j.shape(), Avoid: j.Avoid})
+	got, w := al.devices.Give(devices.Demand{Place: p.Tenant, Shape: j.shape(), Avoid: j.Avoid})
 	out := wait{why: w.Why, foreign: w.Foreign}
 	if w.Ours {
 		out.short = gpus

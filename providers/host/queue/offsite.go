@@ -40,7 +40,7 @@ func newCopier(spec *providers.Job, lineage, secrets string) (copier, error) {
 }
 
 // open opens the place of a job's copies.
-func (c copier) open(ctx context.Context) (offsite.Place, error) {
+func (c copier) open(ctx context.Context) (offsite.Folder, error) {
 	t, err := offer.ParseCopyTo(c.spec.Checkpoint.CopyTo)
 	if err != nil {
 		return nil, err

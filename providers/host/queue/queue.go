@@ -120,11 +120,11 @@ type jobState struct {
 	Status  offer.Status `json:"s"`
 	Restart int          `json:"n,omitempty"`
 	// Launch is set while a start may have left a process.
-	Launch        *attempt.Launch    `json:"l,omitempty"`
+	Launch        *attempt.Intent    `json:"l,omitempty"`
 	Shape         *offer.Shape       `json:"shape,omitempty"` // scaled; nil = the spec's
 	Avoid         []string           `json:"avoid,omitempty"` // GPUs that failed it
 	Held          bool               `json:"held,omitempty"`
-	Alike         *breaker.Row       `json:"alike,omitempty"`  // failures that it was started again after
+	Alike         *breaker.Streak    `json:"alike,omitempty"`  // failures that it was started again after
 	Leaves        []offer.Output     `json:"left,omitempty"`   // of the last launch whose command ran
 	LeavesOf      int                `json:"lefts,omitempty"`  // the restart of that launch
 	NotRun        int                `json:"notrun,omitempty"` // launches before this one whose command did not begin

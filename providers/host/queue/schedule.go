@@ -249,7 +249,7 @@ func (sd *scheduler) waits(l *readyQueue, j *job, w wait) {
 // begin records the intent of a start and takes its resources.
 func (sd *scheduler) begin(j *job, gpus devices.Grant) *start {
 	j.Status = offer.Running
-	j.Launch = &attempt.Launch{ID: newID(), Stamp: monotonic.StampNow(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
+	j.Launch = &attempt.Intent{ID: newID(), Stamp: monotonic.StampNow(), GPUs: gpus.Names, Checkpoint: attempt.CheckpointMark(&j.spec),
 		Cgroup: sd.cgroups.Group(filepath.Base(sd.folder(j)))}
 	if j.Launch.Late = attempt.Settle(&j.spec, sd.outputsOf); j.Launch.Late != nil {
 		j.Launch.Digests = attempt.Digests(j.Launch.Late)

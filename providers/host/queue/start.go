@@ -44,14 +44,14 @@ type start struct {
 	shape   offer.Shape // as scaled for this launch
 	restart int
 	attempt int
-	launch  attempt.Launch
+	launch  attempt.Intent
 	folder  wrapper.Folder
 	secrets string
 	environ []providers.EnvVar
 	locks   []*os.File
 	base    string          // key of the baseline
 	marks   verify.Baseline // nil: to be taken
-	ground  guard.Launch    // the files it may find at its output paths
+	ground  guard.Start     // the files it may find at its output paths
 	script  string
 
 	obs     offer.Observation
@@ -85,8 +85,8 @@ func (st *starts) newStart(j *job) *start {
 
 // ground describes the files that a launch of a job may find at its output
 // paths.
-func ground(j *job) guard.Launch {
-	l := guard.Launch{Job: &j.spec, First: j.Restart == j.NotRun, Left: j.Leaves}
+func ground(j *job) guard.Start {
+	l := guard.Start{Job: &j.spec, First: j.Restart == j.NotRun, Left: j.Leaves}
 	switch {
 	case !l.First:
 		l.Before = attempt.LaunchName(j.spec.Token, wrapper.Attempt(&j.spec, j.LeavesOf))

@@ -29,8 +29,8 @@ import (
 // Mode are the arguments with which a program serves Main.
 var Mode = []string{"provider", "verify"}
 
-// A Share is the verifying process's share of the machine.
-type Share struct {
+// Limits are those of the verifying process.
+type Limits struct {
 	CPUs  int  // 0 = one
 	Umask *int // for the output of a verify command; nil = as it is
 }
@@ -59,7 +59,7 @@ const slack = 5 * time.Second
 
 // Run verifies a task's outputs within its bounds; outputs that are not verified by then, or
 // when ctx ends, are reported as unverified. Light tasks run in this process.
-func Run(ctx context.Context, t verify.Task, s Share) verify.Result {
+func Run(ctx context.Context, t verify.Task, s Limits) verify.Result {
 	if t.Light() {
 		if r, ok := t.RunLight(ctx); ok {
 			return r
@@ -87,7 +87,7 @@ func beside(ctx context.Context, t verify.Task) verify.Result {
 }
 
 // inProcess verifies in a process that leads a session of its own.
-func inProcess(ctx context.Context, t verify.Task, s Share) verify.Result {
+func inProcess(ctx context.Context, t verify.Task, s Limits) verify.Result {
 	cmd := exec.Command(self(), Mode...)
 	cmd.Args[0] = os.Args[0] // its name in ps
 	cmd.Dir = "/"

@@ -19,7 +19,7 @@ func TestWhyAJobWasRequeued(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := jobs["40.pbs1"].row(scheduler.Place{Array: "40.pbs1", Index: -1}, nil).Before.Outcome; got != want {
+		if got := jobs["40.pbs1"].row(scheduler.ElementID{Array: "40.pbs1", Index: -1}, nil).Before.Outcome; got != want {
 			t.Errorf("Exit_status %q: %q, want %q", status, got, want)
 		}
 	}

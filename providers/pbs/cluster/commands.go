@@ -54,7 +54,7 @@ type Commands struct {
 // A listed array is its elements when its parent said this.
 type listed struct {
 	counts, changed, holds word
-	rows                   []scheduler.Row
+	rows                   []scheduler.Entry
 }
 
 // New asks by a runner, of the jobs of a user.
@@ -152,7 +152,7 @@ func (c *Commands) jobs(ctx context.Context, ids []string, options ...string) (m
 
 // Queue is every job of this user that has not ended. Jobs and arrays are asked
 // first, and elements only of arrays that have moved since.
-func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
+func (c *Commands) Queue(ctx context.Context) ([]scheduler.Entry, error) {
 	out, err := c.told(ctx, "qselect", "-u", c.User)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []scheduler.Row
+	var rows []scheduler.Entry
 	var moved []string
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		j := all[id]
@@ -194,7 +194,7 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 
 // still are the elements of an array that are known without asking: none has begun,
 // or it is as it was.
-func (c *Commands) still(id string, j job) ([]scheduler.Row, bool) {
+func (c *Commands) still(id string, j job) ([]scheduler.Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if was, ok := c.unmoved[id]; ok && was.counts == j["array_state_count"] && was.changed == j["mtime"] && was.holds == j["Hold_Types"] {
@@ -209,16 +209,16 @@ func (c *Commands) still(id string, j job) ([]scheduler.Row, bool) {
 	if !ok || errA != nil || errZ != nil {
 		return nil, false // somebody's array with steps
 	}
-	var rows []scheduler.Row
+	var rows []scheduler.Entry
 	for i := a; i <= z; i++ {
-		rows = append(rows, j.row(scheduler.Place{Array: id, Index: i}, nil))
+		rows = append(rows, j.row(scheduler.ElementID{Array: id, Index: i}, nil))
 	}
 	return rows, true
 }
 
 // elements are the elements among jobs, which have their arrays, too.
-func (c *Commands) elements(all map[string]job) (rows []scheduler.Row) {
-	by := map[string][]scheduler.Row{}
+func (c *Commands) elements(all map[string]job) (rows []scheduler.Entry) {
+	by := map[string][]scheduler.Entry{}
 	for id, j := range all {
 		at, ok := c.Place(id)
 		if !ok || at.Index < 0 {
@@ -232,7 +232,7 @@ func (c *Commands) elements(all map[string]job) (rows []scheduler.Row) {
 	defer c.mu.Unlock()
 	clear(c.unmoved)
 	for _, id := range slices.Sorted(maps.Keys(by)) {
-		slices.SortFunc(by[id], func(a, b scheduler.Row) int { return a.Index - b.Index })
+		slices.SortFunc(by[id], func(a, b scheduler.Entry) int { return a.Index - b.Index })
 		parent := all[id]
 		c.unmoved[id] = listed{parent["array_state_count"], parent["mtime"], parent["Hold_Types"], by[id]}
 		rows = append(rows, by[id]...)
@@ -242,7 +242,7 @@ func (c *Commands) elements(all map[string]job) (rows []scheduler.Row) {
 
 // Account lists jobs and arrays by PBS's job history, and by its queue where they
 // have not ended. A site may keep no history.
-func (c *Commands) Account(ctx context.Context, ids []string) (list []scheduler.Launch, err error) {
+func (c *Commands) Account(ctx context.Context, ids []string) (list []scheduler.Record, err error) {
 	all, err := c.jobs(ctx, ids, "-x", "-t")
 	if err != nil {
 		return nil, err

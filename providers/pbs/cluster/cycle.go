@@ -33,7 +33,7 @@ type cycle struct {
 // unseen gives a reason to waiting jobs that the scheduler has not looked at: it sets the
 // comment of each job that it considers. pbs_job_attributes(7B), comment; pbs_server_attributes(7B),
 // scheduler_iteration.
-func (c *Commands) unseen(ctx context.Context, all map[string]job, rows []scheduler.Row) {
+func (c *Commands) unseen(ctx context.Context, all map[string]job, rows []scheduler.Entry) {
 	since := map[string]time.Time{} // queued, by id of a job or an array
 	for id, j := range all {
 		at, known := c.Place(id)

@@ -82,8 +82,8 @@ func isArray(id string) bool { return strings.Contains(id, "[]") }
 
 // row is a job or an element in the queue; of an element, array is its array, which
 // bears its holds.
-func (j job) row(at scheduler.Place, array job) scheduler.Row {
-	r := scheduler.Row{Place: at, Name: string(j["Job_Name"]), Pool: string(j["queue"]), Account: string(j["Account_Name"]), Submit: when(j["ctime"]), Nodes: j.nodes()}
+func (j job) row(at scheduler.ElementID, array job) scheduler.Entry {
+	r := scheduler.Entry{ElementID: at, Name: string(j["Job_Name"]), Pool: string(j["queue"]), Account: string(j["Account_Name"]), Submit: when(j["ctime"]), Nodes: j.nodes()}
 	holds, depend, comment := j["Hold_Types"], j["depend"], j["comment"]
 	if array != nil {
 		holds, depend = array["Hold_Types"], array["depend"]
@@ -178,8 +178,8 @@ func (j job) nodes() string {
 }
 
 // launch is the last launch of a job in PBS's history.
-func (j job) launch(at scheduler.Place) scheduler.Launch {
-	l := scheduler.Launch{Place: at, Name: string(j["Job_Name"]), Submit: when(j["ctime"])}
+func (j job) launch(at scheduler.ElementID) scheduler.Record {
+	l := scheduler.Record{ElementID: at, Name: string(j["Job_Name"]), Submit: when(j["ctime"])}
 	l.Start, l.Nodes = j.began(), j.nodes()
 	if j["job_state"] != "F" && j["job_state"] != "X" {
 		return l

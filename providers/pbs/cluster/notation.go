@@ -13,7 +13,7 @@ type Notation struct{}
 
 // ID is a job as qstat prints it: "7.server", "7[3].server". The id of an array is
 // "7[].server".
-func (Notation) ID(p scheduler.Place) string {
+func (Notation) ID(p scheduler.ElementID) string {
 	if p.Index < 0 {
 		return p.Array
 	}
@@ -21,21 +21,21 @@ func (Notation) ID(p scheduler.Place) string {
 }
 
 // Place is the inverse of ID.
-func (Notation) Place(id string) (scheduler.Place, bool) {
+func (Notation) Place(id string) (scheduler.ElementID, bool) {
 	number, rest, element := strings.Cut(id, "[")
 	if number == "" || strings.Trim(number, "0123456789") != "" && !strings.Contains(number, ".") {
-		return scheduler.Place{}, false
+		return scheduler.ElementID{}, false
 	}
 	index, server, _ := strings.Cut(rest, "]")
 	if !element || index == "" {
-		return scheduler.Place{Array: id, Index: -1}, true
+		return scheduler.ElementID{Array: id, Index: -1}, true
 	}
 	n, err := strconv.Atoi(index)
-	return scheduler.Place{Array: number + "[]" + server, Index: n}, err == nil
+	return scheduler.ElementID{Array: number + "[]" + server, Index: n}, err == nil
 }
 
 // Output is the file that PBS writes in a folder that `-o` names. Seen on 23.06.
-func (n Notation) Output(_ string, at scheduler.Place) string { return n.ID(at) + ".OU" }
+func (n Notation) Output(_ string, at scheduler.ElementID) string { return n.ID(at) + ".OU" }
 
 // Elements: qhold, qrls and qalter refuse elements, and -W depend takes none. Seen
 // on 23.06.

@@ -304,7 +304,7 @@ func TestChanges(t *testing.T) {
 // TestIDs: ids as PBS writes them, there and back.
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]scheduler.Place{
+	for id, want := range map[string]scheduler.ElementID{
 		"12.pbs1":                {Array: "12.pbs1", Index: -1},
 		"12[3].polaris-pbs-01.x": {Array: "12[].polaris-pbs-01.x", Index: 3},
 		"12[].pbs1":              {Array: "12[].pbs1", Index: -1},

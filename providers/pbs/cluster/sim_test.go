@@ -66,21 +66,21 @@ func (s *site) happen(args ...string) {
 }
 
 // account is accounting's record of ids, by job or element.
-func (s *site) account(ids ...string) map[string]scheduler.Launch {
+func (s *site) account(ids ...string) map[string]scheduler.Record {
 	s.t.Helper()
 	list, err := s.Account(s.t.Context(), ids)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	out := map[string]scheduler.Launch{}
+	out := map[string]scheduler.Record{}
 	for _, l := range list {
-		out[s.ID(l.Place)] = l
+		out[s.ID(l.ElementID)] = l
 	}
 	return out
 }
 
 // until asks for ids until what they say fits.
-func (s *site) until(fits func(map[string]scheduler.Launch) bool, ids ...string) map[string]scheduler.Launch {
+func (s *site) until(fits func(map[string]scheduler.Record) bool, ids ...string) map[string]scheduler.Record {
 	s.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		all := s.account(ids...)
@@ -93,8 +93,8 @@ func (s *site) until(fits func(map[string]scheduler.Launch) bool, ids ...string)
 	}
 }
 
-func ended(ids ...string) func(map[string]scheduler.Launch) bool {
-	return func(all map[string]scheduler.Launch) bool {
+func ended(ids ...string) func(map[string]scheduler.Record) bool {
+	return func(all map[string]scheduler.Record) bool {
 		for _, id := range ids {
 			if all[id].End.Outcome == "" {
 				return false
@@ -132,7 +132,7 @@ func TestSimElementDeletedBeforeItRan(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	array := s.submit("e", "#PBS -J 0-3%1\n[ $PBS_ARRAY_INDEX = 0 ] || sleep 600", false)
-	s.until(func(all map[string]scheduler.Launch) bool {
+	s.until(func(all map[string]scheduler.Record) bool {
 		return all[index(array, "0")].End.Outcome == scheduler.Completed && !all[index(array, "1")].Start.IsZero()
 	}, array)
 	if err := s.Cancel(t.Context(), []scheduler.Jobs{{ID: array, Indexes: []int{2}}}); err != nil {
@@ -191,7 +191,7 @@ func TestSimNodeDies(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	s.happen("node-up", "pbs1")
-	s.until(func(all map[string]scheduler.Launch) bool { return !all[yes].Start.IsZero() }, yes)
+	s.until(func(all map[string]scheduler.Record) bool { return !all[yes].Start.IsZero() }, yes)
 	if err := s.Cancel(t.Context(), scheduler.Whole(yes)); err != nil {
 		t.Fatal(err)
 	}
@@ -257,9 +257,9 @@ func TestSimNoHistory(t *testing.T) {
 		t.Fatal(err, out)
 	}
 	id := s.submit("short", "exit 3", false)
-	s.until(func(all map[string]scheduler.Launch) bool { _, there := all[id]; return !there }, id, held)
+	s.until(func(all map[string]scheduler.Record) bool { _, there := all[id]; return !there }, id, held)
 	rows, err := s.Queue(t.Context())
-	if err != nil || len(rows) != 1 || s.ID(rows[0].Place) != held {
+	if err != nil || len(rows) != 1 || s.ID(rows[0].ElementID) != held {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	if err := s.Cancel(t.Context(), scheduler.Whole(id)); err != nil {
@@ -352,7 +352,7 @@ func TestSchedulerDown(t *testing.T) {
 		}
 		out := map[string]string{}
 		for _, r := range rows {
-			out[s.ID(r.Place)] = r.Reason
+			out[s.ID(r.ElementID)] = r.Reason
 		}
 		return out
 	}

@@ -46,7 +46,7 @@ func TestWithoutWhereSbatchIsClosed(t *testing.T) {
 			if err := os.MkdirAll(batch, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			l := scheduler.Retry{Place: scheduler.Place{Array: "7", Index: 3}, Node: "gpu1", Nodes: "gpu1", Needs: tt.n, Script: filepath.Join(batch, "script.sh")}
+			l := scheduler.Retry{ElementID: scheduler.ElementID{Array: "7", Index: 3}, Node: "gpu1", Nodes: "gpu1", Needs: tt.n, Script: filepath.Join(batch, "script.sh")}
 			got := Node{ask: func(_ context.Context, command string, args ...string) (string, error) {
 				switch {
 				case command == "sbatch":

@@ -20,7 +20,7 @@ import (
 // lists none if no other node would do: Slurm holds such a job for good.
 // scontrol(1), ExcNodeList; seen on 22.05.
 func (n Node) Avoid(ctx context.Context, l scheduler.Retry) string {
-	now, err := n.asked(ctx, "scontrol", "-o", "show", "job", n.ID(l.Place))
+	now, err := n.asked(ctx, "scontrol", "-o", "show", "job", n.ID(l.ElementID))
 	if err != nil {
 		return ""
 	}

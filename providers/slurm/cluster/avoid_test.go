@@ -45,7 +45,7 @@ func TestAvoid(t *testing.T) {
 			}
 			for _, again := range []bool{false, true} { // like jobs of the batch
 				var tried []string
-				l := scheduler.Retry{Place: scheduler.Place{Array: "7", Index: 3}, Node: "gpu1", Nodes: tt.nodes, Needs: 1, Script: filepath.Join(batch, "script.sh"), More: tt.more}
+				l := scheduler.Retry{ElementID: scheduler.ElementID{Array: "7", Index: 3}, Node: "gpu1", Nodes: tt.nodes, Needs: 1, Script: filepath.Join(batch, "script.sh"), More: tt.more}
 				got := Node{ask: func(_ context.Context, name string, args ...string) (string, error) {
 					if name == "scontrol" {
 						if !slices.Contains(args, "7_3") {

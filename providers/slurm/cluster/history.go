@@ -16,10 +16,10 @@ type history struct {
 }
 
 // histories are rows of sacct, in its order, by element.
-func histories(rows []accountRow) map[scheduler.Place]*history {
-	out := map[scheduler.Place]*history{}
+func histories(rows []accountRow) map[scheduler.ElementID]*history {
+	out := map[scheduler.ElementID]*history{}
 	for _, r := range rows {
-		k := scheduler.Place{Array: r.Array, Index: r.index}
+		k := scheduler.ElementID{Array: r.Array, Index: r.index}
 		h := out[k]
 		if h == nil {
 			h = &history{}

@@ -15,11 +15,11 @@ func TestAccountRunning(t *testing.T) {
 	if unread > 0 {
 		t.Fatalf("%d rows could not be read", unread)
 	}
-	h := histories(rows)[scheduler.Place{Array: "25", Index: -1}]
+	h := histories(rows)[scheduler.ElementID{Array: "25", Index: -1}]
 	if h == nil || len(h.rows) != 1 || h.rows[0].Name != "allocation" {
 		t.Fatalf("job 25 is %+v", h)
 	}
-	if r := scheduler.Histories(launches(rows))[scheduler.Place{Array: "25", Index: -1}].Last("gpu.0123.0", time.Time{}); r != nil {
+	if r := scheduler.Histories(launches(rows))[scheduler.ElementID{Array: "25", Index: -1}].Last("gpu.0123.0", time.Time{}); r != nil {
 		t.Errorf("a row without a name was taken for ours: %+v", r)
 	}
 }
@@ -34,7 +34,7 @@ func TestAccountCores(t *testing.T) {
 	}
 	by := scheduler.Histories(launches(rows))
 	for id, want := range map[string]int{"1": 1, "92": 2, "26": 0} {
-		h := by[scheduler.Place{Array: id, Index: -1}]
+		h := by[scheduler.ElementID{Array: id, Index: -1}]
 		if len(h) != 1 || h[0].Cores != want {
 			t.Errorf("job %s is %+v, want %d cores", id, h, want)
 		}

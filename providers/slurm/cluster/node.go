@@ -67,7 +67,7 @@ func (n Node) Change(ctx context.Context, jobs []scheduler.Jobs, to scheduler.Ch
 	ids := idsOf(jobs)
 	for i, j := range jobs {
 		if len(j.Indexes) == 1 {
-			ids[i] = n.ID(scheduler.Place{Array: j.ID, Index: j.Indexes[0]})
+			ids[i] = n.ID(scheduler.ElementID{Array: j.ID, Index: j.Indexes[0]})
 		}
 	}
 	return scontrol(ctx, append([]string{"update", "JobId=" + strings.Join(ids, ",")}, terms(to)...)...)
@@ -125,7 +125,7 @@ func (n Node) CancelWaiting(ctx context.Context, name string, jobs []scheduler.J
 		waiting := strings.Fields(rows)
 		var list []string
 		for _, index := range j.Indexes {
-			if slices.Contains(waiting, n.ID(scheduler.Place{Array: j.ID, Index: index})) {
+			if slices.Contains(waiting, n.ID(scheduler.ElementID{Array: j.ID, Index: index})) {
 				list = append(list, strconv.Itoa(index))
 			}
 		}

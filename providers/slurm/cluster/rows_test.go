@@ -27,15 +27,15 @@ var (
 		"NNodes,NCPUS,ReqTRES,AllocTRES,MaxRSS,TotalCPU,NodeList,Reason,WCKey,WorkDir,JobName,Comment", ",")
 )
 
-func queueRows(t *testing.T, name string) map[scheduler.Place]queueRow {
+func queueRows(t *testing.T, name string) map[scheduler.ElementID]queueRow {
 	t.Helper()
 	rows, unread := parseQueue(recorded(t, name), recordedQueue)
 	if unread > 0 || len(rows) == 0 {
 		t.Fatalf("%s: %d rows, %d records could not be read", name, len(rows), unread)
 	}
-	out := map[scheduler.Place]queueRow{}
+	out := map[scheduler.ElementID]queueRow{}
 	for _, r := range rows {
-		out[scheduler.Place{Array: r.Array, Index: r.Index}] = r
+		out[scheduler.ElementID{Array: r.Array, Index: r.Index}] = r
 	}
 	return out
 }
@@ -58,10 +58,10 @@ func TestQueue(t *testing.T) {
 			t.Errorf("no row is %s: %v", want, states)
 		}
 	}
-	if r := rows[scheduler.Place{Array: "29", Index: -1}]; r.Reason != "DependencyNeverSatisfied" || r.State != "PENDING" || !r.Start.IsZero() {
+	if r := rows[scheduler.ElementID{Array: "29", Index: -1}]; r.Reason != "DependencyNeverSatisfied" || r.State != "PENDING" || !r.Start.IsZero() {
 		t.Errorf("job 29 is %+v", r)
 	}
-	if r := rows[scheduler.Place{Array: "26", Index: -1}]; r.Reason != "Resources" || r.Start.IsZero() {
+	if r := rows[scheduler.ElementID{Array: "26", Index: -1}]; r.Reason != "Resources" || r.Start.IsZero() {
 		t.Errorf("job 26 is %+v", r)
 	}
 	for _, name := range []string{"squeue-finished.out", "squeue-node-failed.out", "squeue-preempted.out"} {

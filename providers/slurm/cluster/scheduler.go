@@ -15,12 +15,12 @@ var (
 )
 
 // Queue is every job of this user that the controller knows.
-func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
+func (c *Commands) Queue(ctx context.Context) ([]scheduler.Entry, error) {
 	list, err := c.queue(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]scheduler.Row, len(list))
+	rows := make([]scheduler.Entry, len(list))
 	for i, r := range list {
 		rows[i] = r.row()
 	}
@@ -28,8 +28,8 @@ func (c *Commands) Queue(ctx context.Context) ([]scheduler.Row, error) {
 }
 
 // row is a row of squeue's in terms of any scheduler.
-func (r queueRow) row() scheduler.Row {
-	row := scheduler.Row{Place: scheduler.Place{Array: r.Array, Index: r.Index}, Name: r.Name, Label: scheduler.Label(r.Comment), Pool: r.Partition, Account: r.account, QoS: r.qos,
+func (r queueRow) row() scheduler.Entry {
+	row := scheduler.Entry{ElementID: scheduler.ElementID{Array: r.Array, Index: r.Index}, Name: r.Name, Label: scheduler.Label(r.Comment), Pool: r.Partition, Account: r.account, QoS: r.qos,
 		Nodes: r.Nodes, State: stateOf(r.State), Reason: Reason(r.Reason), Submit: r.Submit, Start: r.Start, HeldBy: heldBy(r.State, r.Reason), Unlaunched: notLaunched(r.Reason)}
 	switch r.State {
 	case "SPECIAL_EXIT", "REQUEUE_HOLD":
@@ -63,7 +63,7 @@ func stateOf(word string) scheduler.State {
 }
 
 // Account lists jobs or arrays by accounting.
-func (c *Commands) Account(ctx context.Context, ids []string) ([]scheduler.Launch, error) {
+func (c *Commands) Account(ctx context.Context, ids []string) ([]scheduler.Record, error) {
 	rows, err := c.account(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -72,21 +72,21 @@ func (c *Commands) Account(ctx context.Context, ids []string) ([]scheduler.Launc
 }
 
 // launches are rows of sacct, in its order, as package batch has them.
-func launches(rows []accountRow) (list []scheduler.Launch) {
+func launches(rows []accountRow) (list []scheduler.Record) {
 	by, whom := histories(rows), map[string]string{}
 	for i := range rows {
 		r := &rows[i]
 		if r.Step != "" {
 			continue
 		}
-		at, end := scheduler.Place{Array: r.Array, Index: r.index}, r.end()
+		at, end := scheduler.ElementID{Array: r.Array, Index: r.index}, r.end()
 		if name, asked := whom[r.State]; asked {
 			end.By = name
 		} else if end.Outcome == scheduler.Cancelled {
 			end.By = byWhom(r.State)
 			whom[r.State] = end.By
 		}
-		list = append(list, scheduler.Launch{Place: at, Name: r.Name, Submit: r.Submit, Start: r.Start, Finish: r.End, Nodes: r.Nodes, Cores: number(r.tres["cpu"]), End: end, Usage: by[at].usage(r)})
+		list = append(list, scheduler.Record{ElementID: at, Name: r.Name, Submit: r.Submit, Start: r.Start, Finish: r.End, Nodes: r.Nodes, Cores: number(r.tres["cpu"]), End: end, Usage: by[at].usage(r)})
 	}
 	return list
 }
@@ -105,7 +105,7 @@ func (r *accountRow) end() scheduler.End {
 type Notation struct{}
 
 // ID is a job as squeue prints it: "7", "7_3".
-func (Notation) ID(p scheduler.Place) string {
+func (Notation) ID(p scheduler.ElementID) string {
 	if p.Index < 0 {
 		return p.Array
 	}
@@ -113,17 +113,17 @@ func (Notation) ID(p scheduler.Place) string {
 }
 
 // Place is the inverse of ID.
-func (Notation) Place(id string) (scheduler.Place, bool) {
+func (Notation) Place(id string) (scheduler.ElementID, bool) {
 	array, index, element := strings.Cut(id, "_")
 	if !element {
-		return scheduler.Place{Array: array, Index: -1}, array != ""
+		return scheduler.ElementID{Array: array, Index: -1}, array != ""
 	}
 	n, err := strconv.Atoi(index)
-	return scheduler.Place{Array: array, Index: n}, array != "" && err == nil
+	return scheduler.ElementID{Array: array, Index: n}, array != "" && err == nil
 }
 
 // Output is as sbatch --output=%x-%A_%a.out names it, or %x-%j.out.
-func (n Notation) Output(name string, at scheduler.Place) string {
+func (n Notation) Output(name string, at scheduler.ElementID) string {
 	return name + "-" + n.ID(at) + ".out"
 }
 

@@ -186,7 +186,7 @@ func TestAccountVersions(t *testing.T) {
 		if stateWord(r.State) != tt.word || r.Final() != tt.final {
 			t.Errorf("%s: %s, final %v", name, stateWord(r.State), r.Final())
 		}
-		h := histories(rows)[scheduler.Place{Array: "7", Index: -1}]
+		h := histories(rows)[scheduler.ElementID{Array: "7", Index: -1}]
 		if u := h.usage(&r); u.GPUSeconds != 100*tt.gpus || u.Elapsed != 100*time.Second || u.MaxRSS != -1 || u.CPU != -1 {
 			t.Errorf("%s: used %+v", name, u)
 		}

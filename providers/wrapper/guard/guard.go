@@ -31,8 +31,8 @@ func (f *Foreign) Error() string {
 		"Run `muster apply` to be asked whether to replace %s, adopt %s with an import block, or move %s away", files, they, they, they, they)
 }
 
-// A Launch is one start of a job.
-type Launch struct {
+// A Start is one start of a job.
+type Start struct {
 	Job *providers.Job
 	// First is the first launch under the job's token.
 	First bool
@@ -45,7 +45,7 @@ type Launch struct {
 
 // Unseen reports whether nobody recorded the files of the launch before this
 // one.
-func (l Launch) Unseen() bool {
+func (l Start) Unseen() bool {
 	if l.First {
 		return l.Job.Guard != nil && l.Job.Guard.Unseen
 	}
@@ -54,7 +54,7 @@ func (l Launch) Unseen() bool {
 
 // Clear prepares a launch: it moves aside the files that the job may replace, and returns a
 // Foreign error where another file is at an output path.
-func Clear(l Launch) error {
+func Clear(l Start) error {
 	j := l.Job
 	if j.Guard == nil || j.Smoke {
 		if j.MoveAside != "" && l.First {

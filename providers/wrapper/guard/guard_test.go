@@ -68,7 +68,7 @@ func TestClear(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "out/n.txt", "mine")
 			there := verify.Stat(dir, c.out)
-			l := Launch{Job: &providers.Job{Token: "tok", Workdir: dir, Outputs: []providers.Output{c.out}, Guard: c.guard(there)}, First: !c.again}
+			l := Start{Job: &providers.Job{Token: "tok", Workdir: dir, Outputs: []providers.Output{c.out}, Guard: c.guard(there)}, First: !c.again}
 			if c.left != nil {
 				l.Left = c.left(there)
 			}
@@ -100,11 +100,11 @@ func TestClearLinks(t *testing.T) {
 	for name, kind := range map[string]string{"out": "path", "broken": "path", "empty": "dir"} {
 		o := providers.Output{Name: "o", Kind: kind, Path: name}
 		j := &providers.Job{Token: "tok", Workdir: dir, Outputs: []providers.Output{o}, Guard: &offer.Guard{}}
-		if err := Clear(Launch{Job: j, First: true}); (err != nil) != (name != "empty") {
+		if err := Clear(Start{Job: j, First: true}); (err != nil) != (name != "empty") {
 			t.Errorf("%s: %v", name, err)
 		}
 		j.Guard.Replace = []offer.Output{verify.Stat(dir, o)}
-		if err := Clear(Launch{Job: j, First: true}); err != nil {
+		if err := Clear(Start{Job: j, First: true}); err != nil {
 			t.Errorf("%s, agreed to: %v", name, err)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// A Request is the devices that a job asks for.
-type Request struct {
+// A Demand is the devices that a job asks for.
+type Demand struct {
 	Place machine.Tenant
 	Shape offer.Shape
 	Avoid []string // devices that failed it
@@ -32,8 +32,8 @@ func (g Grant) giveBack() {
 	}
 }
 
-// A Wait is why a job gets nothing now.
-type Wait struct {
+// A Shortage is why a job gets nothing now.
+type Shortage struct {
 	Why     string // "" = it does
 	Ours    bool   // jobs of ours hold the devices it needs
 	Foreign bool   // it is about something that muster does not steer
@@ -48,27 +48,27 @@ type view struct {
 
 // Give gives a job its devices, all or none, or says why it must wait. Only a
 // reading that is Fresh says which are free.
-func (r *Allocator) Give(a Request) (Grant, Wait) {
+func (r *Allocator) Give(a Demand) (Grant, Shortage) {
 	if r.err != nil {
-		return Grant{}, Wait{Why: "the GPUs cannot be read: " + r.err.Error(), Foreign: true}
+		return Grant{}, Shortage{Why: "the GPUs cannot be read: " + r.err.Error(), Foreign: true}
 	}
 	v, n := r.viewOf(a), a.Shape.GPUs
 	if others := r.betterThere(a, v); others != "" {
-		return Grant{}, Wait{Why: others, Ours: true}
+		return Grant{}, Shortage{Why: others, Ours: true}
 	}
 	slices.SortStableFunc(v.good, func(x, y gpu.Device) int { return rank(a.failed(x.ID())) - rank(a.failed(y.ID())) })
 	var lost []string
 	if len(v.good) >= n { // else locking them would only disturb others
 		var got Grant
 		if got, lost = r.lock(v.good, n); len(got.Names) == n {
-			return got, Wait{}
+			return got, Shortage{}
 		}
 		got.giveBack()
 	}
 	return Grant{}, r.shortOf(a, v, lost)
 }
 
-func (r *Allocator) viewOf(a Request) (v view) {
+func (r *Allocator) viewOf(a Demand) (v view) {
 	for _, d := range r.list {
 		switch {
 		case !a.Place.MayUse(d) || d.Lacks(a.Shape.GPU, a.Shape.GPUs) != "":
@@ -83,11 +83,11 @@ func (r *Allocator) viewOf(a Request) (v view) {
 	return v
 }
 
-func (a Request) failed(device string) bool { return slices.Contains(a.Avoid, device) }
+func (a Demand) failed(device string) bool { return slices.Contains(a.Avoid, device) }
 
 // betterThere says why a job waits that could run again on a device on which it failed: it
 // waits for another device, even until one of our jobs ends.
-func (r *Allocator) betterThere(a Request, v view) string {
+func (r *Allocator) betterThere(a Demand, v view) string {
 	n, others, soon := a.Shape.GPUs, 0, 0
 	for _, d := range v.good {
 		others += rank(!a.failed(d.ID()))
@@ -109,15 +109,15 @@ func rank(yes bool) int {
 }
 
 // shortOf is why the devices of a view are too few; others have just taken those in lost.
-func (r *Allocator) shortOf(a Request, v view, lost []string) Wait {
+func (r *Allocator) shortOf(a Demand, v view, lost []string) Shortage {
 	asked := a.Shape.GPUs
 	if n := len(v.good) + len(v.busy) + len(v.own); n < asked {
-		return Wait{Why: fmt.Sprintf("this machine has %d GPUs that suit, and the job asks for %d", n, asked), Foreign: true}
+		return Shortage{Why: fmt.Sprintf("this machine has %d GPUs that suit, and the job asks for %d", n, asked), Foreign: true}
 	}
 	free := len(v.good) - len(lost)
 	why := append(v.busy, lost...)
-	w := Wait{Foreign: len(why) > 0, Ours: free+len(v.own) >= asked} // then only our own jobs keep it waiting
-	if len(v.own) > 0 {                                              // last: lines are cut, and the others are news
+	w := Shortage{Foreign: len(why) > 0, Ours: free+len(v.own) >= asked} // then only our own jobs keep it waiting
+	if len(v.own) > 0 {                                                  // last: lines are cut, and the others are news
 		why = append(why, r.ours(a, v.own)...)
 	}
 	if w.Why = strings.Join(why, "; "); asked > 1 {
@@ -128,7 +128,7 @@ func (r *Allocator) shortOf(a Request, v view, lost []string) Wait {
 
 // ours says whose jobs run on devices that this queue has given out: those of
 // the campaign that asks, then each other of this user by name.
-func (r *Allocator) ours(a Request, devices []string) (why []string) {
+func (r *Allocator) ours(a Demand, devices []string) (why []string) {
 	by := map[string][]string{}
 	for _, d := range devices {
 		name := ""

@@ -40,8 +40,8 @@ var (
 	other = machine.Tenant{Lineage: "2", Campaign: "other"}
 )
 
-func ask(n int, avoid ...string) Request {
-	return Request{Shape: offer.Shape{GPUs: n}, Avoid: avoid, Place: mine}
+func ask(n int, avoid ...string) Demand {
+	return Demand{Shape: offer.Shape{GPUs: n}, Avoid: avoid, Place: mine}
 }
 
 // Why a job gets no devices, and who could change that.
@@ -49,13 +49,13 @@ func TestWhyNothingIsGiven(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*Allocator, *fixedDevices)
-		ask    Request
+		ask    Demand
 		want   string
 		ours   bool
 		alien  bool
 	}{
 		"more than there are":      {nil, ask(3), "this machine has 2 GPUs that suit, and the job asks for 3", false, true},
-		"of another model":         {nil, Request{Shape: offer.Shape{GPUs: 1, GPU: offer.GPU{Models: []string{"H100"}}}}, "this machine has 0 GPUs that suit, and the job asks for 1", false, true},
+		"of another model":         {nil, Demand{Shape: offer.Shape{GPUs: 1, GPU: offer.GPU{Models: []string{"H100"}}}}, "this machine has 0 GPUs that suit, and the job asks for 1", false, true},
 		"held by jobs of ours":     {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"0", "1"}, mine) }, ask(1), "our own jobs run on GPU 0, 1", true, false},
 		"held by another campaign": {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"0"}, mine); r.Hold([]string{"1"}, other) }, ask(1), `our own jobs run on GPU 0; your campaign "other" runs on GPU 1`, true, false},
 		"one of two held":          {func(r *Allocator, _ *fixedDevices) { r.Hold([]string{"0"}, mine) }, ask(2), "1 of 2 GPUs are free; our own jobs run on GPU 0", true, false},
@@ -78,7 +78,7 @@ func TestWhyNothingIsGiven(t *testing.T) {
 			if len(got.Names)+len(got.Locks) > 0 {
 				t.Errorf("it was given %v", got.Names)
 			}
-			if w != (Wait{Why: c.want, Ours: c.ours, Foreign: c.alien}) {
+			if w != (Shortage{Why: c.want, Ours: c.ours, Foreign: c.alien}) {
 				t.Errorf("%+v, want %q", w, c.want)
 			}
 		})
@@ -88,7 +88,7 @@ func TestWhyNothingIsGiven(t *testing.T) {
 // Devices that failed a job come last, and it gets them where there are no others.
 func TestDevicesThatFailedComeLast(t *testing.T) {
 	t.Parallel()
-	for want, a := range map[string]Request{"0": ask(1), "1": ask(1, "0"), "1 0": ask(2, "0"), "0 1": ask(2, "0", "1")} {
+	for want, a := range map[string]Demand{"0": ask(1), "1": ask(1, "0"), "1 0": ask(2, "0"), "0 1": ask(2, "0", "1")} {
 		r, _ := allocatorOf(2)
 		got, w := r.Give(a)
 		if w.Why != "" || strings.Join(got.Names, " ") != want || len(got.Locks) != len(got.Names) {
