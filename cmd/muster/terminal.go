@@ -99,6 +99,7 @@ func (t *terminal) failErr(err error) command.Exit {
 			return command.Locked
 		}
 	case errors.Is(err, errInterrupted):
+		t.notef("\nInterrupted.\n") // below the terminal's ^C
 		return command.Interrupted
 	default:
 		t.fail(diag.List{diag.FromError(err)})
