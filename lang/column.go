@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
 	"github.com/muster-run/muster/lang/schema"
@@ -117,7 +118,7 @@ func (b *requestBuilder) options(o *syntax.Block) (ok bool) {
 		e := o.Expr(a.Name)
 		if e == nil {
 			if a.Required && !b.Broken {
-				b.Sure.Errorat(o.Range, a.Name+" is missing", "options %q needs %s = …: %s", kind, a.Name, wording.Lower(a.Doc))
+				b.Sure.Errorat(o.Range, a.Name+" is missing", "options %q needs %s = …: %s", kind, a.Name, diag.Lower(a.Doc))
 			}
 			continue
 		}

@@ -152,7 +152,7 @@ func (w *draft) restore(i int) {
 // returns the jobs by request, nil where none starts.
 func (ar *arranger) placePhase(w *draft) ([]int, diag.List) {
 	if len(w.reqs) > mostRequests {
-		return nil, diag.List{{Summary: "a phase asks for too many different things", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
+		return nil, diag.List{{Summary: "A phase asks for too many different things", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
 			Detail: fmt.Sprintf("Its jobs have %d different resource requests; at most %d can be placed. Let resources depend on fewer axis values.", len(w.reqs), mostRequests)}}
 	}
 	jobs, gone := make([]int, len(w.reqs)), map[int]string{}

@@ -17,7 +17,7 @@ import (
 func TestNothingIsDestroyedByOldFacts(t *testing.T) {
 	// Requirement: FRS-02
 	t.Parallel()
-	const refusal = "nothing is destroyed by facts that are old"
+	const refusal = "Nothing is destroyed by facts that are old"
 	old := func(c *lang.Campaign) { c.Backends[0].Verified, c.Backends[0].Implied = "2020-03", false }
 	c := load(t, old, phaseSpec{name: "a", lr: "1"})
 	c.Policy.StaleAfter = 1

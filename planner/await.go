@@ -20,7 +20,7 @@ func (fs *facts) await(w *draft) diag.List {
 	if why == "" || len(fs.in.Observed.Unasked) > 0 { // the rows name the places that were not asked on purpose
 		return nil
 	}
-	return diag.List{{Severity: diag.Warning, Summary: "jobs wait for a backend that cannot be asked", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
+	return diag.List{{Severity: diag.Warning, Summary: "Jobs wait for a backend that cannot be asked", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(),
 		In: fmt.Sprintf("phase %q", w.p.Name), Detail: why + ". This plan leaves them out and does everything else; once the backend answers, plan and apply again."}}
 }
 

@@ -50,7 +50,7 @@ func checkBudgets(fs *facts, ps phases, made forecast.Forecast, why unknowns) (o
 	for _, b := range c.Budgets {
 		check := held.Check(b)
 		for _, text := range check.Broken {
-			out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q does not cover this plan", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
+			out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("Budget %q does not cover this plan", b.Name), Detail: text + ".", Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name)})
 		}
 		out.checks = append(out.checks, check)
 		out.diags.Append(beginsFromZero(fs, ps, b, spent)...)
@@ -99,7 +99,7 @@ func beginsFromZero(fs *facts, ps phases, b lang.Budget, ledger []state.Entry) (
 		if kind == "phase" {
 			way = fmt.Sprintf("If a phase was renamed, write moved { from = %s, to = %s } on separate lines: its results and their cost follow.", gone[kind][0], name)
 		}
-		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("budget %q begins from zero for %s", b.Name, name), Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name),
+		diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("Budget %q begins from zero for %s", b.Name, name), Subject: b.Range.Ptr(), In: fmt.Sprintf("budget %q", b.Name),
 			Detail: fmt.Sprintf("The spending of %s does not count in it. %s", strings.Join(gone[kind], ", "), way)})
 	}
 	return diags

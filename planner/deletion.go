@@ -44,7 +44,7 @@ func deletions(fs *facts, ps phases, ended []*state.Job) (out []Deletion, diags 
 			take(w.forgotten[i], w.p.Outputs)
 		}
 		if n := len(out) - before; n > 0 && fs.guarded(w) {
-			diags.Append(diag.Diagnostic{Summary: "outputs of a protected phase would be deleted", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
+			diags.Append(diag.Diagnostic{Summary: "Outputs of a protected phase would be deleted", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
 				Detail: fmt.Sprintf("%d outputs are results that prevent_rerun guards. Destroy without -outputs, or write prevent_rerun = false.", n)})
 		}
 	}

@@ -239,7 +239,7 @@ func TestNoPlaceForARetry(t *testing.T) {
 			}
 		}}.set(t).in)
 		got := slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
-			return d.Summary == "no place fits" && d.Severity == diag.Error
+			return d.Summary == "No place fits" && d.Severity == diag.Error
 		})
 		if got != written {
 			t.Errorf("written %t: %v", written, diags)

@@ -27,7 +27,7 @@ func holdsOf(st *state.State) (out []hold, diags diag.List) {
 		if !o.all {
 			sel, err := addr.ParseSelection(h.Address)
 			if err != nil {
-				diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "a hold names no address", Detail: fmt.Sprintf("%v. Everything is held until `muster resume`.", err)})
+				diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A hold names no address", Detail: fmt.Sprintf("%v. Everything is held until `muster resume`.", err)})
 				o.all = true
 			}
 			o.sel = sel

@@ -169,7 +169,7 @@ func importJobs(fs *facts, ps phases) (diags diag.List) {
 		}
 		w, i, ok := ps.cellOf(im.To)
 		if !ok {
-			diags.Append(diag.Diagnostic{Summary: "an import names no job of the campaign", Subject: im.Range.Ptr(), Address: im.To,
+			diags.Append(diag.Diagnostic{Summary: "An import names no job of the campaign", Subject: im.Range.Ptr(), Address: im.To,
 				Detail: fmt.Sprintf("There is no %s. Write the address of a job that a phase declares.", im.To)})
 			continue
 		}
@@ -188,7 +188,7 @@ func importJob(fs *facts, w *draft, i int, im lang.Import) (diags diag.List) {
 	case asked && o.Presence == offer.Found:
 		w.pp.Kind[i] = Adopt
 	case asked && o.Presence == offer.Absent:
-		diags.Append(diag.Diagnostic{Summary: "the job to import is not there", Subject: im.Range.Ptr(), Address: im.To,
+		diags.Append(diag.Diagnostic{Summary: "The job to import is not there", Subject: im.Range.Ptr(), Address: im.To,
 			Detail: fmt.Sprintf("%s knows no job %s. Correct the id, or remove the import block to run the job again.", im.Backend, im.ID)})
 		return diags
 	default:

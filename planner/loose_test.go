@@ -138,9 +138,9 @@ func TestImports(t *testing.T) {
 		text string // of the detail, or of an error
 	}{
 		"not asked":  {a, nil, UnknownAt, "not asked yet"},
-		"absent":     {a, func(in *Input) { in.Observed.Imported = map[string]offer.Observation{a: {Presence: offer.Absent}} }, Run, "the job to import is not there"},
+		"absent":     {a, func(in *Input) { in.Observed.Imported = map[string]offer.Observation{a: {Presence: offer.Absent}} }, Run, "The job to import is not there"},
 		"away":       {a, func(in *Input) { in.Observed.Unreachable = map[string]string{"local.local": "no route"} }, UnknownAt, "local.local cannot be asked: no route"},
-		"no job":     {`phase.a["seed=9"]`, nil, Run, "an import names no job"},
+		"no job":     {`phase.a["seed=9"]`, nil, Run, "An import names no job"},
 		"known here": {a, func(in *Input) { in.State = applied(t, in.Campaign, state.Completed) }, None, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

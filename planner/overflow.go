@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/amount"
 	"github.com/muster-run/muster/planner/budget"
@@ -56,7 +57,7 @@ func (sl *spiller) second(w *draft, r, n int) (place.Decision, string) {
 	}
 	why := orElse(found[0].Away, "it fits nowhere else")
 	for _, d := range diags {
-		why = d.Summary + ": " + strings.Join(strings.Fields(d.Detail), " ")
+		why = diag.Lower(d.Summary) + ": " + strings.Join(strings.Fields(d.Detail), " ")
 	}
 	return place.Decision{}, why
 }

@@ -41,7 +41,7 @@ func preflight(fs *facts, ps phases, used map[string]bool) report {
 		for _, s := range w.p.Secrets {
 			if why, bad := fs.in.Observed.Secrets[s.Name]; bad && !secrets[s.Name] {
 				secrets[s.Name] = true
-				out.diags.Append(diag.Diagnostic{Summary: fmt.Sprintf("secret %s cannot be read", s.Name), Address: "phase." + w.p.Name, Subject: s.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
+				out.diags.Append(diag.Diagnostic{Summary: fmt.Sprintf("Secret %s cannot be read", s.Name), Address: "phase." + w.p.Name, Subject: s.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
 					Detail: why + ". It is read again when a job is submitted; set it before you plan."})
 			}
 		}

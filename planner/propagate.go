@@ -29,7 +29,7 @@ func propagates(p *lang.Phase, r lang.Rendered, scripts []observed.Script) (out 
 		return out, false
 	}
 	where := "phase." + p.Name
-	out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "a job submits jobs by itself", Address: where, Subject: p.Range.Ptr(), In: fmt.Sprintf("phase %q", p.Name),
+	out.diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "A job submits jobs by itself", Address: where, Subject: p.Range.Ptr(), In: fmt.Sprintf("phase %q", p.Name),
 		Detail: fmt.Sprintf("%s runs %s. Jobs that it starts are in no budget, no cap and no state, and `muster cancel` does not reach them. Make it a phase of its own, fed by this one.", what, found[1])})
 	out.asks = append(out.asks, where+" runs "+found[1]+" itself, beyond what muster can count or stop")
 	return out, true

@@ -34,7 +34,7 @@ func protect(fs *facts, ps phases) (diags diag.List) {
 		if !l.PreventRerun {
 			how = "the state remembers prevent_rerun, though the block is gone"
 		}
-		diags.Append(diag.Diagnostic{Summary: "a protected phase would be re-run", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
+		diags.Append(diag.Diagnostic{Summary: "A protected phase would be re-run", Address: "phase." + w.p.Name, Subject: w.p.Range.Ptr(), In: fmt.Sprintf("phase %q", w.p.Name),
 			Detail: fmt.Sprintf("%d finished or running jobs would be run again, and %s:%s\n\nKeep the results with -accept=phase.%s, or write prevent_rerun = false.", n, how, names, w.p.Name)})
 	}
 	return diags

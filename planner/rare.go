@@ -22,7 +22,7 @@ func (w *draft) tooRare() diag.List {
 		}
 		each := ceiling.Segment(d.Shape, d.Segments).Walltime
 		if every := c.Every(d.Shape.Nodes); every >= each {
-			return diag.List{{Severity: diag.Warning, Summary: "a segment ends before its first checkpoint", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: c.Range.Ptr(),
+			return diag.List{{Severity: diag.Warning, Summary: "A segment ends before its first checkpoint", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: c.Range.Ptr(),
 				Detail: fmt.Sprintf("phase.%s writes a checkpoint every %s, and on %s its work is cut into segments of %s: no segment would have a checkpoint to continue from. Shorten interval, or set signal, so that the job gets a signal before each segment ends.",
 					w.p.Name, units.FormatDuration(every), d.Where(), units.FormatDuration(each))}}
 		}

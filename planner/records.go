@@ -73,7 +73,7 @@ func moveByBlocks(blocks []lang.Moved, ps phases, loose []*state.Job) (rest []*s
 			rest = append(rest, job)
 		case w.record(i) != nil:
 			rest = append(rest, job)
-			diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "the new address of a moved job is taken", Subject: mv.Range.Ptr(), Address: job.Address,
+			diags.Append(diag.Diagnostic{Severity: diag.Warning, Summary: "The new address of a moved job is taken", Subject: mv.Range.Ptr(), Address: job.Address,
 				Detail: fmt.Sprintf("%s has a record of its own, so %s is not moved there. Remove the moved block, or `muster state rm` one of the two.", target, job.Address)})
 		default:
 			w.put(i, job)

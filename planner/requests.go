@@ -129,7 +129,7 @@ func (fs *facts) tooShort(w *draft) diag.List {
 		of += fmt.Sprintf(" in %d launches", chained)
 		way = "Raise walltime, or max_attempts of its retry"
 	}
-	d := diag.Diagnostic{Severity: diag.Warning, Summary: "jobs are likely to need longer than their walltime", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: w.p.Range.Ptr(),
+	d := diag.Diagnostic{Severity: diag.Warning, Summary: "Jobs are likely to need longer than their walltime", Address: "phase." + w.p.Name, In: fmt.Sprintf("phase %q", w.p.Name), Subject: w.p.Range.Ptr(),
 		Detail: fmt.Sprintf("%s of phase.%s: %s is expected to take %s, and its walltime is %s (%s). %s.",
 			amount.Jobs(n), w.p.Name, w.p.Address(first), units.ShortDuration(longest.Round(time.Second)), of, basis, way)}
 	if at, ok := w.p.Asks["walltime"]; ok {

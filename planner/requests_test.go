@@ -232,7 +232,7 @@ func TestStaleFacts(t *testing.T) {
 		p := planned(t, in)
 		n := 0
 		for _, d := range p.Diags {
-			if d.Summary == "facts about a backend are old" && d.Address == "backend.local.local" && strings.Contains(d.Detail, k.verified) {
+			if d.Summary == "Facts about a backend are old" && d.Address == "backend.local.local" && strings.Contains(d.Detail, k.verified) {
 				n++
 			}
 		}

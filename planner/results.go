@@ -79,7 +79,7 @@ func hashPhases(fs *facts, ps phases, schemes map[int]bool) (*hashes, diag.List)
 	}
 	var diags diag.List
 	if newer > 0 {
-		diags.Errorf("the state was written by a newer muster", "It holds hashes of scheme %d, and this muster knows schemes up to %d. Use the newer version for this campaign.", newer, Scheme)
+		diags.Errorf("The state was written by a newer muster", "It holds hashes of scheme %d, and this muster knows schemes up to %d. Use the newer version for this campaign.", newer, Scheme)
 	}
 	return hs, diags
 }

@@ -34,7 +34,7 @@ type Risk struct {
 
 // filesInTheWay is the summary of the warning of files at the output paths of jobs
 // that start. The risk of moving them aside has its text.
-const filesInTheWay = "files exist that their jobs did not make"
+const filesInTheWay = "Files exist that their jobs did not make"
 
 // How likely muster takes risks without any measurement.
 const (
@@ -109,7 +109,7 @@ func (r *risks) diagnostics(severity diag.Severity, damage float64) {
 			of += fmt.Sprintf(" and %d more", len(d.Also))
 		}
 		if d.Severity == severity && (r.shown == "" || d.Summary != r.shown) && (severity == diag.Error || !strings.HasPrefix(d.In, "budget ")) {
-			r.add(Risk{Kind: severity.String(), Of: of, Text: d.Summary, More: d.Detail, Damage: damage})
+			r.add(Risk{Kind: severity.String(), Of: of, Text: diag.Lower(d.Summary), More: d.Detail, Damage: damage})
 		}
 	}
 }

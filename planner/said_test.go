@@ -41,11 +41,11 @@ func TestNoPlaceIsToldOnce(t *testing.T) {
 	var lines []string
 	for _, d := range said {
 		lines = append(lines, d.Summary)
-		if d.Summary == "no place fits" && (d.Subject == nil || *d.Subject != c.Phases[0].Asks["gpus"]) {
+		if d.Summary == "No place fits" && (d.Subject == nil || *d.Subject != c.Phases[0].Asks["gpus"]) {
 			t.Errorf("points at %v", d.Subject)
 		}
 	}
-	if got := strings.Join(lines, "|"); got != "no place fits|the disk is full" {
+	if got := strings.Join(lines, "|"); got != "No place fits|the disk is full" {
 		t.Error(got)
 	}
 }

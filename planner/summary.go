@@ -116,7 +116,7 @@ func oldFacts(policy *lang.Policy, backends []*lang.Backend, backend, month stri
 	if !policy.Stale(month, now) {
 		return nil
 	}
-	d := &diag.Diagnostic{Severity: diag.Warning, Summary: "facts about a backend are old", Address: "backend." + backend}
+	d := &diag.Diagnostic{Severity: diag.Warning, Summary: "Facts about a backend are old", Address: "backend." + backend}
 	what, then := "Limits, prices and deletion rules of backend."+backend, "`muster backends` prints them: compare them with the site's documentation."
 	for _, b := range backends {
 		if b.Address() != backend || b.Implied {
@@ -142,7 +142,7 @@ func unaskedDeletion(policy *lang.Policy, backends []*lang.Backend, pools []offe
 		v, months := summarize(name, pools, nil)
 		for _, month := range v.Stated(backends, months) {
 			if d := oldFacts(policy, backends, name, month, now); d != nil {
-				d.Severity, d.Summary = diag.Error, "nothing is destroyed by facts that are old"
+				d.Severity, d.Summary = diag.Error, "Nothing is destroyed by facts that are old"
 				d.Detail = fmt.Sprintf("The facts about backend.%s were verified in %s, %s, and muster did not ask it now. Plan again when it answers, without -refresh=false; or compare its facts with the site's documentation.",
 					name, month, monthsAgo(month, now))
 				found.Append(*d)

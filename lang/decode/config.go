@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/muster-run/muster/internal/diag"
 	"github.com/muster-run/muster/lang/schema"
 	"github.com/muster-run/muster/lang/syntax"
 	"github.com/muster-run/muster/lang/value"
@@ -52,7 +53,7 @@ func (c *configReader) block(s offer.Block, body *hclsyntax.Body, where, path st
 		attr := body.Attributes[a.Name]
 		if attr == nil || path == "" && c.skip != nil && c.skip.Attr(a.Name) != nil {
 			if a.Required && attr == nil && !c.r.Broken {
-				c.r.Sure.Errorat(body.SrcRange, a.Name+" is missing", "%s needs %s = …: %s", wording.Capitalised(where), a.Name, wording.Lower(a.Doc))
+				c.r.Sure.Errorat(body.SrcRange, a.Name+" is missing", "%s needs %s = …: %s", wording.Capitalised(where), a.Name, diag.Lower(a.Doc))
 			}
 			continue
 		}
@@ -98,7 +99,7 @@ func (c *configReader) nested(n offer.NestedBlock, body *hclsyntax.Body, where, 
 	case len(list) > 0:
 		out[n.Name] = list[0]
 	case n.Required && !c.r.Broken:
-		c.r.Sure.Errorat(body.SrcRange, n.Name+" is missing", "%s needs a %s block: %s", wording.Capitalised(where), n.Name, wording.Lower(n.Doc))
+		c.r.Sure.Errorat(body.SrcRange, n.Name+" is missing", "%s needs a %s block: %s", wording.Capitalised(where), n.Name, diag.Lower(n.Doc))
 	}
 }
 

@@ -124,7 +124,7 @@ func (s *Source) body(spec *schema.Block, body *hclsyntax.Body, of *hclsyntax.Bl
 	for _, a := range spec.Attrs {
 		if a.Required && b.Attrs[a.Name] == nil && !s.Broken && !meant[a.Name] {
 			s.Sure.Append(diag.Diagnostic{Summary: fmt.Sprintf("%s is missing", a.Name), Subject: b.Range.Ptr(),
-				Detail: fmt.Sprintf("%s block needs %s = …: %s", wording.Capitalised(wording.Article(spec.Name)), a.Name, wording.Lower(a.Doc))})
+				Detail: fmt.Sprintf("%s block needs %s = …: %s", wording.Capitalised(wording.Article(spec.Name)), a.Name, diag.Lower(a.Doc))})
 		}
 	}
 	b.Meant = meant

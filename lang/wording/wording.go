@@ -64,14 +64,6 @@ func Clip(s string) string {
 	return s
 }
 
-// Lower makes a documentation sentence follow a colon.
-func Lower(s string) string {
-	if len(s) > 1 && (s[1] >= 'a' && s[1] <= 'z' || s[:2] == "A ") {
-		return strings.ToLower(s[:1]) + s[1:]
-	}
-	return s
-}
-
 // Sentence makes an error a sentence.
 func Sentence(err error) string {
 	return strings.TrimSuffix(Capitalised(err.Error()), ".") + "."

@@ -18,7 +18,7 @@ import (
 func dryRun(f *phase) (bool, string) {
 	for _, d := range f.plan.Diags {
 		if d.Severity == diag.Error {
-			return false, "the plan has errors: " + d.Summary
+			return false, "the plan has errors: " + diag.Lower(d.Summary)
 		}
 	}
 	if !f.in.Observed.Refreshed {

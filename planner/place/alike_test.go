@@ -26,7 +26,7 @@ func TestToldOfAllPools(t *testing.T) {
 	wrong := offer.Quote{Why: "there is no qos lnog here; did you mean long?", Would: `set qos = "long"`, Wait: -1}
 	all := map[string]offer.Quote{"aa100": wrong, "atesting_a100": wrong, "al40": wrong, "amilan": wrong}
 	d, said := decide(t, g, quoted(s, all))
-	want := "no place fits: Every candidate was looked at:\n  slurm.alpine: there is no qos lnog here; did you mean long?\n\nWhat would fit: set qos = \"long\"."
+	want := "No place fits: Every candidate was looked at:\n  slurm.alpine: there is no qos lnog here; did you mean long?\n\nWhat would fit: set qos = \"long\"."
 	if d.Backend != "" || said != want {
 		t.Errorf("goes to %q\ngot  %s\nwant %s", goes(d), said, want)
 	}

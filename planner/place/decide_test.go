@@ -392,7 +392,7 @@ func TestSmokeEnvironment(t *testing.T) {
 	t.Run("nothing of the family", func(t *testing.T) {
 		t.Parallel()
 		d, said := decide(t, Group{Shape: any20, Candidates: []string{"slurm.alpine"}, Smoke: true, Within: "slurm.alpine", Class: "H100"})
-		if d.Backend != "" || !strings.Contains(said, "no place fits the smoke") || !strings.Contains(said, "the phase runs on H100, not L40") {
+		if d.Backend != "" || !strings.Contains(said, "No place fits the smoke") || !strings.Contains(said, "the phase runs on H100, not L40") {
 			t.Errorf("goes to %q: %s", goes(d), said)
 		}
 	})

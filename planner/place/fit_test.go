@@ -188,9 +188,9 @@ func TestNothingFits(t *testing.T) {
 		want []string
 	}{
 		{"too long for the only partition", Group{Shape: a100(30 * time.Hour), Candidates: []string{"slurm.alpine"}}, nil, []string{
-			"walltime is longer than the partition allows: Partition aa100 of backend.slurm.alpine ends jobs at 24h. Add a checkpoint block, and the phase is run as two chained segments."}},
+			"Walltime is longer than the partition allows: Partition aa100 of backend.slurm.alpine ends jobs at 24h. Add a checkpoint block, and the phase is run as two chained segments."}},
 		{"too many GPUs", Group{Shape: gpus(20, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, nil, []string{
-			"no place fits: Every candidate was looked at:", "  ssh.lab: ssh.lab has 8 GPUs, but the job requests 20", "  local.local: local.local has no GPUs", "What would fit: gpus = 8."}},
+			"No place fits: Every candidate was looked at:", "  ssh.lab: ssh.lab has 8 GPUs, but the job requests 20", "  local.local: local.local has no GPUs", "What would fit: gpus = 8."}},
 		{"away", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "slurm.alpine"}}, []func(*Input){away("ssh.lab", "slurm.alpine"), without("slurm.alpine")}, []string{
 			"ssh.lab and slurm.alpine cannot be asked, and no other place is named:", "ssh.lab cannot be asked: no route to host", "slurm.alpine cannot be asked: no route to host", "muster backends"}},
 		{"one away and one too small", Group{Shape: gpus(1, time.Hour), Candidates: []string{"ssh.lab", "local.local"}}, []func(*Input){away("ssh.lab")}, []string{

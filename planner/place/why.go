@@ -35,7 +35,7 @@ func list(options []option, best *option, order ranking) []Candidate {
 // nothingFits is the error of a group without a place: the lack of every candidate, and a
 // shape that would fit.
 func nothingFits(g Group, names []string, options []option, away map[string]string) diag.Diagnostic {
-	d := diag.Diagnostic{Summary: "no place fits"}
+	d := diag.Diagnostic{Summary: "No place fits"}
 	if g.Phase != nil {
 		d.In, d.Address, d.Subject = fmt.Sprintf("phase %q", g.Phase.Name), "phase."+g.Phase.Name, g.Phase.Range.Ptr()
 	}
@@ -43,14 +43,14 @@ func nothingFits(g Group, names []string, options []option, away map[string]stri
 		d.Subject = &at
 	}
 	if g.Smoke {
-		d.Summary = "no place fits the smoke"
+		d.Summary = "No place fits the smoke"
 	}
 	options = meant(options)
 	if d, ok := onlyAway(d, names, options, away); ok {
 		return d
 	}
 	if tooLong, one := onlyTooLong(options); one != nil {
-		d.Summary = fmt.Sprintf("walltime is longer than %s allows", limiter(one))
+		d.Summary = fmt.Sprintf("Walltime is longer than %s allows", limiter(one))
 		d.Detail = tooLong
 		if g.Phase != nil && !g.Smoke {
 			if at, ok := g.Phase.Asks["walltime"]; ok {

@@ -33,8 +33,8 @@ func TestWhoEndsJobs(t *testing.T) {
 	t.Parallel()
 	s := cpu(1, 30*time.Hour)
 	for said, want := range map[string]string{
-		"qos normal ends jobs at 12h":       "walltime is longer than qos normal allows: ",
-		"partition amilan ends jobs at 12h": "walltime is longer than the partition allows: ",
+		"qos normal ends jobs at 12h":       "Walltime is longer than qos normal allows: ",
+		"partition amilan ends jobs at 12h": "Walltime is longer than the partition allows: ",
 	} {
 		p := offer.Pool{Backend: "slurm.alpine", Name: "amilan", Kind: offer.QueuePool, Word: "partition", CPUs: 64, MaxNodes: 4, MaxTime: 12 * time.Hour, Price: offer.Price{Known: true}}
 		_, got := decide(t, Group{Shape: s, Candidates: []string{"slurm.alpine"}}, func(in *Input) { in.Pools = []offer.Pool{p} },

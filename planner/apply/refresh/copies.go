@@ -78,7 +78,7 @@ func (c *copies) compare(ctx context.Context, a *ask) error {
 }
 
 func (c *copies) drifted(a *ask, phase string, drift *source.DriftError) {
-	f := observed.Finding{Phase: phase, On: a.name, Diagnostic: diag.Diagnostic{Summary: "a copy of the source was edited in place",
+	f := observed.Finding{Phase: phase, On: a.name, Diagnostic: diag.Diagnostic{Summary: "A copy of the source was edited in place",
 		Detail: "On backend." + a.name + " " + drift.Error() + ".", Address: "phase." + phase}}
 	if p := c.phase(phase); p != nil {
 		f.Subject = p.Range.Ptr()

@@ -155,5 +155,5 @@ func oneHome(pools []offer.Pool) bool {
 
 // note names the jobs that were not checked.
 func (pf *preflight) note(p *lang.Phase, what string) {
-	pf.answers.tell(diag.Diagnostic{Severity: diag.Warning, Summary: "not everything was looked at beforehand", Detail: what, Address: "phase." + p.Name, Subject: p.Range.Ptr()})
+	pf.answers.tell(diag.Diagnostic{Severity: diag.Warning, Summary: "Not everything was looked at beforehand", Detail: what, Address: "phase." + p.Name, Subject: p.Range.Ptr()})
 }

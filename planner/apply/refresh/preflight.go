@@ -99,7 +99,7 @@ func (s *sayings) ofVolume(f providers.Finding, v volume) {
 
 // finding is a saying with the cells that it is about.
 func (pf *preflight) finding(a *ask, s *saying) observed.Finding {
-	f := observed.Finding{Diagnostic: diag.Diagnostic{Summary: s.Summary, Detail: s.Detail, Address: "backend." + a.name}, Phase: s.phase}
+	f := observed.Finding{Diagnostic: diag.Diagnostic{Summary: diag.Sentence(s.Summary), Detail: s.Detail, Address: "backend." + a.name}, Phase: s.phase}
 	if s.Warning {
 		f.Severity = diag.Warning
 	}

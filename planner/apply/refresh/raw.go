@@ -157,7 +157,7 @@ func (r *rawInputs) found(found map[*lang.RawInput][][]*rawFile) {
 // wrong reports a problem of an input. Where all jobs of the phase are done, or the plan
 // leaves the phase out, it is a warning: they stay done.
 func (r *rawInputs) wrong(p *lang.Phase, in *lang.RawInput, cell int, err error) {
-	d := diag.Diagnostic{Summary: "an input cannot be read", Subject: &in.Range, Address: p.Address(cell),
+	d := diag.Diagnostic{Summary: "An input cannot be read", Subject: &in.Range, Address: p.Address(cell),
 		Detail: fmt.Sprintf("The input %q: %s.", in.Name, strings.TrimSuffix(providers.WithHint(err), "."))}
 	if r.idle[p.Name] || !r.targeted()[p.Name] {
 		d.Severity = diag.Warning

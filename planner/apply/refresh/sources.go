@@ -36,7 +36,7 @@ func (ss *sources) read(ctx context.Context) {
 	}
 	for key, s := range all {
 		if err := ss.reads(s.Dir, "read the source in"); err != nil {
-			ss.answers.tell(diag.Diagnostic{Summary: "the source is outside the checkout", Detail: providers.WithHint(err), Subject: s.Range.Ptr()})
+			ss.answers.tell(diag.Diagnostic{Summary: "The source is outside the checkout", Detail: providers.WithHint(err), Subject: s.Range.Ptr()})
 			continue
 		}
 		done := ss.announce("reading the source in " + s.Dir)
@@ -45,7 +45,7 @@ func (ss *sources) read(ctx context.Context) {
 		t, err := source.Read(ctx, spec)
 		done()
 		if err != nil {
-			ss.answers.tell(diag.Diagnostic{Summary: "the source cannot be read", Detail: err.Error(), Subject: s.Range.Ptr()})
+			ss.answers.tell(diag.Diagnostic{Summary: "The source cannot be read", Detail: err.Error(), Subject: s.Range.Ptr()})
 			continue
 		}
 		d := planner.SourceDigest{Digest: t.Digest, Files: len(t.Files), Bytes: t.Bytes, Locks: t.Locks()}
