@@ -63,6 +63,8 @@ var habits = map[string]string{
 	"dependencies":  "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
 	"dependency":    "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
 	"needs":         "A phase names the phases before it in depends_on, or takes a file of theirs by an input.",
+	"backend":       "Where the jobs of a phase may run is place { candidates = [backend.TYPE.NAME] }, in the phase.",
+	"script":        "A job runs a command, such as command = \"sh train.sh ${cell.seed}\".",
 	"timeout":       "The limit of an attempt is walltime, in resources { … }.",
 	"time":          "The limit of an attempt is walltime, in resources { … }.",
 	"mem":           "Memory of a job is memory = \"16GiB\", in resources { … }.",

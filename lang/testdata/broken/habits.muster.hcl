@@ -3,6 +3,7 @@ campaign "c" {}
 phase "t" {
   for_each = toset(["a"]) # ERROR: in a phase block. A phase has one job for each cell of its grid
   count    = 3            # ERROR: in a phase block. A phase has one job for each cell of its grid
+  backend  = backend.ssh.lab # ERROR: place { candidates = [backend.TYPE.NAME] }, in the phase.
   depends_on = "u"        # ERROR: A list is needed: depends_on = […].
   job {
     command = "x ${grid.a}" # ERROR: The value of an axis is cell.AXIS.
