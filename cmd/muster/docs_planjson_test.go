@@ -46,7 +46,7 @@ func documentedPlan(t *testing.T) planSchema {
 }
 
 // check names the members of a value of a real plan that its table has not.
-// Members of members stand in the row of the outermost.
+// Members of members are in the row of the outermost.
 func (s planSchema) check(of string, value map[string]any) (wrong []string) {
 	for name, v := range value {
 		row, ok := s[of][name]

@@ -163,7 +163,7 @@ func (t *terminal) progress(p *planner.Plan, asJSON bool) live.Sink {
 }
 
 // stream is the machine stream on stdout, begun at its first use. From then
-// on diagnostics stand in it, too.
+// on diagnostics are in it, too.
 func (t *terminal) stream() *live.Events {
 	if t.events == nil {
 		t.events = live.NewEvents(t.stdout, version, t.now)

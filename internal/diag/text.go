@@ -40,7 +40,7 @@ type Printer struct {
 // are counted.
 const sameLimit = 3
 
-// Print writes the list, errors last so that they stand above the prompt.
+// Print writes the list, errors last, next to the prompt.
 func (p Printer) Print(w io.Writer, l List) error {
 	bw := bufio.NewWriter(w)
 	seen := map[string]int{}

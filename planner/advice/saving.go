@@ -14,7 +14,7 @@ import (
 
 // Units of savings beside those of a plan.
 const (
-	WaitHours = "wait_hours" // that jobs stand in a queue, summed over jobs
+	WaitHours = "wait_hours" // that jobs are in a queue, summed over jobs
 	RunHours  = "run_hours"  // that launches run, summed
 )
 

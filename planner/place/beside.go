@@ -7,7 +7,7 @@ import (
 
 // beside are decisions for the other hosts of the winner's backend, where its
 // jobs are spread over them: they fit, cost the same and have a queue each.
-// The hosts stand in the order of their names, the winner's in its place.
+// The hosts are in the order of their names, the winner's in its place.
 func (in Input) beside(d Decision, g Group, best option, order ranking, fits, options []option) []Decision {
 	if g.Smoke || !in.spreads(best.pool.Backend) {
 		return nil

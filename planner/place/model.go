@@ -56,7 +56,7 @@ func variant(words []string) string {
 	return v
 }
 
-// within reports whether a's words stand in h in the same order.
+// within reports whether a's words are in h in the same order.
 func within(a, h []string) bool {
 	for _, w := range h {
 		if len(a) > 0 && a[0] == w {

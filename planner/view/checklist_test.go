@@ -10,7 +10,7 @@ import (
 	"github.com/muster-run/muster/planner/checklist"
 )
 
-// TestChecklists: marks stand in one column, in UTF-8 and without, reasons are
+// TestChecklists: marks are in one column, in UTF-8 and without, reasons are
 // folded beside their point, and what others wrote cannot steer a terminal.
 func TestChecklists(t *testing.T) {
 	t.Parallel()

@@ -99,7 +99,7 @@ func alike(pp *planner.PhasePlan) []uint16 {
 }
 
 // lacking names the outputs that are missing and not each of their files, so
-// that jobs that lack the same stand in one row.
+// that jobs that lack the same are in one row.
 func lacking(d planner.Detail) string {
 	if len(d.Lacks) == 0 {
 		return reason(d)

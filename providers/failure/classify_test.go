@@ -34,6 +34,7 @@ func TestText(t *testing.T) {
 		"fatal error: runtime: out of memory\n\nruntime stack:":                                                                                                                       OOMHost,
 		"train: out of memory: 512 MiB needed, 256 MiB given":                                                                                                                         OOMHost,
 		"RuntimeError: DataLoader worker (pid 9) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. insufficient shared memory (shm)": OOMHost,
+		"muster: the image does not see the GPUs of this machine: nvidia-smi in it: No devices were found":                                                                            MissingModule,
 		"OSError: [Errno 28] No space left on device":                                                                                                                                 DiskFull,
 		"cp: error writing 'x': No space left on device":                                                                                                                              DiskFull,
 		"OSError: [Errno 122] Disk quota exceeded":                                                                                                                                    DiskFull,

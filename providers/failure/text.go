@@ -68,6 +68,8 @@ var patterns = []pattern{
 		"lmod has detected the following error", "unable to locate a modulefile", "environmentnamenotfound", "could not find conda environment",
 		"package not found: argumenterror"},
 	},
+	{class: MissingModule, name: "gpu in image", hint: "the driver's libraries do not work in the image: try `apptainer exec --nv IMAGE nvidia-smi` on that machine", gpu: true,
+		any: []string{"the image does not see the gpus"}},
 	{class: MissingModule, name: "module", hint: "an import fails where the job ran: is setup right?", any: []string{"importerror"}, re: lazyregexp.New(`^\s*importerror:`)},
 	// As env, the kernel's caller and bash print a CR at the end of a word.
 	{class: MissingFile, name: "line endings", hint: endingsHint, any: []string{

@@ -97,7 +97,11 @@ func Script(j *providers.Job) string {
 	fmt.Fprintf(&b, `if [ $# -eq 0 ]; then set -- /bin/sh "$MUSTER_JOB/cmd"; fi
 for _muster in %s ""; do command -v "$_muster" >/dev/null 2>&1 && break; done
 if [ -z "$_muster" ]; then %s; fi
-exec "$_muster" exec`, runtimes, none)
+`, runtimes, none)
+	if j.Shape.GPUs > 0 {
+		fmt.Fprintf(&b, seesGPUs, shell.Enclose(ref))
+	}
+	b.WriteString(`exec "$_muster" exec`)
 	if j.Shape.GPUs > 0 {
 		b.WriteString(" --nv")
 	}
@@ -108,6 +112,20 @@ exec "$_muster" exec`, runtimes, none)
 	b.WriteString(" " + shell.Enclose(ref) + " \"$@\"\n")
 	return b.String()
 }
+
+// seesGPUs is shell source that ends a job whose image does not see the GPUs that the machine
+// lists: many programs then compute on the CPU, a hundred times slower, without a word. The
+// statuses are those of nvidia-smi(1); any other is the runtime's, whose next call shows why,
+// or says that there is no nvidia-smi in the image to ask.
+const seesGPUs = `if nvidia-smi -L >/dev/null 2>&1; then
+	if _said=$("$_muster" exec --nv %s nvidia-smi -L 2>&1 </dev/null); then :; else
+		case $? in [2-9]|1[0-5])
+			printf 'muster: the image does not see the GPUs of this machine: nvidia-smi in it: %%s\n' "$_said" >&2
+			exit 1;;
+		esac
+	fi
+fi
+`
 
 // none says in the job's log, and to preflight, that nothing runs images.
 const none = `echo "apptainer: not found, nor singularity: the job has an image, and nothing on PATH here runs it" >&2; exit 127`

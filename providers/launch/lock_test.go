@@ -80,7 +80,7 @@ func TestLockSet(t *testing.T) {
 	}
 }
 
-// external puts a script that serves a type where external providers lie.
+// external puts a script that serves a type where external providers are.
 func external(t *testing.T, dir, typ, comment string) string {
 	t.Helper()
 	path := filepath.Join(dir, ".muster", "providers", NamePrefix+typ)

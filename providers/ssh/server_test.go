@@ -21,7 +21,7 @@ import (
 type testHost struct {
 	*sshtest.Server
 	t     *testing.T
-	dir   string // short: sockets lie below
+	dir   string // short: sockets are below
 	shell string
 	env   []string
 	addr  string // where it is reached

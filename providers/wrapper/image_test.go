@@ -76,6 +76,49 @@ func TestImage(t *testing.T) {
 	})
 }
 
+// TestImageSeesGPUs holds that a job whose image does not see the GPUs of its machine does not
+// compute without them.
+//
+// Requirement: SUB-16
+func TestImageSeesGPUs(t *testing.T) {
+	t.Parallel()
+	eachShell(t, func(t *testing.T, sh []string) {
+		for _, c := range []struct {
+			name    string
+			machine string // what its nvidia-smi does there
+			image   string // and in the image
+			gpus    int
+			runs    bool
+		}{
+			{"seen", "exit 0", "exit 0", 1, true},
+			{"no library in it", "exit 0", "echo \"couldn't find libnvidia-ml.so\"; exit 12", 1, false},
+			{"no devices in it", "exit 0", "echo No devices were found; exit 6", 1, false},
+			{"no nvidia-smi in it", "exit 0", "echo FATAL: not found; exit 255", 1, true},
+			{"none here either", "exit 9", "exit 9", 1, true},
+			{"not asked for", "exit 0", "exit 12", 0, true},
+		} {
+			dir := t.TempDir()
+			bin := filepath.Join(dir, "bin")
+			if err := os.MkdirAll(bin, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			program.Write(t, filepath.Join(bin, "apptainer"), strings.Replace(apptainer, `exec "$@"`, `INSIDE=1 exec "$@"`, 1))
+			program.Write(t, filepath.Join(bin, "nvidia-smi"), "#!/bin/sh\n[ \"$1\" = -L ] || exit 99\nif [ \"$INSIDE\" ]; then "+c.image+"; fi\n"+c.machine+"\n")
+			j := &providers.Job{Token: rand.Text(), Workdir: dir, Dir: dir, Process: offer.Process{Image: "x.sif"}, Shape: offer.Shape{GPUs: c.gpus},
+				Setup: []string{"PATH=" + shell.Enclose(bin) + ":$PATH"}, Env: []providers.EnvVar{{Name: "ARGS", Value: filepath.Join(dir, "args")}}, Shell: "touch ran"}
+			f := fill(t, j)
+			cmd := run(t, sh, f, j, "l", "", Plain(j))
+			cmd.Run()
+			if _, err := os.Stat(filepath.Join(dir, "ran")); (err == nil) != c.runs {
+				t.Errorf("%s: it ran: %v", c.name, err == nil)
+			}
+			if rec, err := ReadRecord(f.Record()); err != nil || rec.Exit == nil || (*rec.Exit == 0) != c.runs {
+				t.Errorf("%s: %+v, %v", c.name, rec, err)
+			}
+		}
+	})
+}
+
 // TestNothingRunsImages holds that a job does not run outside of its image.
 func TestNothingRunsImages(t *testing.T) {
 	t.Parallel()
