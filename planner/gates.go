@@ -148,9 +148,9 @@ func (ga *gater) verdict(w *draft, g *Gate, k, cell int) (hold string) {
 	switch f := ga.observe(job); {
 	case f.Absent, v.Undecided() && !job.Status.Active():
 		g.Run = append(g.Run, cell)
-	case job.Status.Active():
+	case f.Status.Active(), job.Status.Active() && f.Status == state.Completed: // an apply judges it
 		g.Waiting = append(g.Waiting, cell)
-	case job.Status == state.Completed, job.Status == state.Cancelled && f.Class == offer.Blocked: // ended without a verdict
+	case f.Status == state.Completed, f.Status == state.Cancelled && f.Class == offer.Blocked: // ended without a verdict
 		g.Run = append(g.Run, cell)
 	default:
 		g.Failed = append(g.Failed, cell)

@@ -84,11 +84,17 @@ func (fs *facts) cancelDuplicate(job *state.Job) Row {
 // looseSmokes cancels smokes of an old fingerprint. Smokes that ended stay as
 // verdicts in the state and need no row.
 func looseSmokes(fs *facts, ps phases, smokes map[string]*state.Job) (rows []Row) {
-	current := map[string]bool{}
+	current, waived := map[string]bool{}, map[string]bool{}
 	for _, w := range ps.drafts {
-		if g := w.pp.Smoke; g != nil && !fs.in.Options.Destroy {
-			for k, cell := range w.p.Smoke.Cells {
-				current[state.SmokeAddress(w.p.Address(cell))+g.Prints[k].String()] = true
+		if w.p.Smoke == nil || fs.in.Options.Destroy {
+			continue
+		}
+		for k, cell := range w.p.Smoke.Cells {
+			address := state.SmokeAddress(w.p.Address(cell))
+			if g := w.pp.Smoke; g != nil {
+				current[address+g.Prints[k].String()] = true
+			} else if job := smokes[address]; job != nil {
+				_, waived[address] = fs.override(w, cell, job.Result)
 			}
 		}
 	}
@@ -99,6 +105,9 @@ func looseSmokes(fs *facts, ps phases, smokes map[string]*state.Job) (rows []Row
 		}
 		f := fs.observe(job)
 		r := Row{Kind: Cancel, Address: address, Backend: backendOf(job), Detail: Detail{State: job, Text: "smoke of an old configuration"}}
+		if waived[address] {
+			r.Detail.Text = "smoke of a gate that is overridden"
+		}
 		switch {
 		case f.Unknown != "":
 			r.Kind, r.Detail.Text = UnknownAt, f.Unknown

@@ -16,6 +16,7 @@ import (
 	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/planner/transfers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // A Risk is one thing that could go wrong when the plan is applied. Its texts put commands to
@@ -509,7 +510,7 @@ func ended(pp *PhasePlan) (launches, failed int, by map[string]int) {
 			continue
 		}
 		for i := range job.Attempts {
-			if at := &job.Attempts[i]; !at.Ended.IsZero() {
+			if at := &job.Attempts[i]; !at.Ended.IsZero() && at.Class != offer.Blocked {
 				if launches++; at.Class != "" && !history.GoesOn(pp.Phase, job, i) {
 					failed++
 					by[at.Class]++

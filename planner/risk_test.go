@@ -9,6 +9,7 @@ import (
 	"github.com/muster-run/muster/planner/budget"
 	"github.com/muster-run/muster/planner/forecast"
 	"github.com/muster-run/muster/planner/transfers"
+	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
 
@@ -50,7 +51,8 @@ func TestRisks(t *testing.T) {
 }
 
 // TestContinuedLaunchesDidNotFail: a launch whose work the next one continued from a
-// checkpoint is no failure of its phase; one without a checkpoint is.
+// checkpoint is no failure of its phase, nor is one that waited for another job in vain; one
+// without a checkpoint is.
 func TestContinuedLaunchesDidNotFail(t *testing.T) {
 	t.Parallel()
 	for checkpoint, want := range map[*lang.Checkpoint]string{
@@ -63,7 +65,7 @@ func TestContinuedLaunchesDidNotFail(t *testing.T) {
 		p.Phases[0].Phase.Checkpoint = checkpoint
 		p.Phases[0].Records = []*state.Job{
 			{Status: state.Completed, Attempts: []state.Attempt{attempt("walltime"), attempt("")}},
-			{Status: state.Completed, Attempts: []state.Attempt{attempt("oom_host"), attempt("")}},
+			{Status: state.Completed, Attempts: []state.Attempt{attempt("oom_host"), attempt(offer.Blocked), attempt("")}},
 		}
 		if !slices.ContainsFunc(p.Risks(), func(r Risk) bool { return r.Of == "phase.prep" && r.Text == want }) {
 			t.Errorf("%+v: no risk %q in %+v", checkpoint, want, p.Risks())

@@ -120,7 +120,7 @@ func (gs *gates) loadSmokes(p *phase, g *planner.Gate) {
 func (gs *gates) judgeLate(p *phase, cell int32) {
 	rec := gs.st.Jobs[p.recordKey(cell, true)]
 	want := p.Gate.Print(cell)
-	if rec == nil || want == "" || rec.Result != want || p.Gate.Smokes[cell] != cells.Pending {
+	if s := p.Gate.Smokes[cell]; rec == nil || want == "" || rec.Result != want || s != cells.Pending && s != cells.Failed {
 		return
 	}
 	a := rec.Last()

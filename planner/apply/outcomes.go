@@ -226,7 +226,7 @@ func (oc *outcomes) arrived(f *attempt) {
 
 // cancelledAttempt tells our own cancels from those of somebody else.
 func (oc *outcomes) cancelledAttempt(f *attempt, o *offer.Observation, n int) {
-	if o.GivenUp() {
+	if o.GivenUp() && f.End == backends.Stays {
 		f.End, f.by = backends.Behind, "" // its queue gave it up
 	}
 	reason := o.Reason

@@ -523,6 +523,9 @@ func (rq *requests) override(r request.Request) (int, string, error) {
 		for _, f := range prints {
 			rq.Emit(state.Overrode{Override: state.Override{Address: "phase." + p.Name, Fingerprint: f, Who: r.Who, Reason: r.Reason, At: rq.Clock()}})
 		}
+		if len(p.Gate.Order) > 0 && !rq.quiet { // jobs queued behind a smoke start without it
+			rq.schedule.takeBack(p, func(f *attempt) bool { return !f.smoke })
+		}
 		n += len(p.Gate.Order)
 		p.Gate.Order, p.Gate.Failed = nil, false
 		rq.Note(a, "the gate of phase."+p.Name+" is overridden by "+r.Who, false)

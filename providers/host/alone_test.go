@@ -58,8 +58,8 @@ func TestAloneEdges(t *testing.T) {
 			t.Errorf("job %d: %+v", i, got[i])
 		}
 	}
-	for _, j := range []providers.Job{never, both} {
-		if o := w.find(j); o.Status != offer.Queued || o.Reason != "waits for other jobs" {
+	for _, o := range w.wait(never, both) {
+		if !o.GivenUp() {
 			t.Errorf("after one that failed: %+v", o)
 		}
 	}

@@ -162,13 +162,28 @@ func TestAfterWaitsForVerified(t *testing.T) {
 	never := w.job("echo > d", "d")
 	never.After = []string{bad.Token}
 	w.submit(b, a, never, bad) // an order in which the first needs the second
+	late := w.job("echo > e", "e")
+	late.After = []string{a.Token, bad.Token}
+	chained := w.job("echo > f", "f")
+	chained.After = []string{never.Token}
+	cancelled, behind := w.job("sleep 60", "g"), w.job("echo > h", "h")
+	cancelled.After, behind.After = []string{a.Token}, []string{cancelled.Token}
+	w.submit(chained, cancelled, behind)
 	w.wait(a, b, bad)
 	if got := w.read("b"); got != "1\n" {
 		t.Errorf("b holds %q", got)
 	}
-	found, err := w.client.Find(context.Background(), w.place, []string{never.Token})
-	if err != nil || found[0].Status != offer.Queued {
-		t.Errorf("a job after a failed one: %+v, %v", found, err)
+	w.submit(late) // after one that has failed already
+	if _, err := w.client.Cancel(context.Background(), w.place, providers.CancelRequest{Fence: 1, Tokens: []string{cancelled.Token}}); err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range w.wait(never, chained, late, behind) {
+		if !o.GivenUp() {
+			t.Errorf("job %d after one that did not complete: %+v", i, o)
+		}
+	}
+	if o := w.wait(cancelled)[0]; o.GivenUp() || o.Status != offer.Cancelled {
+		t.Errorf("the cancelled one: %+v", o)
 	}
 	stranger := w.job("true")
 	stranger.After = []string{token()}

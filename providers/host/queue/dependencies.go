@@ -7,24 +7,54 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// dependencies decide which jobs wait for others, and which are ready.
-type dependencies struct{ *core }
+// dependencies decide which jobs wait for others, which are ready, and which never will be.
+type dependencies struct {
+	*core
+	attempts *attempts
+}
 
 // link makes a job wait for those it comes after.
 func (ds *dependencies) link(j *job) {
-	j.needs = 0
+	j.needs, j.orphaned = 0, false
 	for _, t := range j.spec.After {
-		if up := ds.jobs[t]; up != nil && up.Status != offer.Completed {
+		up, status := ds.jobs[t], ds.tombstones[t].Status
+		if up != nil {
+			status = up.Status
+		}
+		switch {
+		case status == offer.Completed:
+		case up != nil && !up.over():
 			up.feeds = append(up.feeds, j)
 			j.needs++
-		} else if up == nil && ds.tombstones[t].Status != offer.Completed {
-			j.needs++ // ended otherwise: it never comes
+		default:
+			j.orphaned = true
 		}
 	}
 }
 
-// release queues a job that lacks nothing but a slot.
+// followers releases the jobs that come after one that has ended.
+func (ds *dependencies) followers(j *job) {
+	feeds := j.feeds
+	j.feeds = nil
+	for _, next := range feeds {
+		if j.Status == offer.Completed {
+			next.needs--
+		} else {
+			next.orphaned = true
+		}
+		if next.needs == 0 || next.orphaned {
+			ds.release(next)
+		}
+	}
+}
+
+// release queues a job that lacks nothing but a slot, and ends one that comes after a job that
+// ended without success: what muster starts in the place of that one has another token.
 func (ds *dependencies) release(j *job) {
+	if j.orphaned && j.taken && j.Status == offer.Queued && j.Launch == nil {
+		ds.attempts.endUnstarted(j, offer.Blocked)
+		return
+	}
 	if j.Status == offer.Waiting && !ds.delayed(j) {
 		j.Status = offer.Queued
 	}

@@ -234,14 +234,7 @@ func (as *attempts) end(j *job, c *check) {
 		as.breakers.count(j, c.verdict)
 	}
 	close(j.ended)
-	if j.Status == offer.Completed {
-		for _, next := range j.feeds {
-			if next.needs--; next.needs == 0 {
-				as.dependencies.release(next)
-			}
-		}
-		j.feeds = nil
-	}
+	as.dependencies.followers(j)
 	j.timers = nil
 }
 
@@ -363,14 +356,7 @@ func (as *attempts) cancelOne(token string, grace time.Duration) string {
 	case offer.Completed, offer.Failed, offer.Cancelled:
 		return "ended already"
 	case offer.Queued, offer.Waiting:
-		stopAll(j)
-		obs := as.observe(j)
-		if j.Obs != nil && j.Status == offer.Waiting {
-			obs = *j.Obs
-		}
-		obs.Status, obs.Ended, obs.Reason, obs.Cause, obs.Class = offer.Cancelled, time.Now(), "", "", ""
-		j.Status, j.Obs, j.queue = offer.Cancelled, &obs, nil
-		as.end(j, nil)
+		as.endUnstarted(j, "")
 		return "cancelled"
 	}
 	if !j.cancels {
@@ -387,6 +373,18 @@ func (as *attempts) cancelOne(token string, grace time.Duration) string {
 		}
 	}
 	return "cancelled"
+}
+
+// endUnstarted cancels a job that does not run, for a cause, "" if somebody asked for it.
+func (as *attempts) endUnstarted(j *job, cause offer.Cause) {
+	stopAll(j)
+	obs := as.observe(j)
+	if j.Obs != nil && j.Status == offer.Waiting {
+		obs = *j.Obs
+	}
+	obs.Status, obs.Ended, obs.Reason, obs.Cause, obs.Class = offer.Cancelled, time.Now(), string(cause), cause, ""
+	j.Status, j.Obs, j.queue = offer.Cancelled, &obs, nil
+	as.end(j, nil)
 }
 
 // book takes a job's resources (1), or returns them (-1).

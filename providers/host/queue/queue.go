@@ -63,6 +63,7 @@ func newQueue() *queue {
 	q.volumes = &volumes{core: c}
 	q.starts = &starts{core: c, allocator: q.allocator, environs: map[string][]providers.EnvVar{}, killed: machine.OOMKills}
 	q.attempts = &attempts{core: c, breakers: bs, dependencies: ls, allocator: q.allocator, starts: q.starts, volumes: q.volumes}
+	ls.attempts = q.attempts
 	q.submissions = &submissions{core: c, dependencies: ls, starts: q.starts, fences: map[string]providers.Fence{}}
 	q.events = &events{core: c}
 	q.compaction = &compaction{core: c, events: q.events, submissions: q.submissions, starts: q.starts}
@@ -92,24 +93,26 @@ type job struct {
 
 	taken bool // its submission is on the disk
 
-	needs   int    // jobs it waits for
-	feeds   []*job // jobs that wait for it
-	queue   *readyQueue
-	proc    process.ID
-	start   *start // the start that is ours to wait for; nil: adopted
-	simple  bool   // its folder may be used again
-	locks   []*os.File
-	ended   chan struct{} // closed when it has ended for good
-	cancels bool          // a cancel is under way
-	check   *check        // set while its attempt is examined
-	expired bool          // its walltime was over
-	timers  []*time.Timer
-	tries   int              // starts without a claim
-	oomKill int64            // oom_kill of the machine before it started; -1 = unknown
-	before  devices.Snapshot // its devices before it started; nil = unknown
-	use     gpu.Use
-	unwatch context.CancelFunc // ends the goroutine that follows its output; nil without
-	silent  string             // that it is stalled, in words; "" if it is not
+	needs int    // jobs it waits for
+	feeds []*job // jobs that wait for it
+	// orphaned: a job that it comes after ended without success.
+	orphaned bool
+	queue    *readyQueue
+	proc     process.ID
+	start    *start // the start that is ours to wait for; nil: adopted
+	simple   bool   // its folder may be used again
+	locks    []*os.File
+	ended    chan struct{} // closed when it has ended for good
+	cancels  bool          // a cancel is under way
+	check    *check        // set while its attempt is examined
+	expired  bool          // its walltime was over
+	timers   []*time.Timer
+	tries    int              // starts without a claim
+	oomKill  int64            // oom_kill of the machine before it started; -1 = unknown
+	before   devices.Snapshot // its devices before it started; nil = unknown
+	use      gpu.Use
+	unwatch  context.CancelFunc // ends the goroutine that follows its output; nil without
+	silent   string             // that it is stalled, in words; "" if it is not
 
 	uncopy   context.CancelFunc // ends the copies of its checkpoint; nil without
 	uncopied string             // why its checkpoint is not copied yet, in words
