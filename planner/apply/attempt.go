@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
@@ -126,7 +127,8 @@ func (e *engine) loadAttempts() {
 			f.Stage = b.StageOf(offer.Stage(a.Stage), a.Handle)
 		}
 		if p := e.byName[j.Phase]; p != nil && e.Plan != nil {
-			if i, ok := p.Index(keyOf(j.Address)); ok {
+			// A smoke that its phase does not declare any more is that of a job that left the campaign.
+			if i, ok := p.Index(keyOf(j.Address)); ok && (!j.Smoke || p.Smoke != nil && slices.Contains(p.Smoke.Cells, i)) {
 				f.p, f.cell = p, int32(i)
 				if !f.imported && j.Definition == p.Definition().Digest { // submitted under the cap that holds
 					f.Under = arrayLimit(p, b)

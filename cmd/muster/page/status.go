@@ -293,7 +293,7 @@ func (m *statusMaker) smokes(p *lang.Phase) (underWay int) {
 	for _, i := range p.Smoke.Cells {
 		address := p.Address(i)
 		j := m.st.Job(state.SmokeAddress(address))
-		if j == nil || !m.chosen.Has(address) {
+		if j == nil || j.Status == state.Forgotten || !m.chosen.Has(address) {
 			continue
 		}
 		s := m.job(state.SmokeAddress(address), j)
