@@ -51,3 +51,25 @@ func TestTwoCampaignsWriteOneFile(t *testing.T) {
 		t.Errorf("the file has %q", b)
 	}
 }
+
+// TestWaitNamesTheOtherCampaign: a job that waits for room says which other campaign has it: its
+// folder may be gone, with its state.
+func TestWaitNamesTheOtherCampaign(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.place.Slots = 1
+	first := w.job("until test -e go; do sleep 0.02; done")
+	w.submit(first)
+	w.until("the first to run", func() bool { return w.seen[first.Token].Status == offer.Running })
+	other := *w
+	other.place.Lineage, other.place.Campaign = "other", "theirs"
+	other.cursor, other.seen, other.all, other.notes = "", map[string]offer.Observation{}, nil, nil
+	second := w.job("true")
+	other.submit(second)
+	want := "1 of 1 slots are in use; campaign \"c\" in " + w.place.Workdir + " runs 1 job"
+	other.poll("the second to wait", func() bool { return other.find(second).Reason == want })
+	os.WriteFile(w.path("go"), nil, 0o644)
+	if o := other.wait(second)[0]; o.Status != offer.Completed {
+		t.Errorf("the second: %+v", o)
+	}
+}

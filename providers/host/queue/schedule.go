@@ -113,6 +113,21 @@ func (sd *scheduler) mayStart(p *place, l *readyQueue) string {
 	return ""
 }
 
+// others names the campaign that runs most jobs here beside one, "" if no other runs any: its
+// folder may be gone, and nobody looks for its jobs.
+func (sd *scheduler) others(p *place) string {
+	var most *place
+	for _, o := range sd.places {
+		if o != p && o.running > 0 && (most == nil || o.running > most.running || o.running == most.running && o.n < most.n) {
+			most = o
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	return fmt.Sprintf("; campaign %q in %s runs %s", most.Campaign, most.Workdir, units.Count(most.running, "job"))
+}
+
 // fits says whether the machine has room for a job now, and takes GPUs for it.
 func (sd *scheduler) fits(p *place, j *job, l *readyQueue) (devices.Grant, wait) {
 	if w := sd.volumes.hasRoom(p); w.why != "" {
@@ -125,11 +140,11 @@ func (sd *scheduler) fits(p *place, j *job, l *readyQueue) (devices.Grant, wait)
 	cores, bytes := p.Cores(), p.Bytes()
 	switch {
 	case p.Slots > 0 && sd.attempts.used.jobs >= p.Slots:
-		return devices.Grant{}, wait{why: fmt.Sprintf("all %d slots are taken", p.Slots)}
+		return devices.Grant{}, wait{why: fmt.Sprintf("%d of %d slots are in use", sd.attempts.used.jobs, p.Slots) + sd.others(p)}
 	case machine.CoresOf(s) > 0 && sd.attempts.used.cpus > 0 && sd.attempts.used.cpus+machine.CoresOf(s) > cores:
-		return devices.Grant{}, wait{why: fmt.Sprintf("%d of %d cores are in use", sd.attempts.used.cpus, cores), short: cpus}
+		return devices.Grant{}, wait{why: fmt.Sprintf("%d of %d cores are in use", sd.attempts.used.cpus, cores) + sd.others(p), short: cpus}
 	case s.Memory > 0 && sd.attempts.used.memory > 0 && sd.attempts.used.memory+s.Memory > bytes:
-		return devices.Grant{}, wait{why: "other jobs have asked for the memory", short: memories}
+		return devices.Grant{}, wait{why: "other jobs have asked for the memory" + sd.others(p), short: memories}
 	case sd.reserved(l, s):
 		return devices.Grant{}, wait{why: "a larger job is next"}
 	}
