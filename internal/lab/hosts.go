@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,9 +49,8 @@ func Hosts(t testing.TB, n int, settings ...string) []*Host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := strings.TrimPrefix(dir, "/tmp/muster-lab-")
-	id = fmt.Sprintf("%04x", hash(id)&0xffff)
-	env := append(os.Environ(), "LAB_DIR="+dir, "LAB_ID="+id, "LAB_NET="+freeNet(t, id))
+	id, net := claim(t)
+	env := append(os.Environ(), "LAB_DIR="+dir, "LAB_ID="+id, "LAB_NET="+net)
 	env = append(env, settings...)
 	unpack(t, dir)
 	keep(t, dir, env)
@@ -76,26 +77,30 @@ func hash(s string) uint32 {
 	return h.Sum32()
 }
 
-// freeNet finds three octets that no link here has.
-func freeNet(t testing.TB, id string) string {
+// claims has a folder for each name of links that is in use; hosts-down removes it.
+const claims = "/run/muster-lab"
+
+// claim takes a name for links and namespaces that no other hosts have, and three octets that
+// go with it and that no link here has.
+func claim(t testing.TB) (id, prefix string) {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for try := range uint32(100) {
-		h := hash(id) + try
-		prefix := fmt.Sprintf("10.%d.%d", 128+h%100, (h>>8)%250)
-		taken := false
-		for _, a := range addrs {
-			taken = taken || strings.HasPrefix(a.String(), prefix+".")
-		}
-		if !taken {
-			return prefix
+	if err := os.MkdirAll(claims, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		n := rand.IntN(100 * 250)
+		id, prefix = fmt.Sprintf("%04x", n), fmt.Sprintf("10.%d.%d", 128+n/250, n%250)
+		taken := slices.ContainsFunc(addrs, func(a net.Addr) bool { return strings.HasPrefix(a.String(), prefix+".") })
+		if !taken && os.Mkdir(filepath.Join(claims, id), 0o755) == nil {
+			return id, prefix
 		}
 	}
 	t.Fatal("no network is free")
-	return ""
+	return "", ""
 }
 
 func unpack(t testing.TB, dir string) {
