@@ -56,7 +56,8 @@ func overrideCommand(a *app) *command.Command {
 	return requestCommand(a, request.Override, &command.Command{
 		Name: "override", Args: "ADDR", Short: "let a phase pass its smoke gate, recorded with your name and reason", MinArgs: 1, MaxArgs: 1,
 		Long: `Lets the smoke gate of a phase pass although the smoke failed or has not run. The state records the override with your
-name and -reason, and every later plan shows it.`,
+name and -reason, and every later plan shows it. Jobs that were submitted behind a smoke start without it: at
+once under a running apply, else with the next one, which also cancels a smoke that has not ended.`,
 		Examples: []command.Example{{"muster override -reason='loss is noisy at 50 steps' phase.teachers", "after looking at the smoke's log"}, {"muster override -reason='checked by hand' teachers", "by the phase's name alone"}},
 	})
 }

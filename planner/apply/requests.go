@@ -530,5 +530,8 @@ func (rq *requests) override(r request.Request) (int, string, error) {
 		p.Gate.Order, p.Gate.Failed = nil, false
 		rq.Note(a, "the gate of phase."+p.Name+" is overridden by "+r.Who, false)
 	}
+	if rq.quiet {
+		return n, "the gate passes; the jobs behind it start with the next `muster apply`", nil
+	}
 	return n, "the gate passes", nil
 }
