@@ -74,7 +74,7 @@ func refusal(name string, r command.Result) *providers.Error {
 	case name == "qsub" && len(bytes.TrimSpace(r.Err)) > 0: // a rule of the site's own, told by a hook
 		return &providers.Error{Class: providers.Invalid, Summary: fmt.Sprintf("PBS refuses it: %s", message(name, r.Err)), Detail: detail}
 	}
-	return &providers.Error{Class: providers.Unreachable, Summary: fmt.Sprintf("%s ended with status %d", name, r.Code), Detail: detail}
+	return &providers.Error{Class: providers.Unreachable, Summary: fmt.Sprintf("%s ended with status %d: %s", name, r.Code, message(name, r.Err)), Detail: detail}
 }
 
 // message is a command's output on stderr, without its name and its usage.

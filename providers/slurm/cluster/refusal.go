@@ -126,7 +126,7 @@ func refusal(command string, r command.Result) *providers.Error {
 	if command != "sbatch" {
 		class = providers.Unreachable // a command that only looks has said nothing
 	}
-	return &providers.Error{Class: class, Summary: fmt.Sprintf("%s ended with status %d", command, r.Code), Detail: detail}
+	return &providers.Error{Class: class, Summary: fmt.Sprintf("%s ended with status %d: %s", command, r.Code, message(command, r.Err)), Detail: detail}
 }
 
 // message is a command's output on stderr, without its name before each line.
