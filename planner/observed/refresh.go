@@ -55,8 +55,8 @@ type Refresh struct {
 	Findings []Finding
 	// Rentals are the campaign's rented machines as their providers say, by backend.
 	Rentals map[string][]offer.Rental
-	// Orphans are machines that the campaign, or one of the same user whose folder was
-	// deleted, rented, and of which no record exists.
+	// Orphans are rented machines without a record. This campaign rented them, or another one
+	// of the same user whose folder was deleted.
 	Orphans []Orphan
 	// Imported are look-ups of import blocks, by target address.
 	Imported map[string]offer.Observation
