@@ -55,7 +55,7 @@ const (
 
 // get asks a question.
 func (c *Client) get(ctx context.Context, path string, into any) error {
-	return rental.Patiently(func() error { return c.call(ctx, http.MethodGet, path, nil, into) })
+	return c.api.Question(ctx, func() error { return c.call(ctx, http.MethodGet, path, nil, into) })
 }
 
 // call makes a call, and reads the data of its answer, which must have some.

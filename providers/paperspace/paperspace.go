@@ -77,7 +77,7 @@ const (
 
 // get asks a question.
 func (c *Client) get(ctx context.Context, path string, q url.Values, into any) error {
-	return rental.Patiently(func() error { return c.call(ctx, http.MethodGet, path, q, nil, into) })
+	return c.api.Question(ctx, func() error { return c.call(ctx, http.MethodGet, path, q, nil, into) })
 }
 
 // call makes a call and reads a JSON value.

@@ -22,10 +22,12 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 )
 
-// An API asks a cloud over HTTP, with JSON in requests. It repeats nothing.
+// An API asks a cloud over HTTP, with JSON in requests.
 type API struct {
 	cloud, url, key string
 	web             *http.Client
+	now             func() time.Time
+	sleep           func(context.Context, time.Duration) error
 
 	mu      sync.Mutex
 	account offer.Account // whose key it is, once that was asked
@@ -53,7 +55,35 @@ func (f Facts) Access(b providers.Backend) (Access, error) {
 
 // NewAPI makes one that sends the key of an access as bearer.
 func NewAPI(a Access) *API {
-	return &API{cloud: a.Service, url: strings.TrimSuffix(a.URL, "/"), key: "Bearer " + a.Key, web: &http.Client{Timeout: callTime}}
+	return &API{cloud: a.Service, url: strings.TrimSuffix(a.URL, "/"), key: "Bearer " + a.Key, web: &http.Client{Timeout: callTime}, now: a.Now, sleep: a.Sleep}
+}
+
+// again is how long a question that got no answer waits before it is asked again, so
+// that one error of a gateway does not end a plan.
+var again = []time.Duration{time.Second, 3 * time.Second}
+
+// quick is how soon a call must fail to be made again. A cloud that is mute for longer
+// stays so.
+const quick = 10 * time.Second
+
+// Question calls ask until the cloud answers, three times at most: others use the
+// account, too, and gateways fail. It is for calls that change nothing.
+func (a *API) Question(ctx context.Context, ask func() error) error {
+	for _, wait := range again {
+		began := a.now()
+		err := ask()
+		var known *providers.Error
+		switch {
+		case errors.Is(err, ErrLater):
+			continue // the pace of the client waits
+		case !errors.As(err, &known), known.Class != providers.Unreachable, a.now().Sub(began) > quick:
+			return err
+		}
+		if a.sleep(ctx, wait) != nil {
+			return err
+		}
+	}
+	return ask()
 }
 
 // Account is whose key the API is asked with. ask gives the cloud's own id of the

@@ -2,7 +2,6 @@ package rental
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -57,18 +56,4 @@ func (p *Pace) Refused(kind string, r Reply, d time.Duration) {
 	if at := p.now().Add(d); at.After(p.next[kind]) {
 		p.next[kind] = at
 	}
-}
-
-// tries is how often a question is asked.
-const tries = 3
-
-// Patiently asks a question again that came too often: other programs use the account,
-// too. It is not for orders.
-func Patiently(ask func() error) (err error) {
-	for range tries {
-		if err = ask(); !errors.Is(err, ErrLater) {
-			return err
-		}
-	}
-	return err
 }

@@ -2,11 +2,12 @@ package rental_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/rental"
 )
 
@@ -43,18 +44,39 @@ func TestPace(t *testing.T) {
 	}
 }
 
-func TestPatiently(t *testing.T) {
+// TestQuestion asks again what got no answer, and nothing else.
+func TestQuestion(t *testing.T) {
 	t.Parallel()
-	for errs, want := range map[int]int{0: 1, 2: 3, 5: 3} {
-		n := 0
-		err := rental.Patiently(func() error {
-			if n++; n <= errs {
-				return errors.Join(rental.ErrLater, errors.New("slow down"))
+	down := providers.Errorf(providers.Unreachable, "bad gateway")
+	refused := providers.Errorf(providers.Auth, "no key")
+	for _, c := range []struct {
+		err    error
+		times  int // the first calls fail
+		takes  time.Duration
+		asked  int
+		slept  time.Duration
+		failed bool
+	}{
+		{nil, 0, 0, 1, 0, false},
+		{rental.ErrLater, 2, 0, 3, 0, false},
+		{rental.ErrLater, 5, 0, 3, 0, true},
+		{down, 1, 0, 2, time.Second, false},
+		{down, 2, 0, 3, 4 * time.Second, false},
+		{down, 5, 0, 3, 4 * time.Second, true},
+		{down, 1, time.Minute, 1, 0, true},
+		{refused, 1, 0, 1, 0, true},
+	} {
+		now, slept, n := time.Time{}, time.Duration(0), 0
+		api := rental.NewAPI(rental.Access{Now: func() time.Time { return now }, Sleep: func(_ context.Context, d time.Duration) error { slept += d; return nil }})
+		err := api.Question(t.Context(), func() error {
+			now = now.Add(c.takes)
+			if n++; n <= c.times {
+				return fmt.Errorf("the list: %w", c.err)
 			}
 			return nil
 		})
-		if n != want || (err != nil) != (errs > 2) {
-			t.Errorf("%d refusals: asked %d times: %v", errs, n, err)
+		if n != c.asked || slept != c.slept || (err != nil) != c.failed {
+			t.Errorf("%v, %d times: asked %d times, slept %v: %v", c.err, c.times, n, slept, err)
 		}
 	}
 }

@@ -58,8 +58,19 @@ func New(c Config) *Client {
 	return &Client{api: rental.NewAPI(c.Access), settings: c.settings, pace: pace{now: c.Now, sleep: c.Sleep}}
 }
 
+// graphql is the older interface, of which only questions are asked.
+const graphql = "/graphql"
+
 // call makes a call and reads a JSON value; into nil wants none.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, into any) error {
+	once := func() error { return c.once(ctx, method, path, query, body, into) }
+	if method == http.MethodGet || path == graphql {
+		return c.api.Question(ctx, once)
+	}
+	return once()
+}
+
+func (c *Client) once(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	if err := c.pace.wait(ctx); err != nil {
 		return err
 	}
@@ -336,7 +347,7 @@ func (c *Client) myself(ctx context.Context, field string) (m myself, err error)
 		Data   struct{ Myself myself }
 		Errors []struct{ Message string }
 	}
-	err = c.call(ctx, http.MethodPost, "/graphql", nil, map[string]string{"query": "query { myself { " + field + " } }"}, &a)
+	err = c.call(ctx, http.MethodPost, graphql, nil, map[string]string{"query": "query { myself { " + field + " } }"}, &a)
 	if rental.ProblemOf(err).Status != 0 || err == nil && len(a.Errors) > 0 {
 		err = errors.Join(rental.ErrNotTold, err)
 	}

@@ -53,6 +53,14 @@ const spare = 200 * time.Millisecond
 
 // call makes a call and reads a JSON value.
 func (c *Client) call(ctx context.Context, kind, method, path string, query url.Values, body, into any) error {
+	once := func() error { return c.once(ctx, kind, method, path, query, body, into) }
+	if method == http.MethodGet || kind == "search" {
+		return c.api.Question(ctx, once)
+	}
+	return once()
+}
+
+func (c *Client) once(ctx context.Context, kind, method, path string, query url.Values, body, into any) error {
 	if err := c.pace.Wait(ctx, map[string]time.Duration{kind: apart[kind] + spare}); err != nil {
 		return err
 	}
@@ -92,9 +100,7 @@ type user struct {
 }
 
 func (c *Client) user(ctx context.Context) (u user, err error) {
-	return u, rental.Patiently(func() error {
-		return c.call(ctx, "user", http.MethodGet, "/api/v0/users/current/", nil, nil, &u)
-	})
+	return u, c.call(ctx, "user", http.MethodGet, "/api/v0/users/current/", nil, nil, &u)
 }
 
 // Account is whose key it is.
@@ -352,10 +358,7 @@ func (c *Client) Machines(ctx context.Context) ([]rental.Machine, error) {
 			Instances *[]instance `json:"instances"`
 			Next      *string     `json:"next_token"`
 		}
-		err := rental.Patiently(func() error {
-			return c.call(ctx, "list", http.MethodGet, "/api/v1/instances/", q, nil, &a)
-		})
-		if err != nil {
+		if err := c.call(ctx, "list", http.MethodGet, "/api/v1/instances/", q, nil, &a); err != nil {
 			return nil, err
 		}
 		if !a.Success || a.Instances == nil {
