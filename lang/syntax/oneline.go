@@ -3,6 +3,7 @@ package syntax
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -33,8 +34,13 @@ func syntaxHints(hds hcl.Diagnostics, src []byte) diag.List {
 		}
 	}
 	ds = oneSlipALine(openTexts(tellShells(ds, src), src), src)
+	escaped := false
 	for i := range ds {
 		ds[i], _ = reworded(ds[i], src)
+		escaped = escaped || ds[i].Summary == escapedQuote
+	}
+	if escaped { // it leaves a quote open
+		ds = slices.DeleteFunc(ds, func(d diag.Diagnostic) bool { return d.Summary == quoteOpen })
 	}
 	return ds
 }

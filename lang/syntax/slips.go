@@ -37,6 +37,7 @@ const (
 	quoteInTextHow = `The text ends at the second quote. Write \" for a quote that belongs to it, or the text as a heredoc: <<-EOT, the lines, and EOT on a line of its own.`
 	singleQuote    = "Use double quotes for strings"
 	curlyQuote     = "Use straight quotes for strings"
+	escapedQuote   = "A quote in ${ … } has no backslash"
 )
 
 // quoteWithin is a line on which a text goes on, without a space, behind the quote
@@ -61,6 +62,7 @@ var slips = []slip{
 	{of: "Missing item separator", summary: "A comma or a closing bracket is missing", detail: unclosed},
 	{of: "Missing argument separator", summary: "A comma or a closing parenthesis is missing", detail: unclosed},
 	{of: "Unbalanced parentheses", summary: "A closing parenthesis is missing", detail: unclosed},
+	{of: "Invalid character", before: shellOpens, at: lazyregexp.New(`^\\"`), summary: escapedQuote, detail: `What is in ${ … } is no part of the text around it: write ${join(" ", …)}.`},
 	{of: "Invalid character", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Extra characters after interpolation expression", before: shellOpens, summary: shells, detail: shellsOwn},
 	{of: "Invalid template control keyword", before: lazyregexp.New(`%\{~?$`), at: lazyregexp.New(`^([^\s}"]*\})`), summary: "muster has no such directive", detail: "%{ … } is a directive of muster, if or for. For these characters themselves write %%{$1."},

@@ -36,6 +36,7 @@ func TestSlips(t *testing.T) {
 		"open template":                     {`name = "n ${cell.a"`, `4: Unclosed template interpolation sequence: no closing brace`},
 		"open call":                         {"command = join(\" \", [\"b\"]\nname = \"x\"", `5: A comma or a closing parenthesis is missing: The bracket opened on line 4`},
 		"open parenthesis":                  {"command = (1 + 2\nname = \"x\"", `5: A closing parenthesis is missing: The bracket opened on line 4`},
+		"backslash in a template":           {`command = "echo ${join(\" \", ["a", "b"])}"`, `4: A quote in ${ … } has no backslash: write ${join(" ", …)}`},
 		"shell default":                     {`command = "echo ${USER:-x}"`, `4: This is the shell's: For the shell's own write $${USER:-x};`},
 		"shell array":                       {`command = "echo ${arr[@]}"`, `4: This is the shell's: For the shell's own write $${arr[@]};`},
 		"shell count":                       {`command = "echo ${#arr[@]}"`, `4: This is the shell's: For the shell's own write $${#arr[@]};`},
