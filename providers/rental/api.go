@@ -211,6 +211,9 @@ func (a *API) Unreachable(err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it closed the connection without an answer")
+	}
 	return providers.Errorf(providers.Unreachable, "%s cannot be asked: %v", a.cloud, err)
 }
 
