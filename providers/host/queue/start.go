@@ -183,21 +183,31 @@ func (st *starts) takeMarks(s *start) {
 	}
 }
 
+// openLogs opens the two logs of a start, in a folder that it makes.
+func (st *starts) openLogs(s *start, j *providers.Job) (out, errs *os.File, err error) {
+	if err := attempt.MakeFolder(j, filepath.Dir(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))); err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	providers.KeepFromGit(filepath.Join(j.Workdir, ".muster"))
+	if out, err = st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false)); err != nil {
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	if errs, err = st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, true)); err != nil {
+		out.Close()
+		return nil, nil, fmt.Errorf("log: %w", err)
+	}
+	return out, errs, nil
+}
+
 // exec starts the wrapper in its own session, with its log and the locks of
 // its GPUs.
 func (st *starts) exec(s *start, j *providers.Job, lists map[string]string) error {
-	if err := attempt.MakeFolder(j, filepath.Dir(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))); err != nil {
-		return fmt.Errorf("log: %w", err)
+	out, errs, err := st.openLogs(s, j)
+	if errors.Is(err, os.ErrNotExist) { // somebody moved the folder meanwhile
+		out, errs, err = st.openLogs(s, j)
 	}
-	providers.KeepFromGit(filepath.Join(j.Workdir, ".muster"))
-	out, err := st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, false))
 	if err != nil {
-		return fmt.Errorf("log: %w", err)
-	}
-	errs, err := st.logs.Open(attempt.LogPath(j.Workdir, j.Token, s.attempt, true))
-	if err != nil {
-		out.Close()
-		return fmt.Errorf("log: %w", err)
+		return err
 	}
 	defer out.Close()
 	defer errs.Close()
