@@ -411,6 +411,21 @@ const (
 	RentalReleased RentalStatus = "released"
 )
 
+// Words say where the machine is, in a sentence such as "it is …" or "it has been … since".
+func (s RentalStatus) Words() string {
+	switch s {
+	case "":
+		return "rented"
+	case RentalAsked:
+		return "on order"
+	case RentalChecking:
+		return "in its check"
+	case RentalDeleting:
+		return "in deletion"
+	}
+	return string(s)
+}
+
 // A Rental is a machine we rent.
 type Rental struct {
 	ID      string       `json:"id"`

@@ -1,7 +1,6 @@
 package warnings
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,9 +41,9 @@ func Rented(rentals map[string]state.Rental, orphans []observed.Orphan, pools []
 		if !r.Rented() {
 			continue
 		}
-		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, cmp.Or(r.Status, "rented"))
+		text := fmt.Sprintf("%s on %s is %s", id, r.Backend, r.Status.Words())
 		if !r.Since.IsZero() {
-			text = fmt.Sprintf("%s on %s has been %s since %s", id, r.Backend, cmp.Or(r.Status, "rented"), r.Since.UTC().Format("2006-01-02"))
+			text = fmt.Sprintf("%s on %s has been %s since %s", id, r.Backend, r.Status.Words(), r.Since.UTC().Format("2006-01-02"))
 		}
 		text += ": " + count(r.PerHour)
 		near := false

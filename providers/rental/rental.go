@@ -183,6 +183,19 @@ const (
 	Failed    Step = "failed"    // there never was one
 )
 
+// words say how far a machine is, in a sentence such as "it is …".
+func (s Step) words() string {
+	switch s {
+	case Planned:
+		return "wanted"
+	case Asked:
+		return "on order"
+	case Checking:
+		return "being checked"
+	}
+	return string(s)
+}
+
 // A Rental is one machine that is wanted, rented or was.
 type Rental struct {
 	Token string `json:"token"`

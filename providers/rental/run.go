@@ -194,12 +194,9 @@ func (b *backend) why(j *job) string {
 		if r.Step == Ready {
 			return "waits for room on machine " + r.ID
 		}
-		text := "a machine is " + string(r.Step)
-		if r.Step == Planned {
-			text = "a machine is wanted"
-		}
+		text := "a machine is " + r.Step.words()
 		if r.ID != "" {
-			text = "machine " + r.ID + " is " + string(r.Step)
+			text = "machine " + r.ID + " is " + r.Step.words()
 		}
 		if b.trouble != "" && r.Step == Planned {
 			text += ": " + b.trouble

@@ -270,7 +270,7 @@ func (r Cost) writeBilled(b *strings.Builder, width, row int) {
 		if usd, known := rental.Cost(r.now); known {
 			day += ", about " + cmp.Or(view.Amount(place.USD, usd.String()), "nothing") + " so far"
 		}
-		t.Row(rental.ID+" on "+rental.Backend, string(cmp.Or(rental.Status, "rented")), price, since, day)
+		t.Row(rental.ID+" on "+rental.Backend, rental.Status.Words(), price, since, day)
 	}
 	for _, run := range r.Billed {
 		rate, soFar := rateText(run.PerHour, r.asked), "about "+cmp.Or(view.Amounts(run.SoFar, r.asked...), "nothing")+" so far"

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +39,7 @@ func Ending(p *planner.Plan, o progress.Outcome, saved string, backends []*lang.
 func stillRented(rentals []state.Rental, backends []*lang.Backend) string {
 	var b strings.Builder
 	for _, r := range rentals {
-		fmt.Fprintf(&b, "Still rented: %s on %s, %s, %s", r.ID, r.Backend, cmp.Or(string(r.Status), "rented"), amount.Hourly(r.PerHour))
+		fmt.Fprintf(&b, "Still rented: %s on %s, %s, %s", r.ID, r.Backend, r.Status.Words(), amount.Hourly(r.PerHour))
 		i := slices.IndexFunc(backends, func(b *lang.Backend) bool { return b.Address() == r.Backend })
 		if i >= 0 && r.Status == state.RentalRunning {
 			b.WriteString(afterHold(backends[i]))

@@ -102,7 +102,7 @@ func TestStillRented(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	box.Status = state.RentalDeleting
-	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{cloud}), "Still rented: 9 on vastai.cloud, deleting, $0.3441/h.\n"; !strings.HasPrefix(got, want) {
+	if got, want := stillRented([]state.Rental{box}, []*lang.Backend{cloud}), "Still rented: 9 on vastai.cloud, in deletion, $0.3441/h.\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := stillRented(nil, nil); got != "" {
