@@ -278,12 +278,26 @@ phase "replica" {
 }
 `
 
+// pbsWholeNodes charges whole nodes, of which jobs that need a part share one.
+const pbsWholeNodes = `site     = "Lab"
+verified = "2026-11"
+whole_node = true
+pack     = "auto"
+place    = "scatter"
+service_units_per_node_hour = "1"
+node {
+  count = 2
+  cpus  = 64
+}
+queue "workq" { max_time = "24h" }
+`
+
 // pbsPacked: four jobs share a node, the fifth has another, and the one that fails is
 // launched again alone, while the others of its pack go on.
 func pbsPacked(t *testing.T) {
 	// Requirement: SUB-14
 	c := onPBS(t, pbsPack)
-	c.write("site.hcl", "site = \"Lab\"\nverified = \"2026-11\"\nwhole_node = true\npack = \"auto\"\nplace = \"scatter\"\nservice_units_per_node_hour = \"1\"\nnode {\n  count = 2\n  cpus = 64\n}\nqueue \"workq\" { max_time = \"24h\" }\n")
+	c.write("site.hcl", pbsWholeNodes)
 	c.count("", "qsub")
 	if out := c.must("plan"); !strings.Contains(out, "4 share a node") || !strings.Contains(out, "unpacked") || !strings.Contains(out, "Retries of phase.replica wait") {
 		t.Errorf("the plan says:\n%s", out)

@@ -2,8 +2,10 @@ package systemtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,7 +50,7 @@ func (u *randomUser) step() {
 		{1, func() { u.muster("status") }},
 		{2, func() { u.sleep(2 * time.Second) }},
 	}
-	if u.hosts != nil {
+	if u.hosts != nil || u.troubles != nil {
 		steps = append(steps, struct {
 			weight int
 			do     func()
@@ -121,7 +123,7 @@ func (u *randomUser) disturbed() {
 	for range 1 + u.r.Intn(3) {
 		u.sleep(time.Second)
 		switch {
-		case u.hosts != nil && u.r.Intn(2) == 0:
+		case (u.hosts != nil || u.troubles != nil) && u.r.Intn(2) == 0:
 			u.trouble()
 		case u.r.Intn(3) == 0:
 			u.killQueue()
@@ -211,8 +213,16 @@ func (u *randomUser) killQueue() {
 	u.note("# killed the queue of %s", h.Name)
 }
 
-// trouble brings a fault on a host; a later one may end it.
+// trouble brings a fault on a host, which a later one may end, or does something to a job
+// of a scheduler.
 func (u *randomUser) trouble() {
+	if u.troubles != nil {
+		names := slices.Sorted(maps.Keys(u.troubles))
+		name := names[u.r.Intn(len(names))]
+		u.away = u.away || name == "hold"
+		u.troubles[name]()
+		return
+	}
 	if u.away && u.r.Intn(2) == 0 {
 		u.healAll()
 		return
@@ -238,6 +248,9 @@ func (u *randomUser) trouble() {
 func (u *randomUser) healAll() {
 	if !u.away {
 		return
+	}
+	if u.troubles != nil {
+		u.troubles["heal"]()
 	}
 	for _, h := range u.hosts {
 		h.Heal() // first: a start waits until it can be reached

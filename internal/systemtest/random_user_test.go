@@ -84,9 +84,10 @@ type randomUser struct {
 	campaign randomCampaign
 	root     func(i int) string // where jobs look for what happens to them, on each host, as seen from here
 	roots    int
-	hosts    []*lab.Host // none on this machine
-	away     bool        // one of them cannot be reached, or does nothing
-	told     []string    // what was done and said, for a failure
+	hosts    []*lab.Host       // none on this machine
+	troubles map[string]func() // what others do to the jobs of a scheduler, and "heal"
+	away     bool              // one of them cannot be reached, or does nothing
+	told     []string          // what was done and said, for a failure
 }
 
 func (u *randomUser) story() {
