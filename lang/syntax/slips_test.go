@@ -89,6 +89,7 @@ func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"job {\nafter = [\"x\"]\n}":                "in depends_on",
+		"keep { checkpoints = \"best 1\" }":        "in checkpoint { … }",
 		"job {\ncores = 4\n}":                      "Cores are cpus",
 		"job {\nwalltime = \"4h\"\n}":              "resources { … }",
 		"job {\npartition = \"gpu\"\n}":            `options "slurm" { … }`,

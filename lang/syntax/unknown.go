@@ -49,6 +49,8 @@ func UnknownBlock(ds *diag.List, spec *schema.Block, c *hclsyntax.Block) string 
 	return diag.Suggest(c.Type, append(blocks, attrs...))
 }
 
+const retention = "Which checkpoints stay is keep = N, with keep_lowest or keep_highest = METRIC, in checkpoint { … }; files that nobody needs after the job are its discard = [ … ]."
+
 // habits are muster's counterparts of words in other tools' files.
 var habits = map[string]string{
 	"for_each":      "A phase has one job for each cell of its grid: grid { axes = { NAME = [ … ] } }.",
@@ -77,6 +79,8 @@ var habits = map[string]string{
 	"retries":       "Failures are tried again by retry { on = [ … ] } in the phase.",
 	"outputs":       "Each output is a block of its own: output \"NAME\" { path = … }.",
 	"inputs":        "Each input is a block of its own: input \"NAME\" { from = … }.",
+	"keep":          retention,
+	"retention":     retention,
 	"variables":     "Each variable is a block of its own: variable \"NAME\" { … }.",
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/muster-run/muster/planner"
@@ -59,7 +60,10 @@ var errDamaged = errors.New("the file is damaged or was cut short; make the plan
 // Read reads a saved plan and checks that it is whole.
 func Read(path string) (*File, error) {
 	data, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("there is no saved plan %s: `muster plan -out=FILE` saves one. To apply a part of the campaign, name it with -target=ADDR", path)
+	case err != nil:
 		return nil, fmt.Errorf("read plan: %w", err)
 	}
 	f, err := decode(data)

@@ -9,8 +9,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/lazyregexp"
 	"github.com/muster-run/muster/internal/term"
 )
 
@@ -107,10 +109,33 @@ func (t *Table) unknown(word string) error {
 	return Usagef("there is no command %q. %s", word, hint)
 }
 
+// wrongValue matches package flag's error for a value of another kind.
+var wrongValue = lazyregexp.New(`^invalid (?:boolean )?value (".*") for (?:flag )?-([\w-]+): (?:parse error|value out of range)$`)
+
+// kindOf says what the value of an option is.
+func kindOf(f *flag.Flag) string {
+	if g, ok := f.Value.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case time.Duration:
+			return "a duration, such as 30s, 90m or 8h"
+		case int, int64, uint, uint64:
+			return "a whole number"
+		case float64:
+			return "a number"
+		case bool:
+			return "true or false"
+		}
+	}
+	return "a value of another kind"
+}
+
 // flagMistake turns package flag's errors into muster's.
 func flagMistake(fs *flag.FlagSet, err error) string {
 	const undefined = "flag provided but not defined: -"
 	name, ok := strings.CutPrefix(err.Error(), undefined)
+	if m := wrongValue.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Sprintf("-%s is %s, not %s", m[2], kindOf(fs.Lookup(m[2])), m[1])
+	}
 	if !ok {
 		return err.Error()
 	}

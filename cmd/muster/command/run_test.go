@@ -33,7 +33,10 @@ func shop(out io.Writer) *Table {
 					return nil
 				}
 			}},
-		{Name: "stock list", Short: "what there is", Setup: func(*flag.FlagSet) Action {
+		{Name: "stock list", Short: "what there is", Setup: func(fs *flag.FlagSet) Action {
+			fs.Duration("dry", 0, "for a `DURATION`")
+			fs.Int("coats", 1, "`N` of them")
+			fs.Bool("gloss", false, "shine")
 			return func(context.Context, []string) error { return Held }
 		}},
 		{Name: "stock count", Short: "how much there is", Setup: func(*flag.FlagSet) Action { return nil }},
@@ -50,6 +53,9 @@ func TestRun(t *testing.T) {
 		{"paint", "", "muster paint needs WALL…"},
 		{"paint a b c", "", `muster paint does not take "c"`},
 		{"paint -color=red a", "", "muster paint has no option -color; did you mean -colour?"},
+		{"stock list -dry=long", "", `-dry is a duration, such as 30s, 90m or 8h, not "long"`},
+		{"stock list -coats=99999999999999999999", "", `-coats is a whole number, not "99999999999999999999"`},
+		{"stock list -gloss=very", "", `-gloss is true or false, not "very"`},
 		{"stock list", "", Held.Error()},
 		{"stock lst", "", `muster stock has no subcommand "lst". Did you mean "list"?`},
 		{"stock burn", "", `muster stock has no subcommand "burn". It has: list, count.`},
