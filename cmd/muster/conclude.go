@@ -42,7 +42,7 @@ func exitFor(o progress.Outcome) error {
 	case progress.Hold:
 		return command.Held
 	}
-	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Unknown+o.Undeleted > 0 || o.Stranded() {
+	if o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Unknown+o.Undeleted+o.Idle > 0 || o.Stranded() {
 		return command.Held
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,6 +133,9 @@ func (u *randomUser) note(format string, args ...any) {
 // second, and a host that is away is back after a while.
 const limit = 3 * time.Minute
 
+// unfinished matches the last line of an apply that stayed to the end, and yet left jobs.
+var unfinished = regexp.MustCompile(`(?m)^(Done: .* left\.|Ended before )`)
+
 // muster runs a command to its end, which has to be one that is documented.
 func (u *randomUser) muster(args ...string) (string, int) {
 	u.t.Helper()
@@ -162,6 +166,9 @@ func (u *randomUser) wait(f *follower, args []string) (string, int) {
 	u.note("$ muster %s\n%s\n-> %d after %s", strings.Join(args, " "), strings.TrimSpace(out), code, time.Since(began).Round(10*time.Millisecond))
 	if strings.Contains(out, "panic:") || strings.Contains(out, "goroutine ") || strings.Contains(strings.ToLower(out), "bug in muster") {
 		u.t.Fatalf("muster %s came to grief", strings.Join(args, " "))
+	}
+	if unfinished.MatchString(out) {
+		u.t.Fatalf("muster %s ended well before its jobs did", strings.Join(args, " "))
 	}
 	if !slices.Contains([]int{-1, 0, 1, 2, 3, 4, 5, 130}, code) {
 		u.t.Fatalf("muster %s ended with %d", strings.Join(args, " "), code)

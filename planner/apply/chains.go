@@ -22,7 +22,7 @@ type chains struct {
 // gateRides reports whether a phase's jobs may be queued behind its smokes:
 // only if nothing but their success is expected, on the backend where they run.
 func (ch *chains) gateRides(p *phase) bool {
-	if p.Gate.Failed || p.Smoke == nil || p.Gate.Place == nil {
+	if _, stopped := p.Gate.Stopped(); stopped || p.Smoke == nil || p.Gate.Place == nil {
 		return false
 	}
 	b := ch.backends.At(p.Gate.Place.Backend, p.Gate.Place.Pool)
@@ -35,7 +35,7 @@ func (ch *chains) gateRides(p *phase) bool {
 	}
 	for _, c := range p.Gate.Order {
 		f := ch.byJob[p.recordKey(c, true)]
-		queued = queued && p.Gate.Smokes[c].InFlight() && f != nil && f.End == backends.Stays
+		queued = queued && p.Gate.Smokes[c].InFlight() && f != nil && f.End == backends.Stays && !f.oldSmoke()
 	}
 	why := unattended.Waits(b.Can, unattended.Link{Kind: unattended.Smoke, Phase: p.Name, Backend: b.Name, Expect: p.Smoke.Judged(), Again: p.Smoke.RunsAgain(), Queued: queued})
 	return why == unattended.Wait{}
@@ -155,7 +155,7 @@ func (ch *chains) afterGate(f *attempt) []string {
 		if f.smoke && (c >= f.cell || f.p.Smoke.Parallel) {
 			continue
 		}
-		if o := ch.byJob[f.p.recordKey(c, true)]; o != nil && o.B == f.B {
+		if o := ch.byJob[f.p.recordKey(c, true)]; o != nil && o.B == f.B && !o.oldSmoke() {
 			tokens = append(tokens, o.Token)
 		}
 	}

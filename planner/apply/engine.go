@@ -308,7 +308,7 @@ func (e *engine) waitsForBackend() bool {
 			continue
 		}
 		for _, p := range e.phases {
-			if p.queues[b.Ord].Len() > 0 && !p.allTripped() && !e.holds.Phases[p.Name] && !p.Gate.Failed {
+			if p.queues[b.Ord].Len() > 0 && !e.holds.stopped(p) {
 				return true
 			}
 		}

@@ -102,12 +102,12 @@ func (gs *gates) loadSmokes(p *phase, g *planner.Gate) {
 	}
 	for _, c := range g.Failed {
 		add(c, cells.Failed)
-		p.Gate.Failed = true
 	}
 	for key, f := range gs.byJob {
 		if f.p == p && f.smoke && strings.HasPrefix(key, "smoke.") {
 			add(int(f.cell), f.Status)
 			p.Gate.Smokes[f.cell] = f.Status
+			f.outdated = f.became(gs.st.Jobs[f.Key])
 		}
 	}
 	slices.Sort(p.Gate.Order)
@@ -254,7 +254,6 @@ func (gs *gates) invalidateWith(p *phase, cell int32, message string, metrics ma
 	v.Message, v.Metrics = message, metrics
 	gs.Emit(state.Validated{Validation: v})
 	p.Gate.Mark(cell, cells.Failed)
-	p.Gate.Failed = true
 	gs.schedule.behindSmoke(p, cell)
 	text := "smoke of " + p.Address(int(cell)) + " failed: " + message + "; phase." + p.Name + " is held"
 	gs.Note(p.Address(int(cell)), text, true)

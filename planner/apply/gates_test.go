@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
@@ -58,6 +59,7 @@ func TestFailedSmokeHoldsItsPhase(t *testing.T) {
 	for name, r := range map[string]jobResult{
 		"expectation": {metrics: map[string]string{"loss": "99"}},
 		"crash":       {exit: 1, class: "nan"},
+		"cancelled":   {cancel: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +97,46 @@ func TestSmokeJudgedAfterACrash(t *testing.T) {
 	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
 	if len(s.world.logs) != 6 || before > 2 || len(s.state().Validations) != 2 {
 		t.Errorf("started %v, validations %s", s.world.logs, text(s.state().Validations))
+	}
+}
+
+// TestEditedWhileItsSmokeRuns: a smoke of what the phase was before an edit says nothing about
+// it, however it ends; the phase gets a smoke of what it is now, and goes on.
+func TestEditedWhileItsSmokeRuns(t *testing.T) {
+	t.Parallel()
+	for name, old := range map[string]jobResult{
+		"cancelled": {hang: true},
+		"passes":    {takes: 300 * time.Millisecond, metrics: map[string]string{"loss": "1"}},
+		"fails":     {takes: 300 * time.Millisecond, exit: 1, class: "nan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, gated)
+			ctx, stop := context.WithCancel(t.Context())
+			s.world.result = func(j providers.Job, _ int) jobResult {
+				if strings.Contains(j.Shell, "train 1 1") {
+					return old
+				}
+				return jobResult{metrics: map[string]string{"loss": "1"}}
+			}
+			s.conf = func(c *Config) {
+				c.Event = func(ev state.Event) {
+					if o, ok := ev.(state.Observed); ok && o.Status == state.Running {
+						stop()
+					}
+				}
+			}
+			s.must(ctx)
+			s.conf = nil
+			if n := len(s.world.logs); n != 1 {
+				t.Fatalf("%d jobs started before the edit", n)
+			}
+			s.write(strings.Replace(gated, "\"train ", "\"train better ", 1))
+			s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+			if n := len(s.world.logs); n != 7 || len(s.state().Validations) != 2 {
+				t.Errorf("started %v, validations %s", s.world.logs, text(s.state().Validations))
+			}
+		})
 	}
 }
 

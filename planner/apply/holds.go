@@ -237,5 +237,6 @@ func (f *attempt) roomLost(class string) {
 
 // stopped reports whether a person has to act before a phase starts anything.
 func (h *holds) stopped(p *phase) bool {
-	return p.allTripped() || h.All || h.Phases[p.Name] || p.Gate.Failed
+	_, stopped := p.Gate.Stopped()
+	return p.allTripped() || h.All || h.Phases[p.Name] || stopped
 }

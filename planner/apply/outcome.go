@@ -19,10 +19,8 @@ import (
 func (sm *summary) counts() progress.Outcome {
 	o := progress.Count(sm.nodes)
 	for _, p := range sm.phases {
-		for _, c := range p.Gate.Order {
-			if p.Gate.Smokes[c] == cells.Failed && o.Smoke == "" {
-				o.Smoke = p.Address(int(c))
-			}
+		if c, stopped := p.Gate.Stopped(); stopped && o.Smoke == "" {
+			o.Smoke = p.Address(int(c))
 		}
 		o.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
 		o.HeldThere += p.parked[heldThere]
@@ -57,6 +55,9 @@ func (sm *summary) outcome() progress.Outcome {
 	}
 	if o.Held > 0 && sm.Saved {
 		o.LetGo = sm.letGo()
+	}
+	if sm.Mode == Drive && o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Unknown == 0 {
+		o.Idle = o.Left
 	}
 	if sm.Mode != Drive && o.Running+o.Unknown+o.Waiting() > 0 || o.Stopped == progress.Interrupted {
 		o.Next = "muster apply"
@@ -148,7 +149,7 @@ func (sm *summary) open(o *progress.Outcome) {
 // more: a person let them go after it was made.
 func (sm *summary) letGo() (n int) {
 	for _, p := range sm.phases {
-		if p.allTripped() || slices.ContainsFunc(p.Gate.Order, func(c int32) bool { return p.Gate.Smokes[c] == cells.Failed }) {
+		if _, stopped := p.Gate.Stopped(); stopped || p.allTripped() {
 			continue
 		}
 		for i := range p.At {

@@ -200,10 +200,8 @@ func (oc *outcomes) succeeded(f *attempt, o *offer.Observation, n int) {
 	oc.Emit(ev)
 	oc.arrived(f)
 	switch {
-	case f.p == nil:
-		if f.End == backends.Forget {
-			oc.Emit(state.Forgot{Address: f.Key, At: oc.Clock()})
-		}
+	case f.p == nil, f.oldSmoke():
+		oc.forget(f)
 	case f.smoke:
 		oc.gates.smokePassed(f, ev.Metrics, o)
 	case f.End == backends.Rerun:
@@ -266,15 +264,16 @@ func (oc *outcomes) afterCancel(f *attempt) {
 	oc.arrived(f)
 	oc.cancelled++
 	switch {
-	case f.p == nil || f.End == backends.Forget:
-		if f.End == backends.Forget {
-			oc.Emit(state.Forgot{Address: f.Key, At: oc.Clock()})
-		}
+	case f.p == nil, f.End == backends.Forget, f.oldSmoke():
+		oc.forget(f)
 	case f.smoke:
 		f.p.Gate.Mark(f.cell, cells.Cancelled)
 		oc.schedule.behindSmoke(f.p, f.cell)
-		if f.End.Restarts() {
+		switch {
+		case f.End.Restarts():
 			f.p.Gate.Retry(f.cell)
+		case f.End == backends.Stays:
+			oc.Note(f.Addr, "the smoke of "+f.Addr+" was cancelled from outside; phase."+f.p.Name+" is held until `muster resume`", true)
 		}
 	case f.End.Restarts():
 		oc.schedule.again(f)
@@ -286,6 +285,23 @@ func (oc *outcomes) afterCancel(f *attempt) {
 		if f.End == backends.Stays {
 			oc.Note(f.Addr, f.Addr+" was cancelled from outside; it is held until `muster resume`", true)
 		}
+	}
+}
+
+// oldSmoke reports whether an attempt is a smoke of another configuration: however it ends,
+// that says nothing about its phase.
+func (f *attempt) oldSmoke() bool {
+	return f.p != nil && f.smoke && (f.End == backends.Forget || f.outdated && f.End != backends.Hold)
+}
+
+// forget drops the record of an attempt that is not wanted any more. An old smoke makes way
+// for that of its phase as it is now.
+func (oc *outcomes) forget(f *attempt) {
+	if f.End == backends.Forget {
+		oc.Emit(state.Forgot{Address: f.Key, At: oc.Clock()})
+	}
+	if f.oldSmoke() {
+		oc.schedule.again(f)
 	}
 }
 

@@ -370,13 +370,13 @@ func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r r
 // freeSmokes lets the smokes of a phase that failed start again.
 func (rq *requests) freeSmokes(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (n int) {
 	for c, s := range p.Gate.Smokes {
-		if s != cells.Failed && s != cells.Cancelled || !covered(p.Phase, int(c)) {
+		if s != cells.Failed && s != cells.Cancelled && s != cells.Held || !covered(p.Phase, int(c)) {
 			continue
 		}
 		if key := p.recordKey(c, true); rq.st.Jobs[key] != nil {
 			rq.Emit(state.Freed{Address: key, By: r.Who, At: rq.Clock()})
 		}
-		p.Gate.Smokes[c], p.Gate.Failed = cells.Ready, false
+		p.Gate.Smokes[c] = cells.Ready
 		if p.Waits[c] > 0 {
 			p.Gate.Smokes[c] = cells.Pending
 		}
@@ -527,7 +527,7 @@ func (rq *requests) override(r request.Request) (int, string, error) {
 			rq.schedule.takeBack(p, func(f *attempt) bool { return !f.smoke })
 		}
 		n += len(p.Gate.Order)
-		p.Gate.Order, p.Gate.Failed = nil, false
+		p.Gate.Order = nil
 		rq.Note(a, "the gate of phase."+p.Name+" is overridden by "+r.Who, false)
 	}
 	if rq.quiet {

@@ -209,6 +209,8 @@ func (oc *outcomes) settleFailure(f *attempt, o *offer.Observation, n int, actio
 	switch {
 	case f.p == nil:
 		return
+	case f.oldSmoke():
+		oc.forget(f)
 	case o.Class == failure.InputChanged:
 		oc.schedule.refuseCell(f.p, f.cell, f.smoke, o.Reason)
 	case f.smoke:

@@ -137,7 +137,9 @@ func (sc *schedule) again(f *attempt) {
 	switch {
 	case f.p == nil:
 	case f.smoke:
-		f.p.Gate.Retry(f.cell)
+		if f.p.Gate.Retry(f.cell); f.p.Waits[f.cell] > 0 {
+			f.p.Gate.Mark(f.cell, cells.Pending)
+		}
 		sc.behindSmoke(f.p, f.cell)
 	default:
 		f.p.Set(f.cell, cells.Pending)

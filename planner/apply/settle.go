@@ -281,7 +281,6 @@ func (se *settler) settleSmoke(p *phase, cell int32) verdict {
 		return refused
 	case known && !v.Undecided():
 		p.Gate.Mark(cell, cells.Failed)
-		p.Gate.Failed = true
 		se.report.NoteHeld("phase."+p.Name, p.Address(int(cell)), "its smoke failed with these inputs before: "+v.Message)
 		return refused
 	}

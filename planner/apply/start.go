@@ -347,7 +347,7 @@ func (s *starter) submitCells(p *phase, pilots bool) bool {
 // failed.
 func (s *starter) dispatchSmokes(p *phase) {
 	g := &p.Gate
-	if len(g.Order) == 0 || g.Failed || g.Place == nil || s.backends.Contacts[g.Place.Backend] == nil {
+	if _, stopped := g.Stopped(); stopped || len(g.Order) == 0 || g.Place == nil || s.backends.Contacts[g.Place.Backend] == nil {
 		return
 	}
 	for _, c := range slices.Clone(g.Order) {

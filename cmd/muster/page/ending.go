@@ -194,6 +194,8 @@ func nextStep(o progress.Outcome, again string) string {
 		return fmt.Sprintf("To continue:\n\n    %s\n", again)
 	case o.Next != "" && o.Unknown > 0 && o.Stopped == progress.None && o.Running+o.Waiting() == 0:
 		return fmt.Sprintf("Unknown jobs keep their records, and muster does not submit them again. When their backend answers:\n\n    %s\n", o.Next)
+	case o.Idle > 0:
+		return "The next plan says what starts them:\n\n    muster plan\n    muster apply\n"
 	case o.Next != "":
 		return fmt.Sprintf("To continue:\n\n    %s\n", o.Next)
 	case o.Stopped == progress.None && o.LetGo > 0 && o.LetGo == o.Held+o.Failed+o.Cancelled:
@@ -249,6 +251,9 @@ func Headline(o progress.Outcome) string {
 	}
 	if o.Unknown+o.LeftOut > 0 {
 		return "Ended with jobs whose backend cannot be asked"
+	}
+	if o.Idle > 0 {
+		return "Ended before all jobs started"
 	}
 	if o.Running+o.Queued+o.HeldThere+o.Unsent > 0 || o.First != "" { // apply -once
 		return "One pass made"

@@ -22,6 +22,7 @@ func TestEnding(t *testing.T) {
 		want    string
 	}{
 		{"done", false, "", progress.Outcome{Total: 2, Done: 2}, "\nDone: 2 of 2 jobs done and verified.\n"},
+		{"idle", false, "", progress.Outcome{Total: 3, Done: 1, Left: 2, Idle: 2}, "\nEnded before all jobs started: 1 of 3 jobs done and verified, 2 left.\nThe next plan says what starts them:\n\n    muster plan\n    muster apply\n"},
 		{"held", false, "", progress.Outcome{Stopped: progress.Hold, Total: 2, Done: 1, Left: 1}, "\nHeld: 1 of 2 jobs done and verified, 1 left.\nTo continue:\n\n    muster resume\n    muster apply\n"},
 		{"interrupted", false, "", progress.Outcome{Stopped: progress.Interrupted, Total: 9, Running: 2, Queued: 7, QueuedOn: []progress.BackendCount{{Backend: "ssh.lab", Jobs: 7}}, Next: "muster apply"},
 			"\nInterrupted: 0 of 9 jobs done and verified, 2 running, 7 queued.\n2 running; 7 queued on ssh.lab will still start. Stop that: muster hold\nTo continue:\n\n    muster apply\n"},

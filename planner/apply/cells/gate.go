@@ -13,8 +13,7 @@ type Gate struct {
 	Order  []int32          // cells with a smoke that has not passed, ascending
 	Smokes map[int32]Status // of these
 	Prints map[int32]string // fingerprints by cell
-	Failed bool
-	Pilots map[int32]bool // cells that have yet to end before the rest starts
+	Pilots map[int32]bool   // cells that have yet to end before the rest starts
 }
 
 // Print is the fingerprint of a cell's smoke.
@@ -22,6 +21,18 @@ func (g *Gate) Print(cell int32) string { return g.Prints[cell] }
 
 // Shut reports whether a smoke is still to pass.
 func (g *Gate) Shut() bool { return len(g.Order) > 0 }
+
+// Stopped is the first cell whose smoke did not pass and does not run again by itself: it
+// failed, was cancelled, or is held.
+func (g *Gate) Stopped() (cell int32, ok bool) {
+	for _, c := range g.Order {
+		switch g.Smokes[c] {
+		case Failed, Cancelled, Held:
+			return c, true
+		}
+	}
+	return 0, false
+}
 
 // Piloting reports whether pilots have yet to end.
 func (g *Gate) Piloting() bool { return len(g.Pilots) > 0 }

@@ -192,7 +192,7 @@ func (n *Vertex) stuck(before [][]bool, stopped func(n *Vertex, cell int32) bool
 			}
 		}
 	}
-	whole := n.Gate.Failed
+	_, whole := n.Gate.Stopped()
 	for _, from := range n.Awaits {
 		whole = whole || slices.Contains(before[from.Ord], true)
 	}

@@ -96,7 +96,9 @@ func TestBlockedInTurn(t *testing.T) {
 	} {
 		all := chain(t)
 		all[c.of].Set(1, c.s)
-		all[1].Gate.Failed = c.gate
+		if c.gate {
+			all[1].Gate.Order, all[1].Gate.Smokes = []int32{0}, map[int32]Status{0: Failed}
+		}
 		Count(all)
 		if got := Blocked(all); [3]int(got) != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -48,6 +48,7 @@ type Outcome struct {
 	HeldThere int    // in a backend's queue, and held there: by muster until the rest is in, or by somebody else
 	Unsent    int    // given to a backend that could not submit them, or has not said whether it did
 	Left      int    // not submitted
+	Idle      int    // of the left, at the end of a run that stays: nothing keeps them from starting, and they did not
 	Skipped   int    // not selected
 	Cancelled int    // ended by this run
 	Smokes    int    // smokes in flight
