@@ -37,6 +37,7 @@ func (u *randomUser) step() {
 		{4, func() { u.toggle("fail") }},
 		{1, func() { u.toggle("bad") }},
 		{2, func() { u.phase().param++; u.save(); u.note("# a parameter changed") }},
+		{3, func() { u.edit() }},
 		{1, func() { u.grow() }},
 		{1, func() { u.drop() }},
 		{1, func() { u.campaign.slots = 1 << u.r.Intn(4); u.save(); u.note("# slots: %d", u.campaign.slots) }},
@@ -166,6 +167,27 @@ func (u *randomUser) toggle(how string) {
 		}
 		u.note("# %s on host %d", filepath.Join(how, work), i+1)
 	}
+}
+
+// edit changes the policy of a phase, or what its jobs do.
+func (u *randomUser) edit() {
+	p := u.phase()
+	flip := func(b *bool) func() { return func() { *b = !*b } }
+	all := []struct {
+		what string
+		do   func()
+	}{
+		{"smoke", flip(&p.smoke)}, {"pilot", flip(&p.pilot)}, {"retry", flip(&p.retry)}, {"breaker", flip(&p.breaker)},
+		{"cap", func() { p.cap = u.r.Intn(3) }},
+		{"nap", func() { p.nap += 0.01 }},
+	}
+	one := all[u.r.Intn(len(all))]
+	if p.cells < 3 && one.what == "pilot" || p.cells < 2 && one.what == "smoke" {
+		return
+	}
+	one.do()
+	u.save()
+	u.note("# phase %s: its %s changed", p.name, one.what)
 }
 
 func (u *randomUser) grow() {
