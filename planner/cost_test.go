@@ -397,6 +397,18 @@ func TestTargetTakesWhatItNeeds(t *testing.T) {
 	}
 }
 
+// TestTargetTakesWhatItsSmokeNeeds: the smoke before a selected job may be that of another cell.
+func TestTargetTakesWhatItsSmokeNeeds(t *testing.T) {
+	t.Parallel()
+	c := load(t, nil, phaseSpec{name: "a", seeds: []int{1, 2, 3}, lr: "1"}, phaseSpec{name: "b", seeds: []int{1, 2, 3}, lr: "1", input: "a", smoke: true})
+	in := input(c, nil)
+	in.Options.Targets = []string{`phase.b["seed=2"]`}
+	p := planned(t, in)
+	if !slices.Equal(p.Phases[0].Kind, []Kind{Run, Run, Skipped}) || !slices.Equal(p.Phases[1].Kind, []Kind{Skipped, Run, Skipped}) {
+		t.Errorf("got %v %v", p.Phases[0].Kind, p.Phases[1].Kind)
+	}
+}
+
 // TestRecordsAreComparedInTheirScheme changes a package variable, so it does
 // not run beside other tests.
 func TestRecordsAreComparedInTheirScheme(t *testing.T) {

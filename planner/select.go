@@ -124,7 +124,7 @@ func narrow(targets []string, ps phases) (notes []string) {
 	return []string{note + "."}
 }
 
-// includeNeeds selects producers that start and that a selected job needs.
+// includeNeeds selects producers that start and that a selected job needs, or a smoke before it.
 func (ps phases) includeNeeds() int {
 	n := 0
 	include := func(from *draft, i int) {
@@ -153,7 +153,8 @@ func (ps phases) includeNeeds() int {
 			from := ps.byPhase[in.From.Name]
 			done := make([]bool, in.Groups())
 			for i, k := range w.pp.Kind {
-				if g := in.GroupOf(i); k.Starts() && w.chosen(i) && !done[g] {
+				g := in.GroupOf(i)
+				if smoke := w.p.Smoke != nil && slices.Contains(w.p.Smoke.Cells, i); !done[g] && (smoke || k.Starts() && w.chosen(i)) {
 					done[g] = true
 					for _, p := range in.Members(g) {
 						include(from, p)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
@@ -137,6 +138,32 @@ func TestEditedWhileItsSmokeRuns(t *testing.T) {
 				t.Errorf("started %v, validations %s", s.world.logs, text(s.state().Validations))
 			}
 		})
+	}
+}
+
+// TestSmokeOfAJobThatIsNotSelected runs once the jobs before it are done, like that of another.
+func TestSmokeOfAJobThatIsNotSelected(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, `
+phase "a" {
+  job {
+    command = "make > ${output.o}"
+    output "o" { path = "a.txt" }
+  }
+}
+phase "b" {
+  grid { axes = { n = [1, 2] } }
+  job {
+    command = "train ${cell.n} ${input.i} > ${output.o}"
+    output "o" { path = "b${cell.n}.txt" }
+    input "i" { from = phase.a.output.o }
+  }
+  smoke { cells = "first" }
+}`)
+	s.opts = planner.Options{Targets: []string{`phase.b["n=2"]`}}
+	s.check(s.must(t.Context()), "end done=2 failed=0 held=0 blocked=0 left=0")
+	if want := []string{"phase.a", `phase.b["n=1"]`, `phase.b["n=2"]`}; !slices.Equal(s.world.logs, want) {
+		t.Errorf("started %v, want %v", s.world.logs, want)
 	}
 }
 

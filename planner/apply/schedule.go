@@ -194,6 +194,11 @@ func (sc *schedule) repoints(p *phase, cell int32) bool {
 // enqueue puts every cell that waits for nothing into its queue.
 func (sc *schedule) enqueue() {
 	for _, p := range sc.phases {
+		for _, c := range p.Gate.Order {
+			if p.Waits[c] == 0 {
+				p.Gate.Reached(c)
+			}
+		}
 		for i := range int32(len(p.At)) {
 			if p.At[i] == cells.Pending && p.Waits[i] == 0 {
 				sc.makeReady(p, i)
@@ -248,7 +253,6 @@ func (sc *schedule) makeReady(p *phase, cell int32) {
 	if sc.Plan.Destroy {
 		return // nothing starts
 	}
-	p.Gate.Reached(cell)
 	d := p.places.Of(cell)
 	if d == nil || sc.backends.Contacts[d.Backend] == nil {
 		// The plan had no reason to place it. The next one has.

@@ -354,7 +354,7 @@ func (s *starter) dispatchSmokes(p *phase) {
 		if !p.Smoke.Parallel && g.InFlight() > 0 && s.Mode == Drive {
 			return
 		}
-		if g.Smokes[c] != cells.Ready && !(p.At[c] == cells.Done && g.Smokes[c] == cells.Pending) {
+		if g.Smokes[c] != cells.Ready {
 			continue
 		}
 		switch s.start(p, c, true) {

@@ -84,7 +84,11 @@ func (n *Vertex) Complete(cell int32, freed func(*Vertex, int32)) {
 
 // release notes that a cell waits for one thing less.
 func (n *Vertex) release(c int32, freed func(*Vertex, int32)) {
-	if n.Waits[c]--; n.Waits[c] <= 0 && n.At[c] == Pending {
+	if n.Waits[c]--; n.Waits[c] > 0 {
+		return
+	}
+	n.Gate.Reached(c)
+	if n.At[c] == Pending {
 		freed(n, c)
 	}
 }
