@@ -20,8 +20,11 @@ type randomPhase struct {
 	name, axis     string
 	cells, param   int
 	from           *randomPhase
-	byCell         bool // reads its own producer's file; else all
+	byCell         bool         // reads its own producer's file; else all
+	after          *randomPhase // in depends_on
+	require        string       // of its input, with all producers
 	smoke, pilot   bool
+	smokes         string // attributes of its smoke
 	retry, breaker bool
 	cap            int     // max_parallel; 0 = none
 	nap            float64 // seconds that a job takes
@@ -35,6 +38,11 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100}
 		p.axis = "k" + p.name
 		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
+		p.smokes = []string{"", "", "    repeat = 2\n    tolerance = 1\n", "    parallel = true\n"}[r.Intn(4)]
+		if i > 1 && r.Intn(4) == 0 {
+			p.after = c.phases[r.Intn(i)]
+		}
+		p.require = []string{"", "", "", "50%"}[r.Intn(4)]
 		if i > 0 {
 			p.from = c.phases[r.Intn(i)]
 			if p.byCell = p.from.cells == p.cells && r.Intn(10) < 6; p.byCell {
@@ -58,6 +66,9 @@ func (c *randomCampaign) text() string {
 			fmt.Fprintf(&b, "  grid { axes = { %s = range(%d) } }\n", p.axis, p.cells)
 		}
 		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = { p = %d }\n", c.place, p.param)
+		if p.after != nil {
+			fmt.Fprintf(&b, "  depends_on = [phase.%s]\n", p.after.name)
+		}
 		if p.cap > 0 {
 			fmt.Fprintf(&b, "  max_parallel = %d\n", p.cap)
 		}
@@ -65,11 +76,15 @@ func (c *randomCampaign) text() string {
 		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"out/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.name, cell)
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
-			fmt.Fprintf(&b, "    input \"i\" { %s = phase.%s.output.o }\n", from, p.from.name)
+			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
+			if p.require != "" && from == "from_all" {
+				fmt.Fprintf(&b, "      require = %q\n", p.require)
+			}
+			b.WriteString("    }\n")
 		}
 		b.WriteString("  }\n")
 		if p.smoke {
-			fmt.Fprintf(&b, "  smoke { cells = [{ %s = 0 }] }\n", p.axis)
+			fmt.Fprintf(&b, "  smoke {\n    cells = [{ %s = 0 }, { %s = 1 }]\n%s  }\n", p.axis, p.axis, p.smokes)
 		}
 		if p.pilot {
 			b.WriteString("  pilot { cells = \"ends\" }\n")
@@ -88,7 +103,7 @@ func (c *randomCampaign) text() string {
 // readers reports whether a phase's files are read.
 func (c *randomCampaign) readers(p *randomPhase) bool {
 	for _, q := range c.phases {
-		if q.from == p {
+		if q.from == p || q.after == p {
 			return true
 		}
 	}
