@@ -141,6 +141,40 @@ func TestEditedWhileItsSmokeRuns(t *testing.T) {
 	}
 }
 
+// TestResumeAfterACancelledSmoke: one resume of a phase that was cancelled while its smoke ran
+// frees the smoke, too.
+func TestResumeAfterACancelledSmoke(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, gated)
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true} }
+	ctx, stop := context.WithCancel(t.Context())
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if o, ok := ev.(state.Observed); ok && o.Status == state.Running {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	s.conf = nil
+	do := func(verb request.Verb) request.Answer {
+		m, f, c := s.disk.open(nil), &fake{world: s.world}, s.load()
+		a, err := Do(t.Context(), s.config(s.plan(c, m.st, f), c, m, f), request.Request{Verb: verb, Who: "bob", Addresses: []string{"phase.a"}})
+		if err != nil || a.Error != "" {
+			t.Fatalf("%s: %+v %v", verb, a, err)
+		}
+		return a
+	}
+	do(request.Cancel)
+	s.world.mu.Lock()
+	s.world.result = func(providers.Job, int) jobResult { return jobResult{metrics: map[string]string{"loss": "1"}} }
+	s.world.mu.Unlock()
+	if a := do(request.Resume); a.Text != "Released. Run `muster apply` to start 1 smoke and 4 jobs." {
+		t.Errorf("%+v", a)
+	}
+	s.check(s.must(t.Context()), "end done=4 failed=0 held=0 blocked=0 left=0")
+}
+
 // TestSmokeOfAJobThatIsNotSelected runs once the jobs before it are done, like that of another.
 func TestSmokeOfAJobThatIsNotSelected(t *testing.T) {
 	t.Parallel()

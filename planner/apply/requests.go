@@ -227,7 +227,7 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 			closed = append(closed, of)
 		}
 		freed, left := rq.freeCells(p, covered, r)
-		again := rq.freeSmokes(p, covered, r)
+		again := rq.freeSmokes(p, freed, covered, r)
 		n, smokes = n+freed+again, smokes+again
 		cancelled = append(cancelled, left...)
 	}
@@ -367,18 +367,28 @@ func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r r
 	return n, left
 }
 
-// freeSmokes lets the smokes of a phase that failed start again.
-func (rq *requests) freeSmokes(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (n int) {
-	for c, s := range p.Gate.Smokes {
-		if s != cells.Failed && s != cells.Cancelled && s != cells.Held || !covered(p.Phase, int(c)) {
+// freeSmokes lets the smokes of a phase that did not pass start again. A plan in which all
+// jobs of a phase were held has no gate: with jobs that were freed now its smokes count, too.
+func (rq *requests) freeSmokes(p *phase, freed int, covered func(*lang.Phase, int) bool, r request.Request) (n int) {
+	if p.Smoke == nil {
+		return 0
+	}
+	for _, i := range p.Smoke.Cells {
+		c := int32(i)
+		key := p.recordKey(c, true)
+		rec := rq.st.Jobs[key]
+		s, gated := p.Gate.Smokes[c]
+		if !gated && freed > 0 && rec != nil && !rec.InFlight() && !rq.st.Validations[rec.Result].Passed {
+			s = cells.HeldAs(rec)
+		}
+		if s != cells.Failed && s != cells.Cancelled && s != cells.Held || !covered(p.Phase, i) {
 			continue
 		}
-		if key := p.recordKey(c, true); rq.st.Jobs[key] != nil {
+		if rec != nil {
 			rq.Emit(state.Freed{Address: key, By: r.Who, At: rq.Clock()})
 		}
-		p.Gate.Smokes[c] = cells.Ready
-		if p.Waits[c] > 0 {
-			p.Gate.Smokes[c] = cells.Pending
+		if p.Gate.Retry(c); p.Waits[c] > 0 {
+			p.Gate.Mark(c, cells.Pending)
 		}
 		n++
 	}
