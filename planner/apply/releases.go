@@ -20,10 +20,11 @@ import (
 type releases struct {
 	*jobs
 	places  releaser
-	waiting []*planner.Row    // until jobs that are being cancelled have ended
-	leaving map[string]string // backends of machines whose release was asked for in this run, by id
-	since   time.Time         // when the last of them was asked for
-	next    time.Time         // when their providers are asked whether they are gone
+	waiting []*planner.Row            // until jobs that are being cancelled have ended
+	leavers map[string][]*planner.Row // rows of machines whose release is to be asked for, by backend
+	leaving map[string]string         // backends of machines whose release was asked for in this run, by id
+	since   time.Time                 // when the last of them was asked for
+	next    time.Time                 // when their providers are asked whether they are gone
 	asking  int
 	gone    []string // backends that gave machines back in this run
 	asked   bool     // machines rented when the run ends
@@ -33,7 +34,7 @@ type releases struct {
 type releaser interface {
 	Reaches(backend string) bool
 	KeepsFiles(backend string) bool
-	Release(backend, id string, told func(error))
+	Release(backend string, ids []string, told func(id string, err error))
 	Rentals(backend string, told func([]offer.Rental, error))
 }
 
@@ -42,7 +43,7 @@ const (
 	goneMost  = 15 * time.Minute // goneMost bounds the wait for that; the next plan lists the machines that remain
 )
 
-// giveBack gives the machine of a row back. An answer that does not come, or says
+// giveBack has the machine of a row given back. An answer that does not come, or says
 // that the machine is there still, leaves it as one that is billed; nothing is sent
 // twice in one run.
 func (rl *releases) giveBack(row *planner.Row) {
@@ -67,26 +68,45 @@ func (rl *releases) giveBack(row *planner.Row) {
 		note("was not released, and is billed: nothing reaches that backend")
 		return
 	}
-	becomes := func(status state.RentalStatus) {
-		m := rl.st.Rentals[row.Address]
-		m.ID, m.Backend, m.Status, m.Since, m.PerHour = row.Address, row.Backend, status, rl.Clock(), row.PerHour
-		rl.Emit(state.Rented{Rental: m})
-	}
 	if was.Status != state.RentalDeleting { // before it is sent: it may be gone, and we with it
-		becomes(state.RentalDeleting)
+		rl.becomes(row.Address, row.Backend, state.RentalDeleting, row.PerHour)
 	}
 	if row.PerHour != "" {
 		rl.Note("backend."+row.Backend, fmt.Sprintf("%s on backend.%s is being released: it is billed, at %s, until its provider says that it is gone", row.Address, row.Backend, amount.Hourly(row.PerHour)), false)
 	}
-	rl.places.Release(row.Backend, row.Address, func(err error) {
-		if err != nil {
-			note(fmt.Sprintf("was not released, and is billed: %v", err))
-			rl.await(row.Address, row.Backend)
-			return
+	if rl.leavers == nil {
+		rl.leavers = map[string][]*planner.Row{}
+	}
+	rl.leavers[row.Backend] = append(rl.leavers[row.Backend], row)
+}
+
+// send asks each backend for its releases, all at once: a machine is billed while those
+// before it end.
+func (rl *releases) send() {
+	for _, backend := range slices.Sorted(maps.Keys(rl.leavers)) {
+		var ids []string
+		prices := map[string]string{}
+		for _, row := range rl.leavers[backend] {
+			ids, prices[row.Address] = append(ids, row.Address), row.PerHour
 		}
-		becomes(state.RentalReleased)
-		rl.gone = append(rl.gone, row.Backend)
-	})
+		rl.places.Release(backend, ids, func(id string, err error) {
+			if err != nil {
+				rl.Note("backend."+backend, fmt.Sprintf("%s on backend.%s was not released, and is billed: %v", id, backend, err), true)
+				rl.await(id, backend)
+				return
+			}
+			rl.becomes(id, backend, state.RentalReleased, prices[id])
+			rl.gone = append(rl.gone, backend)
+		})
+	}
+	rl.leavers = nil
+}
+
+// becomes records a new status of a machine.
+func (rl *releases) becomes(id, backend string, status state.RentalStatus, perHour string) {
+	m := rl.st.Rentals[id]
+	m.ID, m.Backend, m.Status, m.Since, m.PerHour = id, backend, status, rl.Clock(), perHour
+	rl.Emit(state.Rented{Rental: m})
 }
 
 // await has a run wait until a machine is gone: it is billed until then. The release is
@@ -100,13 +120,14 @@ func (rl *releases) await(id, backend string) {
 	rl.next = rl.since.Add(goneEvery)
 }
 
-// look asks the providers of machines that leave whether they are gone, when it is time.
+// look sends what is to be released, and asks the providers of machines that leave whether they are gone, when it is time.
 func (rl *releases) look() {
 	waiting := rl.waiting
 	rl.waiting = nil
 	for _, row := range waiting {
 		rl.giveBack(row)
 	}
+	rl.send()
 	now := rl.Clock()
 	if len(rl.leaving) == 0 || rl.Mode != Drive || rl.Stopped() || now.Sub(rl.since) > goneMost {
 		return

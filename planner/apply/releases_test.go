@@ -72,20 +72,21 @@ func TestReleases(t *testing.T) {
 			for n := range c.running {
 				js.attempts[fmt.Sprint(n)] = &attempt{Attempt: backends.Attempt{B: there}}
 			}
-			rl := releases{jobs: js, places: landlord(func(id string, told func(error)) {
-				if id != "r1" || became == nil && c.was != "deleting" {
+			rl := releases{jobs: js, places: landlord(func(ids []string, told func(string, error)) {
+				if id := ids[0]; len(ids) != 1 || id != "r1" || became == nil && c.was != "deleting" {
 					t.Errorf("%s is released, and the state has %q", id, became)
 				}
 				if c.says != gone {
-					told(errors.New(c.says))
+					told("r1", errors.New(c.says))
 					return
 				}
-				told(nil)
+				told("r1", nil)
 			})}
 			if c.says == "" {
 				rl.places = landlord(nil)
 			}
 			rl.giveBack(&planner.Row{Address: "r1", Backend: "far.x", PerHour: "0.60", Orphan: c.orphan})
+			rl.send()
 			if got := strings.Join(became, " "); got != c.becomes {
 				t.Errorf("it became %q, not %q", got, c.becomes)
 			}
@@ -108,7 +109,7 @@ func TestADestroyWaitsForWhatItLooksUp(t *testing.T) {
 		there := &backends.Backend{Contact: &backends.Contact{Backend: connection.Backend{Name: "far.x"}}}
 		js := &jobs{run: r, attempts: map[string]*attempt{"a": {Attempt: backends.Attempt{B: there}}}}
 		released := 0
-		rl := releases{jobs: js, places: landlord(func(_ string, told func(error)) { released++; told(nil) })}
+		rl := releases{jobs: js, places: landlord(func(_ []string, told func(string, error)) { released++; told("r1", nil) })}
 		rl.giveBack(&planner.Row{Address: "r1", Backend: "far.x", PerHour: "0.60"})
 		rl.look()
 		if released > 0 || len(notes) > 0 {
@@ -122,6 +123,37 @@ func TestADestroyWaitsForWhatItLooksUp(t *testing.T) {
 		if text := strings.Join(notes, "\n"); (released == 1) != ends || ends == strings.Contains(text, "is kept: 1 job may run there") {
 			t.Errorf("its job ended: %v; released %d times, %q", ends, released, text)
 		}
+	}
+}
+
+// TestReleasesAreAskedForTogether: no machine is billed while those before it end, and each
+// has its own answer.
+func TestReleasesAreAskedForTogether(t *testing.T) {
+	t.Parallel()
+	st := &state.State{Rentals: map[string]state.Rental{}}
+	for _, id := range []string{"r1", "r2", "r3"} {
+		st.Rentals[id] = state.Rental{ID: id, Backend: "far.x", Status: state.RentalRunning}
+	}
+	became := map[string]state.RentalStatus{}
+	r := recorded(st, time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC), func(e state.Event) { m := e.(state.Rented).Rental; became[m.ID] = m.Status }, func(string, string) {})
+	r.Plan.Destroy = true
+	var asked [][]string
+	rl := releases{jobs: &jobs{run: r}, places: landlord(func(ids []string, told func(string, error)) {
+		asked = append(asked, ids)
+		told("r1", nil)
+		told("r2", errors.New("it is still there"))
+		told("r3", nil)
+	})}
+	for _, id := range []string{"r1", "r2", "r3"} {
+		rl.giveBack(&planner.Row{Address: id, Backend: "far.x"})
+	}
+	rl.look()
+	rl.look()
+	if want := [][]string{{"r1", "r2", "r3"}}; !cmp.Equal(asked, want) {
+		t.Errorf("asked for %v, want %v", asked, want)
+	}
+	if want := map[string]state.RentalStatus{"r1": state.RentalReleased, "r2": state.RentalDeleting, "r3": state.RentalReleased}; !cmp.Equal(became, want) {
+		t.Errorf("%v", became)
 	}
 }
 
@@ -171,11 +203,11 @@ func TestRentalIsRecordedAsItsProviderSays(t *testing.T) {
 }
 
 // A landlord takes rentals back; nil cannot be reached.
-type landlord func(id string, told func(error))
+type landlord func(ids []string, told func(id string, err error))
 
 func (l landlord) Reaches(string) bool    { return l != nil }
 func (l landlord) KeepsFiles(string) bool { return false }
 
-func (l landlord) Release(_, id string, told func(error)) { l(id, told) }
+func (l landlord) Release(_ string, ids []string, told func(id string, err error)) { l(ids, told) }
 
 func (l landlord) Rentals(string, func([]offer.Rental, error)) {}

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/muster-run/muster/providers"
@@ -85,9 +86,9 @@ func (fs *files) KeepsFiles(backend string) bool {
 	return b != nil && b.Can.KeepsFiles
 }
 
-// Release gives a rental back, where its provider rents; then hears why it did not,
-// nil if it did.
-func (fs *files) Release(backend, id string, then func(error)) {
+// Release gives rentals back, where their provider rents; then hears of each why it did
+// not, nil if it did.
+func (fs *files) Release(backend string, ids []string, then func(id string, err error)) {
 	b := fs.At(backend, "")
 	rents, ok := b.Provider.(providers.Renter)
 	if !ok {
@@ -98,12 +99,15 @@ func (fs *files) Release(backend, id string, then func(error)) {
 	b.Call(func() {
 		ctx, cancel := context.WithTimeout(fs.Ctx, releaseTime)
 		defer cancel()
-		out, err = rents.Release(ctx, b.Name, []string{id})
+		out, err = rents.Release(ctx, b.Name, ids)
 	}, func() {
-		if err == nil && len(out) > 0 && out[0].Err != nil {
-			err = out[0].Err
+		for _, id := range ids {
+			failed := err
+			if i := slices.IndexFunc(out, func(o providers.Outcome) bool { return o.ID == id }); err == nil && i >= 0 && out[i].Err != nil {
+				failed = out[i].Err
+			}
+			then(id, failed)
 		}
-		then(err)
 	})
 }
 
