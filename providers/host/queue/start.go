@@ -154,8 +154,15 @@ func (st *starts) launch(s *start) error {
 	if err := attempt.StageIn(s.ctx, j, s.launch.Scratch, s.again); err != nil {
 		return err
 	}
-	if err = attempt.MakeFolders(run); err == nil {
-		err = st.exec(s, run, lists)
+	begin := func() error {
+		if err := attempt.MakeFolders(run); err != nil {
+			return err
+		}
+		return st.exec(s, run, lists)
+	}
+	var missing *attempt.Missing
+	if err = begin(); errors.Is(err, os.ErrNotExist) || errors.As(err, &missing) { // somebody moved the workdir at this moment
+		err = begin()
 	}
 	if err != nil && !s.again {
 		attempt.RemoveScratch(s.launch.Scratch)
@@ -203,9 +210,6 @@ func (st *starts) openLogs(s *start, j *providers.Job) (out, errs *os.File, err 
 // its GPUs.
 func (st *starts) exec(s *start, j *providers.Job, lists map[string]string) error {
 	out, errs, err := st.openLogs(s, j)
-	if errors.Is(err, os.ErrNotExist) { // somebody moved the folder meanwhile
-		out, errs, err = st.openLogs(s, j)
-	}
 	if err != nil {
 		return err
 	}
