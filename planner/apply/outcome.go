@@ -56,7 +56,7 @@ func (sm *summary) outcome() progress.Outcome {
 	if o.Held > 0 && sm.Saved {
 		o.LetGo = sm.letGo()
 	}
-	if sm.Mode == Drive && o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Unknown == 0 {
+	if sm.Mode == Drive && !sm.Plan.Destroy && o.Stopped == progress.None && o.Held+o.Failed+o.Cancelled+o.Blocked+o.Changed+o.Unknown == 0 {
 		o.Idle = o.Left
 	}
 	if sm.Mode != Drive && o.Running+o.Unknown+o.Waiting() > 0 || o.Stopped == progress.Interrupted {

@@ -368,7 +368,8 @@ func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r r
 }
 
 // freeSmokes lets the smokes of a phase that did not pass start again. A plan in which all
-// jobs of a phase were held has no gate: with jobs that were freed now its smokes count, too.
+// jobs of a phase were held has no gate: with jobs that were freed now its smokes count, too,
+// unless the phase has changed since.
 func (rq *requests) freeSmokes(p *phase, freed int, covered func(*lang.Phase, int) bool, r request.Request) (n int) {
 	if p.Smoke == nil {
 		return 0
@@ -378,7 +379,7 @@ func (rq *requests) freeSmokes(p *phase, freed int, covered func(*lang.Phase, in
 		key := p.recordKey(c, true)
 		rec := rq.st.Jobs[key]
 		s, gated := p.Gate.Smokes[c]
-		if !gated && freed > 0 && rec != nil && !rec.InFlight() && !rq.st.Validations[rec.Result].Passed {
+		if !gated && freed > 0 && rec != nil && !rec.InFlight() && !rq.st.Validations[rec.Result].Passed && rec.Definition == p.Definition().Digest {
 			s = cells.HeldAs(rec)
 		}
 		if s != cells.Failed && s != cells.Cancelled && s != cells.Held || !covered(p.Phase, i) {
