@@ -101,6 +101,21 @@ func TestSmokeJudgedAfterACrash(t *testing.T) {
 	}
 }
 
+// untilOneRuns applies until a job runs; the apply is interrupted then.
+func (s *stage) untilOneRuns() {
+	ctx, stop := context.WithCancel(s.t.Context())
+	defer stop()
+	s.conf = func(c *Config) {
+		c.Event = func(ev state.Event) {
+			if o, ok := ev.(state.Observed); ok && o.Status == state.Running {
+				stop()
+			}
+		}
+	}
+	s.must(ctx)
+	s.conf = nil
+}
+
 // TestEditedWhileItsSmokeRuns: a smoke of what the phase was before an edit says nothing about
 // it, however it ends; the phase gets a smoke of what it is now, and goes on.
 func TestEditedWhileItsSmokeRuns(t *testing.T) {
@@ -113,22 +128,13 @@ func TestEditedWhileItsSmokeRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, gated)
-			ctx, stop := context.WithCancel(t.Context())
 			s.world.result = func(j providers.Job, _ int) jobResult {
 				if strings.Contains(j.Shell, "train 1 1") {
 					return old
 				}
 				return jobResult{metrics: map[string]string{"loss": "1"}}
 			}
-			s.conf = func(c *Config) {
-				c.Event = func(ev state.Event) {
-					if o, ok := ev.(state.Observed); ok && o.Status == state.Running {
-						stop()
-					}
-				}
-			}
-			s.must(ctx)
-			s.conf = nil
+			s.untilOneRuns()
 			if n := len(s.world.logs); n != 1 {
 				t.Fatalf("%d jobs started before the edit", n)
 			}
@@ -147,16 +153,7 @@ func TestResumeAfterACancelledSmoke(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, gated)
 	s.world.result = func(providers.Job, int) jobResult { return jobResult{hang: true} }
-	ctx, stop := context.WithCancel(t.Context())
-	s.conf = func(c *Config) {
-		c.Event = func(ev state.Event) {
-			if o, ok := ev.(state.Observed); ok && o.Status == state.Running {
-				stop()
-			}
-		}
-	}
-	s.must(ctx)
-	s.conf = nil
+	s.untilOneRuns()
 	do := func(verb request.Verb) request.Answer {
 		m, f, c := s.disk.open(nil), &fake{world: s.world}, s.load()
 		a, err := Do(t.Context(), s.config(s.plan(c, m.st, f), c, m, f), request.Request{Verb: verb, Who: "bob", Addresses: []string{"phase.a"}})

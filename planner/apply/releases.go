@@ -120,7 +120,8 @@ func (rl *releases) await(id, backend string) {
 	rl.next = rl.since.Add(goneEvery)
 }
 
-// look sends what is to be released, and asks the providers of machines that leave whether they are gone, when it is time.
+// look sends the releases of this turn. From time to time it asks providers whether the
+// machines that they were to release are gone.
 func (rl *releases) look() {
 	waiting := rl.waiting
 	rl.waiting = nil

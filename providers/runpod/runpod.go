@@ -58,7 +58,7 @@ func New(c Config) *Client {
 	return &Client{api: rental.NewAPI(c.Access), settings: c.settings, pace: pace{now: c.Now, sleep: c.Sleep}}
 }
 
-// graphql is the older interface, of which only questions are asked.
+// graphql is the path of RunPod's older interface. muster only reads there.
 const graphql = "/graphql"
 
 // call makes a call and reads a JSON value; into nil wants none.

@@ -112,7 +112,7 @@ func (t *Table) unknown(word string) error {
 // wrongValue matches package flag's error for a value of another kind.
 var wrongValue = lazyregexp.New(`^invalid (?:boolean )?value (".*") for (?:flag )?-([\w-]+): (?:parse error|value out of range)$`)
 
-// kindOf says what the value of an option is.
+// kindOf says what the value of an option is, "" where package flag does not know.
 func kindOf(f *flag.Flag) string {
 	if g, ok := f.Value.(flag.Getter); ok {
 		switch g.Get().(type) {
@@ -126,7 +126,7 @@ func kindOf(f *flag.Flag) string {
 			return "true or false"
 		}
 	}
-	return "a value of another kind"
+	return ""
 }
 
 // flagMistake turns package flag's errors into muster's.
@@ -134,7 +134,9 @@ func flagMistake(fs *flag.FlagSet, err error) string {
 	const undefined = "flag provided but not defined: -"
 	name, ok := strings.CutPrefix(err.Error(), undefined)
 	if m := wrongValue.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Sprintf("-%s is %s, not %s", m[2], kindOf(fs.Lookup(m[2])), m[1])
+		if kind := kindOf(fs.Lookup(m[2])); kind != "" {
+			return fmt.Sprintf("-%s is %s, not %s", m[2], kind, m[1])
+		}
 	}
 	if !ok {
 		return err.Error()

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -103,7 +104,12 @@ func (fs *files) Release(backend string, ids []string, then func(id string, err 
 	}, func() {
 		for _, id := range ids {
 			failed := err
-			if i := slices.IndexFunc(out, func(o providers.Outcome) bool { return o.ID == id }); err == nil && i >= 0 && out[i].Err != nil {
+			i := slices.IndexFunc(out, func(o providers.Outcome) bool { return o.ID == id })
+			switch {
+			case err != nil:
+			case i < 0:
+				failed = errors.New("its provider did not say what became of it")
+			case out[i].Err != nil:
 				failed = out[i].Err
 			}
 			then(id, failed)
