@@ -44,6 +44,8 @@ func TestSystemSlurm(t *testing.T) {
 // beside TestSystemSlurm.
 func TestSystemSlurmShapes(t *testing.T) {
 	runOnSlurm(t, []slurmPart{
+		{"walltime", slurmSegments},
+		{"chained to the end", slurmChainedToTheEnd},
 		{"packed", slurmPacked},
 		{"packed in turns", slurmTurns},
 		{"room for a few", slurmRoom},
@@ -66,8 +68,6 @@ func TestSystemSlurmShapes(t *testing.T) {
 // runs in another process beside TestSystemSlurm.
 func TestSystemSlurmTimers(t *testing.T) {
 	runOnSlurm(t, []slurmPart{
-		{"walltime", slurmSegments},
-		{"chained to the end", slurmChainedToTheEnd},
 		// What ends or stops the controller comes last.
 		{"killed after sbatch", slurmKilled},
 		{"killed before each is told its own", slurmKilledUntold},
