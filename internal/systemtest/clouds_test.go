@@ -224,6 +224,7 @@ func (r *rented) fault(f sim.Fault) {
 
 // An actual is a machine as it really is.
 type actual struct {
+	ID     sim.Name
 	Gone   bool
 	Status string
 }
@@ -308,5 +309,38 @@ func TestSystemRentedExample(t *testing.T) {
 	}
 	if n := len(r.truth()); n < 1 || n > 2 {
 		t.Errorf("%d machines were rented", n)
+	}
+}
+
+// TestSystemRentedPasses: nobody stays with a rented campaign. -detach rents a machine and
+// leaves when it has the first job; each -once takes in a result and starts the next job,
+// and the last one leaves nothing to do.
+func TestSystemRentedPasses(t *testing.T) {
+	// Requirement: SM-10
+	r := rentsAt(t, "vastai")
+	w := r.world
+	text := strings.Replace(w.campaign(), `phase "gpu" {`, "phase \"gpu\" {\n  grid { axes = { i = range(3) } }", 1)
+	w.write("campaign.muster.hcl", strings.Replace(text, `"gpu.txt"`, `"gpu${cell.i}.txt"`, 1))
+	w.want(0, "Submitted: 0 of 3 jobs done", "apply", "-auto-approve", "-detach")
+	if n := r.alive(); n != 1 {
+		t.Fatalf("%d machines are rented", n)
+	}
+	passes := 0
+	w.until("all is done", func() bool {
+		out, code := w.run("apply", "-once")
+		if passes++; code != 0 {
+			t.Fatalf("pass %d: exit %d\n%s", passes, code, out)
+		}
+		return strings.Contains(out, "Done: 3 of 3 jobs done and verified.")
+	})
+	w.want(0, "Done: 3 of 3 jobs done and verified.", "apply", "-once")
+	w.want(0, "3 files", "pull")
+	if n := len(r.truth()); n != 1 {
+		t.Errorf("%d machines were rented", n)
+	}
+	r.age()
+	w.want(0, "Destroyed", "destroy", "-auto-approve", "-allow-cancel")
+	if n := r.alive(); n != 0 {
+		t.Errorf("%d machines are left", n)
 	}
 }

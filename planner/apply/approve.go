@@ -54,8 +54,10 @@ func (e *engine) continueApproval() {
 	if e.approval = openPlan(e.st, e.Plan.Digest); e.approval != "" {
 		return
 	}
-	switch c := e.Plan.Counts; {
-	case c.Watches():
+	c := e.Plan.Counts
+	c.Release = 0 // idle machines end as their backend says
+	switch {
+	case c.Watches(), !c.Changes() && e.Plan.Counts.Release > 0:
 		e.halt(progress.Beyond, "") // nothing is; and nothing starts
 	case c.Changes():
 		e.halt(progress.Beyond, "the current campaign was never approved: run muster apply")

@@ -288,13 +288,13 @@ func (e *engine) restUnknown() bool {
 }
 
 // allSubmitted reports whether a submission is complete: nothing is being sent,
-// looked for or moved. A transfer is the engine's work, so -once sees it
-// through and -detach names it.
+// looked for or moved, and no machine that is rented is about to get a job. A transfer is
+// the engine's work, so -once sees it through and -detach names it.
 func (e *engine) allSubmitted() bool {
 	if e.backends.Unanswered > 0 || e.inputs.staging.Shipping() || e.inputs.staging.Asking() || e.sending() {
 		return false
 	}
-	return !e.inputs.staging.Transferring() && !e.backends.Unsettled()
+	return !e.inputs.staging.Transferring() && !e.backends.Unsettled() && !e.backends.CatchUp()
 }
 
 // waitsForBackend reports whether something could start if only its backend

@@ -48,6 +48,8 @@ type backend struct {
 	trouble  string          // why the last turn did not do all
 	strange  bool            // the key is not that of the account which rents the machines
 	looked   time.Time       // when the cloud last answered
+	begun    int             // turns of this process
+	turned   int             // of them, those that are over
 	changed  chan struct{}   // closed with the next change of a job or a rental
 }
 
@@ -153,6 +155,9 @@ func (b *backend) wake() {
 
 // turn is one look at the cloud, and what follows from it.
 func (b *backend) turn(ctx context.Context, k *Keeper) {
+	b.mu.Lock()
+	b.begun++
+	b.mu.Unlock()
 	err := b.owned(ctx)
 	if err == nil {
 		err = b.ask(k)
@@ -164,6 +169,7 @@ func (b *backend) turn(ctx context.Context, k *Keeper) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.turned = b.begun
 	if b.trouble = ""; err != nil {
 		b.trouble = providers.Reason(err)
 	}
@@ -248,7 +254,7 @@ func (b *backend) endIdle(k *Keeper) error {
 }
 
 // A demand decides, from a backend's jobs, which machines are rented, kept, stopped,
-// started and given up. It changes nothing. The caller holds the lock.
+// started and given up. It changes nothing but since when they are idle. The caller holds the lock.
 type demand struct{ *backend }
 
 func (b *backend) demand() demand { return demand{b} }
@@ -301,11 +307,11 @@ func (b demand) idle(rentals []Rental) (out []string) {
 		}
 		unfit := r.Found.Unfit != ""
 		if len(b.jobs.on(r.Token)) > 0 || b.waiting(poolOf(r.Want)) && !unfit {
-			x.idle = time.Time{}
+			x.rests(time.Time{})
 			continue
 		}
 		if x.idle.IsZero() {
-			x.idle = b.now()
+			x.rests(b.now())
 		}
 		if b.OnHold != "keep" && (unfit || b.now().Sub(x.idle) >= b.Hold) && b.unsafe(r.Token) == nil {
 			out = append(out, r.Token)

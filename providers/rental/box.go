@@ -27,9 +27,11 @@ type box struct {
 	end   context.CancelFunc
 	work  sync.WaitGroup
 	kick  chan struct{}
-	idle  time.Time        // since when it has no work
+	idle  time.Time        // since when it has no work; also in its idleFile
 	has   map[string]bool  // files brought to it
 	saved map[string]saved // checkpoints that are here, by token
+	mute  bool             // it did not answer last
+	met   time.Time        // when this process began to serve it
 	// saving is held while a checkpoint is copied: one copy at a time writes a file here.
 	saving sync.Mutex
 }
@@ -123,8 +125,8 @@ func (b *backend) serve() {
 			continue
 		}
 		b.note(errors.Join(os.MkdirAll(folder, 0o700), writeJSON(machineFile(folder), m)))
-		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}}
-		b.note(readJSON(x.hasFile(), &x.has))
+		x := &box{backend: b, token: r.Token, host: h, dir: folder, kick: make(chan struct{}, 1), has: map[string]bool{}, saved: map[string]saved{}, met: b.now()}
+		b.note(errors.Join(readJSON(x.hasFile(), &x.has), readJSON(x.idleFile(), &x.idle)))
 		ctx, end := context.WithCancel(context.Background())
 		x.end = end
 		x.work.Go(func() { x.hand(ctx) })
@@ -152,25 +154,31 @@ func (x *box) close() error {
 
 func (x *box) hasFile() string { return filepath.Join(x.dir, "has.json") }
 
+// idleFile keeps since when the machine is idle, for muster processes that stay for a
+// moment only.
+func (x *box) idleFile() string { return filepath.Join(x.dir, "idle.json") }
+
+// rests records since when the machine is idle; zero: it has work. The lock is held.
+func (x *box) rests(since time.Time) {
+	if !since.Equal(x.idle) {
+		x.idle = since
+		x.note(writeJSON(x.idleFile(), since))
+	}
+}
+
 // assign gives waiting jobs to machines with room. The record names the machine
 // before the machine hears of the job.
 func (b *backend) assign() {
 	if b.held {
 		return
 	}
-	busy := map[string]int{}
-	for token := range b.boxes {
-		for _, j := range b.jobs.on(token) {
-			busy[token] += max(1, j.Spec.Shape.GPUs)
-		}
-	}
+	busy := b.demand().busy()
 	for _, j := range b.jobs.sorted() {
 		if j.ended() || j.Box != "" || j.Held {
 			continue
 		}
 		for token, x := range b.boxes {
-			r := b.rental(token)
-			if r == nil || r.Found.Unfit != "" || poolOf(r.Want) != j.Spec.Pool || busy[token]+max(1, j.Spec.Shape.GPUs) > b.GPUs {
+			if !x.takes(j, busy[token]) {
 				continue
 			}
 			j.Box = token
@@ -180,10 +188,17 @@ func (b *backend) assign() {
 				return
 			}
 			busy[token] += max(1, j.Spec.Shape.GPUs)
+			x.rests(time.Time{})
 			x.wake()
 			break
 		}
 	}
+}
+
+// takes reports whether the machine has room for a job beside those on busy GPUs.
+func (x *box) takes(j *job, busy int) bool {
+	r := x.rental(x.token)
+	return r != nil && r.Found.Unfit == "" && poolOf(r.Want) == j.Spec.Pool && busy+max(1, j.Spec.Shape.GPUs) <= x.GPUs
 }
 
 func (x *box) wake() {
@@ -217,6 +232,8 @@ func (x *box) hand(ctx context.Context) {
 			wait = pause
 			x.mu.Lock()
 			next.Seen.Reason = "it could not be submitted to its machine yet: " + providers.Reason(err)
+			x.mute = true
+			x.tell()
 			x.mu.Unlock()
 		}
 		if wait == 0 {
@@ -266,7 +283,8 @@ func (x *box) give(ctx context.Context, j *job) error {
 		go x.withdraw(ctx, j.Spec.Token, fence)
 		return nil
 	}
-	j.Handed, j.Secrets = true, nil
+	x.mute = false
+	j.Handed, j.Secrets, j.current = true, nil, true
 	o := j.Seen
 	o.Handle, o.Stage, o.Reason = out[0].Handle, offer.Released, ""
 	x.saw(j, o)
@@ -363,6 +381,8 @@ func (x *box) follow(ctx context.Context) {
 			id := x.machineID()
 			x.mu.Lock()
 			x.note(fmt.Errorf("machine %s: %w", id, err))
+			x.mute = true
+			x.tell()
 			x.mu.Unlock()
 		}
 		select {
@@ -380,7 +400,7 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 	known := j != nil && j.Box == x.token && !j.ended()
 	handle := ""
 	if known {
-		handle = j.Seen.Handle
+		handle, j.heard = j.Seen.Handle, true
 	}
 	x.mu.Unlock()
 	if !known {
@@ -405,8 +425,8 @@ func (x *box) happened(ctx context.Context, o offer.Observation) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	j.Safe = safe
-	j.Handed, j.Secrets = true, nil // also where the answer to the submission is still on its way
+	j.Safe, x.mute = safe, false
+	j.Handed, j.Secrets, j.current = true, nil, true // also where the answer to the submission is still on its way
 	if len(o.GPUs) == 0 {
 		o.GPUs = j.Seen.GPUs
 	}

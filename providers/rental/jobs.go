@@ -35,6 +35,9 @@ type job struct {
 	Most decimal.Decimal `json:"most_usd_per_hour,omitzero"`
 	// Safe says that its outputs are here, and were verified here.
 	Safe bool `json:"safe,omitempty"`
+
+	heard   bool // its machine spoke of it in this process
+	current bool // and all that it said is recorded here
 }
 
 // ended reports whether nothing more happens to a job.

@@ -17,8 +17,8 @@ import (
 )
 
 // Submit records jobs; they wait for a machine. A job that it acknowledges is on the
-// disk.
-func (p *Provider) Submit(_ context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
+// disk. Without jobs it waits until those that it has are on their machines, see settle.
+func (p *Provider) Submit(ctx context.Context, r providers.SubmitRequest) ([]providers.Submitted, error) {
 	b, err := p.led(r.Backend)
 	if err != nil {
 		return nil, err
@@ -27,6 +27,9 @@ func (p *Provider) Submit(_ context.Context, r providers.SubmitRequest) ([]provi
 	defer b.mu.Unlock()
 	if err := b.fenced(r.Fence, r.Holder); err != nil {
 		return nil, err
+	}
+	if len(r.Jobs) == 0 {
+		return nil, settle(ctx, b)
 	}
 	out := make([]providers.Submitted, len(r.Jobs))
 	for i := range r.Jobs {

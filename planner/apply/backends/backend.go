@@ -57,6 +57,8 @@ type Backend struct {
 	// was, and whether it will be in a moment.
 	pressed  int
 	pressing bool
+	catching bool // CatchUp waits for it
+	caughtUp bool // since jobs were last submitted to it
 	told     bool // in this run, whether it may start jobs
 	held     bool // its last order
 	untaken  []untaken

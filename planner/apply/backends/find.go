@@ -218,7 +218,7 @@ func (ls *lookups) second(f *Attempt, handle string) {
 // While muster runs, its watch does that.
 func (ls *lookups) press(b *Backend, presses func() bool, then func()) {
 	kept := slices.DeleteFunc(ls.on(b), func(f *Attempt) bool { return !f.NeedsMuster() || f.End != Stays })
-	if len(kept) == 0 || !presses() {
+	if len(kept) == 0 || b.Can.Rents || !presses() { // CatchUp is for machines that are rented
 		then()
 		return
 	}
@@ -240,6 +240,57 @@ func (ls *lookups) press(b *Backend, presses func() bool, then func()) {
 			ls.found(b, kept, obs, err)
 		}
 		then()
+	})
+}
+
+// CatchUp has backends that rent machines hand out their jobs, and report what happened on
+// machines, for a run that ends: only while muster runs do they rent, start and fetch. It
+// reports whether one is at it, which may take as long as a machine boots. Calls to the
+// backend go on meanwhile.
+func (ls *lookups) CatchUp() (going bool) {
+	for _, b := range ls.Queues {
+		if !b.Can.Rents || b.Provider == nil || len(ls.on(b)) == 0 && !ls.rents(b) {
+			continue
+		}
+		if !b.catching && !b.caughtUp {
+			b.catching, b.caughtUp = true, true
+			ls.catchUp(b)
+		}
+		going = going || b.catching
+	}
+	return going
+}
+
+// rents reports whether a backend has machines, which it releases when they were idle for
+// long enough.
+func (ls *lookups) rents(b *Backend) bool {
+	for _, r := range ls.State.Rentals {
+		if r.Backend == b.Name && r.Rented() {
+			return true
+		}
+	}
+	return false
+}
+
+func (ls *lookups) catchUp(b *Backend) {
+	ls.Spawn(func() {
+		_, err := b.Provider.Submit(ls.Ctx, providers.SubmitRequest{Backend: b.Name, Fence: ls.Fence, Holder: ls.Holder})
+		ls.Post(func() {
+			if connection.ClassOf(err) == providers.StaleFence {
+				ls.Hear(Overtaken{b, err})
+			}
+			fs := ls.on(b)
+			if len(fs) == 0 {
+				b.catching = false
+				return
+			}
+			asked := tokens(fs)
+			var obs []offer.Observation
+			b.Call(func() { obs, err = b.Find(ls.Ctx, asked) }, func() {
+				ls.found(b, fs, obs, err)
+				b.catching = false
+			})
+		})
 	})
 }
 

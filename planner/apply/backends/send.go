@@ -50,6 +50,7 @@ func (ss *submissions) submit(b *Backend, batch []*Attempt) {
 	for i, f := range batch {
 		r.Jobs[i] = *f.Job
 	}
+	b.caughtUp = false
 	var res []providers.Submitted
 	var err error
 	b.Call(func() {
