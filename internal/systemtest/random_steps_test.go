@@ -57,6 +57,12 @@ func (u *randomUser) step() {
 			do     func()
 		}{4, u.trouble})
 	}
+	if u.rented != nil { // nothing goes wrong there by itself
+		steps = append(steps, struct {
+			weight int
+			do     func()
+		}{10, func() { u.trouble(); u.trouble() }})
+	}
 	sum := 0
 	for _, s := range steps {
 		sum += s.weight
@@ -209,6 +215,9 @@ func (u *randomUser) drop() {
 
 // out is the path of a host's output, as seen from here.
 func (u *randomUser) out(i int, work string) string {
+	if u.rented != nil {
+		return filepath.Join(u.dir, "outputs", "out", work)
+	}
 	if u.hosts == nil {
 		return filepath.Join(u.root(i), "out", work)
 	}
@@ -226,6 +235,10 @@ func (u *randomUser) removeOutput() {
 
 // killQueue kills what starts jobs.
 func (u *randomUser) killQueue() {
+	if u.rented != nil && u.r.Intn(2) == 0 {
+		u.killAgents()
+		return
+	}
 	if u.hosts == nil {
 		u.note("# killed %d queues or providers", u.kill(u.r, []string{"queue", "provider"}))
 		return
@@ -241,7 +254,7 @@ func (u *randomUser) trouble() {
 	if u.troubles != nil {
 		names := slices.Sorted(maps.Keys(u.troubles))
 		name := names[u.r.Intn(len(names))]
-		u.away = u.away || name == "hold"
+		u.away = u.away || name == "hold" || u.rented != nil
 		u.troubles[name]()
 		return
 	}
@@ -322,29 +335,42 @@ func (u *randomUser) finish() {
 func (u *randomUser) check() {
 	u.t.Helper()
 	text, code := u.muster("plan", "-detailed-exitcode")
-	if code != 0 {
+	// Idle machines may still be rented.
+	if code != 0 && (code != 2 || u.rented == nil || !strings.Contains(text, "Plan: 0 to run, 0 to re-run, 0 to cancel, ")) {
 		u.t.Errorf("there is something left to do: exit %d", code)
+	}
+	if u.rented != nil {
+		u.muster("pull")
 	}
 	for _, p := range u.campaign.phases {
 		for k := range p.cells {
 			u.checkOutput(fmt.Sprintf("%s%d", p.name, k), p.param, strings.Contains(text, "missing"))
 		}
 	}
-	started := map[string]int{}
+	var all []string
 	for i := range u.roots {
 		record, err := os.ReadFile(filepath.Join(u.root(i), "record"))
 		if err != nil && !os.IsNotExist(err) { // no job came to this host
 			u.t.Fatal(err)
 		}
-		for line := range strings.Lines(string(record)) {
-			switch f := strings.Fields(line); f[0] {
-			case "start":
-				if started[f[2]]++; started[f[2]] > 1 {
-					u.t.Errorf("launch %s of %s started %d times", f[2], f[1], started[f[2]])
-				}
-			case "beside":
-				u.t.Errorf("beside another launch of the same work on host %d: %s", i+1, line)
+		all = append(all, slices.Collect(strings.Lines(string(record)))...)
+	}
+	u.checkStarts(all)
+}
+
+// checkStarts holds that no launch started twice, and none beside another of its work on
+// the same host.
+func (u *randomUser) checkStarts(records []string) {
+	u.t.Helper()
+	started := map[string]int{}
+	for _, line := range records {
+		switch f := strings.Fields(line); f[0] {
+		case "start":
+			if started[f[2]]++; started[f[2]] > 1 {
+				u.t.Errorf("launch %s of %s started %d times", f[2], f[1], started[f[2]])
 			}
+		case "beside":
+			u.t.Errorf("beside another launch of the same work on its host: %s", line)
 		}
 	}
 }

@@ -87,6 +87,7 @@ type randomUser struct {
 	roots    int
 	hosts    []*lab.Host       // none on this machine
 	troubles map[string]func() // what others do to the jobs of a scheduler, and "heal"
+	rented   *rented           // where machines are rented
 	away     bool              // one of them cannot be reached, or does nothing
 	told     []string          // what was done and said, for a failure
 }
@@ -129,9 +130,15 @@ func (u *randomUser) note(format string, args ...any) {
 	u.told = append(u.told, fmt.Sprintf(format, args...))
 }
 
-// limit is how long a command may take: none of these campaigns' jobs takes a
-// second, and a host that is away is back after a while.
-const limit = 3 * time.Minute
+// limit is how long a command may take: none of these campaigns' jobs takes more than
+// seconds, and a host that is away is back after a while. A cloud that did not answer an
+// order is asked again after two minutes.
+func (u *randomUser) limit() time.Duration {
+	if u.rented != nil {
+		return 12 * time.Minute
+	}
+	return 3 * time.Minute
+}
 
 // unfinished matches the last line of an apply that stayed to the end, and yet left jobs.
 var unfinished = regexp.MustCompile(`(?m)^(Done: .* left\.|Ended before )`)
@@ -147,7 +154,7 @@ func (u *randomUser) wait(f *follower, args []string) (string, int) {
 	u.t.Helper()
 	began, ended := time.Now(), make(chan int, 1)
 	go func() { ended <- exitCode(f.Wait()) }()
-	back, late := time.After(10*time.Second), time.After(limit)
+	back, late := time.After(10*time.Second), time.After(u.limit())
 	code := 0
 	for waits := true; waits; {
 		select {
