@@ -66,6 +66,8 @@ func Waits(can offer.Capabilities, l Link) Wait {
 		return smoke
 	case l.Kind == Smoke && (!can.Dependencies || !l.Queued):
 		return smoke
+	case can.Rents:
+		return why("%s", Rents(l.Backend))
 	case !can.Dependencies:
 		return why("backend.%s does not order jobs by itself", l.Backend)
 	case l.Partial:
@@ -80,6 +82,11 @@ func Waits(can offer.Capabilities, l Link) Wait {
 	r := why("phase.%s waits for phase.%s", l.Phase, l.From)
 	r.Elsewhere = true
 	return r
+}
+
+// Rents says that a backend rents machines only while muster runs.
+func Rents(backend string) string {
+	return fmt.Sprintf("backend.%s rents machines only while muster runs", backend)
 }
 
 // A Cap is a limit on the jobs that run at once, and the jobs to submit under it.

@@ -208,13 +208,13 @@ func sentence(goes, rest []string, later bool) string {
 	case later && len(rest) == 0:
 		return fmt.Sprintf("If you close muster now, submitted jobs finish; after `apply -detach`, %s %s everything.", and(goes), verb(len(goes), "finish"))
 	case later:
-		return fmt.Sprintf("If you close muster now, submitted jobs finish; after `apply -detach`, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
+		return fmt.Sprintf("If you close muster now, submitted jobs finish; after `apply -detach`, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, "; "))
 	case len(rest) == 0:
 		return fmt.Sprintf("If you close muster now, %s %s everything.", and(goes), verb(len(goes), "finish"))
 	case len(goes) == 0:
-		return fmt.Sprintf("If you close muster now, nothing starts; everything waits for your next `muster apply` (%s).", strings.Join(rest, ", then "))
+		return fmt.Sprintf("If you close muster now, nothing starts; everything waits for your next `muster apply` (%s).", strings.Join(rest, "; "))
 	}
-	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, ", then "))
+	return fmt.Sprintf("If you close muster now, %s %s; everything else waits for your next `muster apply` (%s).", and(goes), verb(subjects(goes), "finish"), strings.Join(rest, "; "))
 }
 
 // subjects counts the subjects of a sentence, for the number of its verb.
@@ -541,7 +541,7 @@ func (o Off) capped(works []Work) (why []string) {
 	}
 	for _, b := range o.Backends {
 		if load[b.Address()] > 0 && o.Can[b.Type].Rents {
-			why = append(why, fmt.Sprintf("backend.%s rents machines only while muster runs", b.Address()))
+			why = append(why, unattended.Rents(b.Address()))
 		}
 		if can := o.Can[b.Type]; (unattended.Cap{Most: b.MaxParallel, Jobs: load[b.Address()], ByQueue: can.HostQueue, OneQueue: !split[b.Address()]}).Exceeded() {
 			why = append(why, fmt.Sprintf("max_parallel = %d of backend.%s is reached", b.MaxParallel, b.Address()))
