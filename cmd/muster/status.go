@@ -92,5 +92,10 @@ func (a *app) statusView(ctx context.Context, v varFlags, o statusOptions, args 
 		}
 	}
 	view.Replaced = page.ReplacedIn(dirs)
-	return view, func() { a.noteGone(ctx, s) }, nil
+	return view, func() {
+		a.noteGone(ctx, s)
+		if h, err := s.Holder(ctx); err == nil && h == nil && view.Active > 0 && !o.refresh && !o.watch && !o.json {
+			a.notef("No muster follows these jobs now. `muster status -refresh` asks their backends.\n")
+		}
+	}, nil
 }

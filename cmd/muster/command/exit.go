@@ -24,7 +24,7 @@ var means = map[Exit]string{
 	Done:        "done, warnings or not",
 	Failed:      "an error; the message says what and where",
 	Changes:     "changes are present (plan -detailed-exitcode), or unapproved work remains (apply)",
-	Held:        "ended with held, failed, blocked or unknown jobs, or with work under a hold",
+	Held:        "ended with jobs that are held, failed, cancelled, blocked or unknown",
 	Budget:      "the plan exceeds a budget or a deadline (plan), or one stopped the run (apply)",
 	Locked:      "the state is locked by another muster",
 	TimedOut:    "-timeout has passed (wait)",

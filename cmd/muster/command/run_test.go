@@ -114,8 +114,7 @@ EXAMPLES
 EXIT STATUS
   0  done, warnings or not
   1  an error; the message says what and where
-  3  ended with held, failed, blocked or unknown jobs, or with work under a
-     hold
+  3  ended with jobs that are held, failed, cancelled, blocked or unknown
 `
 		if out.String() != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", args, out.String(), want)
