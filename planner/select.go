@@ -93,7 +93,8 @@ func (ps phases) selectBy(texts []string, put func(*draft, []bool)) {
 }
 
 // narrow leaves out the jobs that -target does not select, except for missing
-// producers of selected ones. It notes how many are left in and out.
+// producers of selected ones. Every job that only got another address gets it: selected
+// ones may wait for it. It notes how many are left in and out.
 func narrow(targets []string, ps phases) (notes []string) {
 	if len(targets) == 0 {
 		return nil
@@ -107,7 +108,7 @@ func narrow(targets []string, ps phases) (notes []string) {
 				continue
 			}
 			switch k {
-			case Run, Rerun, Restart, Retry, Resubmit, Move, Accept, Adopt, Record, Duplicate, Restore, AdoptFiles:
+			case Run, Rerun, Restart, Retry, Resubmit, Accept, Adopt, Record, Duplicate, Restore, AdoptFiles:
 				others++
 				w.pp.Kind[i] = Skipped
 				delete(w.pp.Details, i)

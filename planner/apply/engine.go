@@ -137,6 +137,7 @@ func (e *engine) open() error {
 	if err := e.loadBackends(); err != nil {
 		return err
 	}
+	e.rows.readdress()
 	e.machines()
 	e.holds.load()
 	e.accounts.load()

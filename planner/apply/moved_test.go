@@ -3,8 +3,12 @@ package apply
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/muster-run/muster/planner/apply/staging"
+	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
+	"github.com/muster-run/muster/state"
 )
 
 const before = `
@@ -71,6 +75,69 @@ func TestMovedJobsTakeTheirFilesAlong(t *testing.T) {
 			}
 			if _, plan := f.plan(st); plan.Counts.Changes() {
 				t.Errorf("the plan of an applied plan: %+v", plan.Counts)
+			}
+		})
+	}
+}
+
+// TestMovedAndChangedWhileItRan: a job that got another address and other contents is one job
+// still: its running launch ends before the next begins, and its record has one address.
+func TestMovedAndChangedWhileItRan(t *testing.T) {
+	t.Parallel()
+	const old = `
+phase "old" {
+  job {
+    command = "one ${output.o}"
+    output "o" { path = "o.txt" }
+  }
+}
+phase "next" {
+  job {
+    command = "next ${input.i} ${output.p}"
+    input "i" { from = phase.old.output.o }
+    output "p" { path = "p.txt" }
+  }
+}`
+	changed := strings.NewReplacer(`phase "old"`, `phase "new"`, "phase.old", "phase.new", "one", "two").Replace(old) + "\nmoved {\n  from = phase.old\n  to   = phase.new\n}\n"
+	for name, c := range map[string]struct {
+		hcl     string
+		targets []string
+		ended   int // launches of the old contents that were cancelled
+	}{
+		"changed":         {changed, nil, 1},
+		"changed, target": {changed, []string{"phase.next"}, 1},
+		"moved, target":   {strings.Replace(changed, "two", "one", 1), []string{"phase.next"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, old)
+			s.world.result = func(j providers.Job, _ int) jobResult {
+				one := strings.Contains(j.Shell, "one")
+				return jobResult{hang: one && c.ended > 0, takes: 200 * time.Millisecond}
+			}
+			s.conf = detached
+			s.must(t.Context())
+			s.write(c.hcl)
+			s.opts.Targets = c.targets
+			s.conf = nil
+			if o := s.must(t.Context()); o.Done != 2 {
+				t.Errorf("%+v", o)
+			}
+			cancelled := 0
+			for _, j := range s.world.jobs {
+				if j.status == offer.Cancelled {
+					cancelled++
+				}
+			}
+			if cancelled < c.ended {
+				t.Errorf("%d launches were cancelled, want %d", cancelled, c.ended)
+			}
+			s.opts.Targets = nil
+			if got := s.counts(); got.Changes() {
+				t.Errorf("the plan after it: %+v", got)
+			}
+			if j := s.state().Jobs["phase.old"]; j != nil && j.Status != state.Forgotten {
+				t.Errorf("the old record is left: %+v", j)
 			}
 		})
 	}

@@ -2,6 +2,8 @@ package apply
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/planner"
@@ -37,7 +39,7 @@ func (rw *rows) apply() {
 			rw.onceForeign(p, cell)
 			switch k {
 			case planner.Move:
-				rw.move(p, int32(cell))
+				rw.moveFiles(p, int32(cell), p.Address(cell))
 			case planner.Accept:
 				rw.acceptUnverified(p.Address(cell))
 				rw.accept(p, int32(cell))
@@ -135,28 +137,29 @@ func (rw *rows) applyLoose(r *planner.Row) {
 	}
 }
 
-// move gives a record the address it has now. Its files stay where the
-// record says they are; where the declared path changed on this machine they
-// are renamed.
-func (rw *rows) move(p *phase, cell int32) {
-	from := p.plan.Details[int(cell)].From
-	if from == "" {
+// readdress gives records the addresses that they have now, before anything is done under
+// those. A job that only moved takes its new identity; one that has changed, too, keeps what it
+// was made of. Its files stay where the record says they are.
+func (rw *rows) readdress() {
+	if rw.halted == progress.Beyond {
 		return
 	}
-	to := p.Address(int(cell))
-	defined := rw.builder.define(p) // before the record that names it
-	rw.Emit(state.MovedJob{From: from, To: to, Axes: p.Axes(int(cell)), At: rw.Clock(), Job: &state.Job{
-		Address: to, Phase: p.Name, Name: p.Label(int(cell)), Definition: defined, Scheme: planner.Scheme, Result: p.resultText(cell, false),
-		Request: planner.Hash(p.Requests(0)[p.RequestOf(int(cell), 0)].Hash).String(), Inputs: state.TextsOf(rw.Plan.InputHashes(p.plan, int(cell))),
-	}})
-	if f := rw.byJob[from]; f != nil { // a running attempt goes with it
-		delete(rw.byJob, from)
-		f.p, f.cell, f.Addr, f.Key = p, cell, to, to
-		rw.accounts.budgets.Move(&f.tab, to, p.Name)
-		p.inflight++
-		rw.byJob[to] = f
+	for _, p := range rw.phases {
+		for _, cell := range slices.Sorted(maps.Keys(p.plan.Details)) {
+			d, k := p.plan.Details[cell], p.plan.Kind[cell]
+			if d.From == "" || k == planner.Skipped || k == planner.None {
+				continue
+			}
+			to := p.Address(cell)
+			job := &state.Job{Address: to, Phase: p.Name, Name: p.Label(cell)}
+			if k == planner.Move {
+				job.Definition = rw.builder.define(p) // before the record that names it
+				job.Scheme, job.Result = planner.Scheme, p.resultText(int32(cell), false)
+				job.Request, job.Inputs = planner.Hash(p.Requests(0)[p.RequestOf(cell, 0)].Hash).String(), state.TextsOf(rw.Plan.InputHashes(p.plan, cell))
+			}
+			rw.Emit(state.MovedJob{From: d.From, To: to, Axes: p.Axes(cell), At: rw.Clock(), Job: job})
+		}
 	}
-	rw.moveFiles(p, cell, to)
 }
 
 // adoptImport takes a job over that was started without muster.

@@ -96,13 +96,6 @@ func (bs *Books) Close(t *Tab) {
 	t.Left = 0
 }
 
-// Move counts the rest of a tab for another job.
-func (bs *Books) Move(t *Tab, address, phase string) {
-	bs.count(t, -1)
-	t.Address, t.Phase = address, phase
-	bs.count(t, 1)
-}
-
 // Bill enters the cost of a launch, once. Earlier launches whose end is unknown
 // are entered at their ceiling; its own entry is the last.
 func (bs *Books) Bill(t *Tab, l EndedLaunch, at time.Time) (entries []state.Entry) {

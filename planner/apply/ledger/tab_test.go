@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/place"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -257,28 +256,6 @@ func TestDuesAreAsRecordedAndGrown(t *testing.T) {
 	now, grown := Tariff{Price: d.Price}, Tab{Dues: Dues{Each: usd("2")}}
 	if grown.Each[cpuHours] = perUnit; grown.Dearer(now, s) || !grown.Dearer(now, long) {
 		t.Error("three hours cost no more than one")
-	}
-}
-
-// TestTabsOfRenamedJobsCountForTheirPhase: what flies counts for the phase that
-// it belongs to now, and is gone from there when it lands.
-func TestTabsOfRenamedJobsCountForTheirPhase(t *testing.T) {
-	t.Parallel()
-	var b Books
-	b.Budget(&lang.Budget{Name: "b", Limits: map[string]string{"usd": "10"}, AppliesTo: []string{"phase.new"}})
-	it, now := Item{Phase: "new"}, time.Now()
-	tab := Tab{Dues: due("8"), Address: "phase.old"}
-	b.Open(&tab)
-	if !b.Afford(it, "phase.new", due("10"), now) {
-		t.Errorf("what flies for another phase counts: %s", b.Why)
-	}
-	b.Move(&tab, "phase.new", "new")
-	if b.Afford(it, "phase.new", due("3"), now) || !b.Afford(it, "phase.new", due("2"), now) {
-		t.Errorf("8 of 10 fly: %s", b.Why)
-	}
-	b.Close(&tab)
-	if b.Afford(it, "phase.new", due("11"), now) || !b.Afford(it, "phase.new", due("10"), now) {
-		t.Errorf("nothing flies: %s", b.Why)
 	}
 }
 
