@@ -73,6 +73,7 @@ func (b batchUser) story(t *testing.T, r *rand.Rand) {
 	u.campaign.backend = strings.Replace(block, "{", "{"+shape, 1) + "\n}\n"
 	u.campaign.place, u.campaign.job = strings.TrimSpace(place)+".lab", filepath.Join(c.workdir, "job.sh")
 	program.Write(t, u.campaign.job, []byte(strings.ReplaceAll(randomJob, "ROOT", c.workdir)))
+	u.alsoHere(filepath.Join(c.dir, "there"))
 	u.troubles = b.troubles(u, c)
 	defer u.healAll()
 	u.story()

@@ -3,6 +3,7 @@ package systemtest
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 )
 
@@ -11,14 +12,19 @@ import (
 type randomCampaign struct {
 	backend string // its block
 	place   string // its address
+	other   string // block of a second backend; "" = none
+	there   string // its address
 	job     string // the program that jobs are
 	slots   int
 	phases  []*randomPhase
+	moved   [][2]string // names of a phase, from one to the next
 }
 
 type randomPhase struct {
+	work           string // what its program is called by, whatever its name
 	name, axis     string
 	cells, param   int
+	at             int // 0: at place, 1: there, 2: at either
 	from           *randomPhase
 	byCell         bool         // reads its own producer's file; else all
 	after          *randomPhase // in depends_on
@@ -34,7 +40,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 	c := randomCampaign{slots: 1 << r.Intn(4)}
 	pick := func(all ...int) int { return all[r.Intn(len(all))] }
 	for i := range 2 + r.Intn(3) {
-		p := &randomPhase{name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, breaker: r.Intn(10) < 3,
+		p := &randomPhase{work: string(rune('a' + i)), name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, breaker: r.Intn(10) < 3,
 			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100}
 		p.axis = "k" + p.name
 		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
@@ -42,6 +48,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 		if i > 1 && r.Intn(4) == 0 {
 			p.after = c.phases[r.Intn(i)]
 		}
+		p.at = pick(0, 0, 1, 2)
 		p.require = []string{"", "", "", "50%"}[r.Intn(4)]
 		if i > 0 {
 			p.from = c.phases[r.Intn(i)]
@@ -57,7 +64,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 // text is the campaign's file.
 func (c *randomCampaign) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "campaign \"random\" {}\n%s", strings.ReplaceAll(c.backend, "SLOTS", fmt.Sprint(c.slots)))
+	fmt.Fprintf(&b, "campaign \"random\" {}\n%s", strings.ReplaceAll(c.backend+c.other, "SLOTS", fmt.Sprint(c.slots)))
 	for _, p := range c.phases {
 		cell := "0"
 		fmt.Fprintf(&b, "phase %q {\n", p.name)
@@ -65,15 +72,15 @@ func (c *randomCampaign) text() string {
 			cell = "${cell." + p.axis + "}"
 			fmt.Fprintf(&b, "  grid { axes = { %s = range(%d) } }\n", p.axis, p.cells)
 		}
-		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = { p = %d }\n", c.place, p.param)
+		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = { p = %d }\n", c.candidates(p), p.param)
 		if p.after != nil {
 			fmt.Fprintf(&b, "  depends_on = [phase.%s]\n", p.after.name)
 		}
 		if p.cap > 0 {
 			fmt.Fprintf(&b, "  max_parallel = %d\n", p.cap)
 		}
-		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", c.job, p.name, cell, p.nap)
-		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"out/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.name, cell)
+		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", c.job, p.work, cell, p.nap)
+		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"out/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.work, cell)
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
 			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
@@ -97,7 +104,36 @@ func (c *randomCampaign) text() string {
 		}
 		b.WriteString("}\n")
 	}
+	for _, m := range c.moved {
+		fmt.Fprintf(&b, "moved {\n  from = phase.%s\n  to   = phase.%s\n}\n", m[0], m[1])
+	}
 	return b.String()
+}
+
+// candidates are where a phase's jobs may run.
+func (c *randomCampaign) candidates(p *randomPhase) string {
+	switch {
+	case c.other == "" || p.at == 0:
+		return c.place
+	case p.at == 1:
+		return c.there
+	}
+	return c.place + ", " + c.there
+}
+
+// rename gives a phase another name, with a block that says so or without.
+func (c *randomCampaign) rename(p *randomPhase, says bool) {
+	old := p.name
+	if p.name += "x"; says {
+		c.moved = append(c.moved, [2]string{old, p.name})
+	} else {
+		c.forget(old)
+	}
+}
+
+// forget takes out what leads to a name that is no longer there.
+func (c *randomCampaign) forget(name string) {
+	c.moved = slices.DeleteFunc(c.moved, func(m [2]string) bool { return strings.TrimRight(m[1], "x") == strings.TrimRight(name, "x") })
 }
 
 // readers reports whether a phase's files are read.

@@ -54,8 +54,9 @@ func TestNightlyRentedRandomUser(t *testing.T) {
 		}
 		u.campaign.backend = fmt.Sprintf("%s\n  max_boxes = %d\n}\nbudget \"money\" { limits = { usd = 100000 } }\n", block, 1+r.Intn(3))
 		u.campaign.place, u.campaign.job = "backend."+name+".cloud", filepath.Join(folder, "job.sh")
-		program.Write(t, u.campaign.job, []byte(strings.NewReplacer("ROOT/fail", folder+"/fail", "ROOT/bad", folder+"/bad", "ROOT", "/var/tmp").
-			Replace(strings.Replace(randomJob, "#!/bin/sh\n", "#!/bin/sh\nmkdir -p ROOT/live\n", 1))))
+		program.Write(t, u.campaign.job, []byte(strings.NewReplacer("ROOT/fail", folder+"/fail", "ROOT/bad", folder+"/bad", "ROOT", "$here").
+			Replace(strings.Replace(randomJob, "#!/bin/sh\n", "#!/bin/sh\nhere="+folder+"\n[ -w $here ] || here=/var/tmp\nmkdir -p $here/live\n", 1))))
+		u.alsoHere(filepath.Join(u.dir, "there"))
 		u.troubles = rentedTroubles(u)
 		stop, ended := make(chan struct{}), make(chan struct{})
 		records := map[string]string{}

@@ -2,9 +2,11 @@ package systemtest
 
 import (
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -40,6 +42,10 @@ func (u *randomUser) step() {
 		{3, func() { u.edit() }},
 		{1, func() { u.grow() }},
 		{1, func() { u.drop() }},
+		{1, func() { u.rename() }},
+		{1, func() { u.rewire() }},
+		{2, func() { u.place() }},
+		{2, func() { u.muster(u.reading()...) }},
 		{1, func() { u.campaign.slots = 1 << u.r.Intn(4); u.save(); u.note("# slots: %d", u.campaign.slots) }},
 		{1, func() { u.removeOutput() }},
 		{1, func() { u.muster(all("-target=" + u.address())...) }},
@@ -90,7 +96,7 @@ func (u *randomUser) address() string {
 // work is the name of a job's work in its program.
 func (u *randomUser) work() string {
 	p := u.phase()
-	return fmt.Sprintf("%s%d", p.name, u.r.Intn(p.cells))
+	return fmt.Sprintf("%s%d", p.work, u.r.Intn(p.cells))
 }
 
 // control is a command that may be given at any time.
@@ -186,6 +192,7 @@ func (u *randomUser) edit() {
 		{"smoke", flip(&p.smoke)}, {"pilot", flip(&p.pilot)}, {"retry", flip(&p.retry)}, {"breaker", flip(&p.breaker)},
 		{"cap", func() { p.cap = u.r.Intn(3) }},
 		{"nap", func() { p.nap += 0.01 }},
+		{"place", func() { p.at = u.r.Intn(3) }},
 	}
 	one := all[u.r.Intn(len(all))]
 	if p.cells < 3 && one.what == "pilot" || p.cells < 2 && one.what == "smoke" {
@@ -208,9 +215,46 @@ func (u *randomUser) drop() {
 	c := &u.campaign
 	if last := c.phases[len(c.phases)-1]; len(c.phases) > 1 && !c.readers(last) {
 		c.phases = c.phases[:len(c.phases)-1]
+		c.forget(last.name)
 		u.save()
 		u.note("# phase %s is gone", last.name)
 	}
+}
+
+// rename gives a phase another name.
+func (u *randomUser) rename() {
+	p, says := u.phase(), u.r.Intn(3) > 0
+	u.campaign.rename(p, says)
+	u.save()
+	u.note("# a phase is called %s now, and a block says so: %v", p.name, says)
+}
+
+// rewire has a phase read the files of another one.
+func (u *randomUser) rewire() {
+	i := u.r.Intn(len(u.campaign.phases))
+	if p := u.campaign.phases[i]; i > 0 && !p.byCell {
+		p.from = u.campaign.phases[u.r.Intn(i)]
+		u.save()
+		u.note("# phase %s reads phase %s", p.name, p.from.name)
+	}
+}
+
+// reading is a command that changes no job.
+func (u *randomUser) reading() []string {
+	all := [][]string{{"pull"}, {"report"}, {"cost"}, {"outputs"}, {"explain", u.address()}, {"plan", "-refresh=false"}, {"plan", "-refresh-only"},
+		{"apply", "-refresh-only", "-auto-approve"}, {"rehearse"}, {"state", "list"}, {"backends"}, {"status", "-refresh"}}
+	return all[u.r.Intn(len(all))]
+}
+
+// outs are the paths where a work's output may be, as seen from here.
+func (u *randomUser) outs(work string) (paths []string) {
+	for i := range u.roots {
+		paths = append(paths, u.out(i, work))
+	}
+	if u.second != "" {
+		paths = append(paths, filepath.Join(u.second, "out", work))
+	}
+	return paths
 }
 
 // out is the path of a host's output, as seen from here.
@@ -224,11 +268,55 @@ func (u *randomUser) out(i int, work string) string {
 	return filepath.Join(u.root(i), "work", "out", work)
 }
 
+// place puts a file of somebody's own in an output's place, while no job could write there.
+func (u *randomUser) place() {
+	if u.hosts != nil || u.rented != nil {
+		return
+	}
+	if text, _ := u.muster("status", "-refresh", "-json"); !strings.Contains(text, `"active":0,`) {
+		return
+	}
+	paths := u.outs(u.work())
+	path, text := paths[u.r.Intn(len(paths))], fmt.Sprintf("mine %d\n", u.r.Int())
+	u.unplace(path)
+	if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(text), 0o644) != nil {
+		return
+	}
+	u.placed = append(u.placed, text)
+	u.note("# somebody put a file at %s: %s", path, strings.TrimSpace(text))
+}
+
+// unplace is for a file that the user is about to remove or to replace.
+func (u *randomUser) unplace(path string) {
+	text, _ := os.ReadFile(path)
+	u.placed = slices.DeleteFunc(u.placed, func(p string) bool { return p == string(text) })
+}
+
+// checkPlaced holds that somebody's own files are there still, where they were or moved aside.
+func (u *randomUser) checkPlaced() {
+	u.t.Helper()
+	for _, text := range u.placed {
+		found := false
+		for _, root := range []string{u.dir, u.root(0)} {
+			filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() && !found {
+					got, _ := os.ReadFile(path)
+					found = string(got) == text
+				}
+				return nil
+			})
+		}
+		if !found {
+			u.t.Errorf("a file of somebody's own is gone: %s", text)
+		}
+	}
+}
+
 func (u *randomUser) removeOutput() {
-	work := u.work()
-	for i := range u.roots {
-		if os.Remove(u.out(i, work)) == nil {
-			u.note("# removed output %s on host %d", work, i+1)
+	for _, path := range u.outs(u.work()) {
+		u.unplace(path)
+		if os.Remove(path) == nil {
+			u.note("# removed output %s", path)
 		}
 	}
 }
@@ -304,6 +392,9 @@ func sshdOf(h *lab.Host) string {
 	return h.Exec("pgrep -x -P 1 sshd || true")
 }
 
+// makesAgain matches what an apply says of changed outputs: how to make them again.
+var makesAgain = regexp.MustCompile(`-rerun='([^']+)'`)
+
 // finish is a person who wants it done: nothing fails any more, and what is
 // held is resumed.
 func (u *randomUser) finish() {
@@ -324,7 +415,15 @@ func (u *randomUser) finish() {
 	for range 4 {
 		u.muster("resume")
 		u.muster(cancelled...)
-		if _, code := u.muster(all()...); code == 0 {
+		text, code := u.muster(all()...)
+		if m := makesAgain.FindAllStringSubmatch(text, -1); m != nil { // somebody changed outputs
+			again := all()
+			for _, one := range m {
+				again = append(again, "-rerun="+one[1])
+			}
+			_, code = u.muster(again...)
+		}
+		if code == 0 && !strings.Contains(text, "with changed outputs") {
 			return
 		}
 	}
@@ -344,9 +443,10 @@ func (u *randomUser) check() {
 	}
 	for _, p := range u.campaign.phases {
 		for k := range p.cells {
-			u.checkOutput(fmt.Sprintf("%s%d", p.name, k), p.param, strings.Contains(text, "missing"))
+			u.checkOutput(fmt.Sprintf("%s%d", p.work, k), p.param, strings.Contains(text, "missing"))
 		}
 	}
+	u.checkPlaced()
 	var all []string
 	for i := range u.roots {
 		record, err := os.ReadFile(filepath.Join(u.root(i), "record"))
@@ -380,8 +480,8 @@ func (u *randomUser) checkStarts(records []string) {
 func (u *randomUser) checkOutput(work string, param int, missing bool) {
 	u.t.Helper()
 	want, found := fmt.Sprintf("%s %d\n", work, param), []string{}
-	for i := range u.roots {
-		if got, err := os.ReadFile(u.out(i, work)); err == nil {
+	for _, path := range u.outs(work) {
+		if got, err := os.ReadFile(path); err == nil {
 			found = append(found, string(got))
 		}
 	}

@@ -30,6 +30,7 @@ func TestSystemRandomUser(t *testing.T) {
 		u.roots = 1
 		u.campaign.backend = "backend \"local\" \"l\" {\n  slots = SLOTS\n  cpus  = SLOTS\n}\n"
 		u.campaign.place, u.campaign.job = "backend.local.l", filepath.Join(u.dir, "job.sh")
+		u.alsoHere(filepath.Join(u.dir, "there"))
 		program.Write(t, u.campaign.job, []byte(strings.ReplaceAll(randomJob, "ROOT", u.dir)))
 		u.story()
 	})
@@ -78,6 +79,17 @@ func stories(t *testing.T, play func(*testing.T, *rand.Rand)) {
 	}
 }
 
+// alsoHere has half of the campaigns use a second backend, with a workdir on this machine:
+// files move between the two.
+func (u *randomUser) alsoHere(workdir string) {
+	if u.r.Intn(2) == 0 {
+		return
+	}
+	u.second = workdir
+	u.campaign.other = "backend \"local\" \"here\" {\n  slots   = SLOTS\n  cpus    = SLOTS\n  workdir = \"" + workdir + "\"\n}\n"
+	u.campaign.there = "backend.local.here"
+}
+
 // A randomUser does what occurs to it.
 type randomUser struct {
 	*world
@@ -85,11 +97,13 @@ type randomUser struct {
 	campaign randomCampaign
 	root     func(i int) string // where jobs look for what happens to them, on each host, as seen from here
 	roots    int
+	second   string            // workdir of the second backend, "" = none
 	hosts    []*lab.Host       // none on this machine
 	troubles map[string]func() // what others do to the jobs of a scheduler, and "heal"
 	rented   *rented           // where machines are rented
 	away     bool              // one of them cannot be reached, or does nothing
 	told     []string          // what was done and said, for a failure
+	placed   []string          // what somebody's own files in places of outputs hold
 }
 
 func (u *randomUser) story() {
