@@ -243,10 +243,10 @@ func (ls *lookups) press(b *Backend, presses func() bool, then func()) {
 	})
 }
 
-// CatchUp has backends that rent machines hand out their jobs, and report what happened on
-// machines, for a run that ends: only while muster runs do they rent, start and fetch. It
-// reports whether one is at it, which may take as long as a machine boots. Calls to the
-// backend go on meanwhile.
+// CatchUp has backends that rent machines hand out their jobs and report what happened on
+// machines, before a run ends: they rent, start and fetch only while muster runs. It reports
+// whether a backend still catches up, which takes as long as a machine boots. Other calls to
+// the backend go on meanwhile.
 func (ls *lookups) CatchUp() (going bool) {
 	for _, b := range ls.Queues {
 		if !b.Can.Rents || b.Provider == nil || len(ls.on(b)) == 0 && !ls.rents(b) {
