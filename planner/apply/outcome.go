@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/planner"
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
@@ -102,7 +104,7 @@ func (sm *summary) stopped(o *progress.Outcome) (by progress.Stop, why string) {
 
 // open sums the attempts that have not ended: which wait, where, and for whom.
 func (sm *summary) open(o *progress.Outcome) {
-	by, kept, reasons := map[string]int{}, map[string]int{}, map[string]string{}
+	by, kept := map[string]int{}, map[string]*keptJobs{}
 	var holders []string
 	for _, f := range sm.attempts {
 		switch {
@@ -124,9 +126,14 @@ func (sm *summary) open(o *progress.Outcome) {
 				holders = append(holders, why)
 			}
 		case f.NeedsMuster():
-			kept[f.B.Title()]++
+			k := kept[f.B.Title()]
+			if k == nil {
+				k = &keptJobs{on: f.B}
+				kept[f.B.Title()] = k
+			}
+			k.jobs++
 			if rec := sm.st.Jobs[f.Key]; rec != nil && rec.Reason != "" {
-				reasons[f.B.Title()] = rec.Reason
+				k.why = rec.Reason
 			}
 		case f.Status == cells.Queued:
 			by[f.B.Name]++
@@ -136,13 +143,27 @@ func (sm *summary) open(o *progress.Outcome) {
 	o.HeldWhy = strings.Join(holders, "; ")
 	for _, title := range sortedKeys(kept) {
 		if o.First == "" && sm.leavesJobs() {
-			o.First = fmt.Sprintf("%s takes no more jobs now; %s as room appears", title, request.Jobs(kept[title], "follows", "follow"))
-			if why := reasons[title]; why != "" {
-				o.First += ": " + why
-			}
+			o.First = kept[title].text()
 		}
 	}
 	o.QueueOn(by)
+}
+
+// keptJobs are jobs that a backend accepted, and that its scheduler or its machines do not
+// have.
+type keptJobs struct {
+	on   *backends.Backend
+	jobs int
+	why  string // as the backend said of one of them
+}
+
+func (k *keptJobs) text() string {
+	text, why := fmt.Sprintf("%s takes no more jobs now; %s as room appears", k.on.Title(), request.Jobs(k.jobs, "follows", "follow")), k.why
+	if k.on.Can.Rents {
+		text = fmt.Sprintf("%s for a machine of %s", request.Jobs(k.jobs, "waits", "wait"), k.on.Title())
+		why = strings.TrimPrefix(strings.TrimPrefix(why, "waits for a machine"), ": ")
+	}
+	return term.Join(": ", text, why)
 }
 
 // letGo counts the jobs that a saved plan leaves held and that nothing holds any

@@ -38,6 +38,9 @@ func (sm *summary) Phases() []progress.Phase {
 		s.Queued -= p.parked[unsubmitted] + p.parked[heldThere]
 		s.Before, s.Gate, s.Waits = p.before, sm.gateText(p), p.stalled.Why
 		s.LeftOut = min(p.left, s.Held) // a resume may free some
+		if p.parked[unsubmitted] > 0 {
+			s.Unsent = sm.unsent(p)
+		}
 		s.Late, s.Overdue = p.late[history.Late], p.late[history.Overdue]
 		if s.Waiting > 0 {
 			s.RetryAt = sm.lastRetry(p)
@@ -64,6 +67,23 @@ func (sm *summary) away(out []progress.Phase) {
 			out[f.p.Ord].Lose(f.B.Title(), f.B.Since, f.Status)
 		}
 	}
+}
+
+// unsent says why the first of a phase's unsubmitted jobs waits, as its backend last said.
+func (sm *summary) unsent(p *phase) string {
+	var first *attempt
+	for _, f := range sm.attempts {
+		if f.p == p && f.parked == unsubmitted && (first == nil || f.cell < first.cell) {
+			first = f
+		}
+	}
+	switch {
+	case first == nil:
+		return ""
+	case first.Unsent == "" && sm.st.Jobs[first.Key] != nil:
+		return sm.st.Jobs[first.Key].Reason
+	}
+	return first.Unsent
 }
 
 // lastRetry is when the last of a phase's jobs that wait for their retry may start.

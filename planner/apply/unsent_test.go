@@ -2,6 +2,8 @@ package apply
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -153,6 +155,43 @@ func TestHeldByHandIsSaidOnce(t *testing.T) {
 	said := s.notesWith("administrator")
 	if len(said) != 1 || !strings.Contains(said[0], "and 3 more are held: by an administrator") {
 		t.Errorf("it was said %q", said)
+	}
+}
+
+// TestProgressSaysWhyJobsAreUnsubmitted: while a machine boots for jobs, the progress says so, and
+// no longer when they are there.
+func TestProgressSaysWhyJobsAreUnsubmitted(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, grid)
+	w := s.world
+	w.can.HostQueue, w.can.Arrays, w.can.Rents, w.stall = false, true, true, true
+	var seen []string
+	s.conf = func(c *Config) {
+		note := c.Progress
+		c.Progress = func(r progress.Snapshot) {
+			note(r)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if len(r.Phases) == 0 {
+				return
+			}
+			p := r.Phases[0]
+			if text := fmt.Sprintf("%d %s", p.Unsubmitted, p.Unsent); p.Done < 6 && !slices.Contains(seen, text) {
+				seen = append(seen, text)
+			}
+			if p.Queued == 6 && len(seen) == 1 {
+				for _, token := range w.order {
+					w.tell(offer.Observation{Token: token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Reason: "machine 7 is booting", Stage: offer.Accepted})
+				}
+			}
+			if p.Unsubmitted == 6 && p.Unsent != "" {
+				w.stall = false
+			}
+		}
+	}
+	s.check(s.must(t.Context()), "end done=6 failed=0 held=0 blocked=0 left=0")
+	if !slices.Contains(seen, "6 machine 7 is booting") || !slices.Contains(seen, "0 ") {
+		t.Errorf("it was said %q", seen)
 	}
 }
 

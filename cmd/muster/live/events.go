@@ -118,6 +118,7 @@ type PhaseEvent struct {
 	// has not answered; HeldThere are held in its queue.
 	Unsubmitted int    `json:"unsubmitted,omitempty"`
 	HeldThere   int    `json:"queue_held,omitempty"`
+	Unsent      string `json:"unsubmitted_because,omitempty"` // why the first of them waits, as its backend last said
 	Smoke       int    `json:"smoke"`
 	Gate        string `json:"gate,omitempty"`
 	Waits       string `json:"waits,omitempty"` // which ceiling keeps it from starting more

@@ -91,10 +91,14 @@ func phaseText(p progress.Phase, pace string) string {
 
 func phaseCounts(p progress.Phase) []string {
 	var parts []string
+	unsent := "not submitted yet"
+	if p.Unsent != "" {
+		unsent += " (" + term.CleanLine(p.Unsent) + ")"
+	}
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{p.Running, "running"}, {p.Late, "late"}, {p.Overdue, "overdue"}, {p.Verifying, "verifying"}, {p.Queued, "queued"}, {p.HeldThere, "held in the queue"}, {p.Unsubmitted, "not submitted yet"}, {p.Unknown, "unknown"}, {p.Smoke, "in the smoke"}, {p.Waiting, "waiting to retry"}, {p.Failed, "failed"}, {p.Held - p.LeftOut, "held"}, {p.LeftOut, "waiting for a backend"}, {p.Blocked, "blocked"}, {p.Cancelled, "cancelled"}} {
+	}{{p.Running, "running"}, {p.Late, "late"}, {p.Overdue, "overdue"}, {p.Verifying, "verifying"}, {p.Queued, "queued"}, {p.HeldThere, "held in the queue"}, {p.Unsubmitted, unsent}, {p.Unknown, "unknown"}, {p.Smoke, "in the smoke"}, {p.Waiting, "waiting to retry"}, {p.Failed, "failed"}, {p.Held - p.LeftOut, "held"}, {p.LeftOut, "waiting for a backend"}, {p.Blocked, "blocked"}, {p.Cancelled, "cancelled"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
 		}

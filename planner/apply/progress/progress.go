@@ -47,6 +47,7 @@ type Phase struct {
 	// Unsubmitted jobs were given to a backend whose scheduler does not have them,
 	// or has not answered yet; HeldThere are in its queue, held there.
 	Unsubmitted, HeldThere int
+	Unsent                 string // why the first of the unsubmitted jobs waits, as its backend last said
 	Smoke                  int    // smokes in flight
 	Gate                   string // the phase waits for this: "smoke", "pilot", "breaker", "hold", ""
 	Waits                  string // which ceiling keeps it from starting more, in words; "" for none
