@@ -21,6 +21,9 @@ import (
 // few turns of its loop.
 const answerWithin = 30 * time.Second
 
+// holderEvery is how often one looks whether the holder of the lease has ended.
+const holderEvery = 250 * time.Millisecond
+
 func holdCommand(a *app) *command.Command {
 	return requestCommand(a, request.Hold, &command.Command{
 		Name: "hold", Args: "[ADDR…]", Short: "stop starting jobs: all, or those selected", MaxArgs: -1,
@@ -112,28 +115,40 @@ func (a *app) request(ctx context.Context, v varFlags, verb request.Verb, reason
 
 // submit does a request under the lease, or hands it to whoever holds it.
 func (a *app) submit(ctx context.Context, c *lang.Campaign, r request.Request) (request.Answer, error) {
-	var answer request.Answer
-	err := a.change(ctx, c, string(r.Verb), func(s store.Session) error {
+	return a.serve(ctx, c, r, func(s store.Session) (answer request.Answer, err error) {
 		w, err := a.planTrusted(ctx, c, s.State(), planFlags{})
 		if w != nil {
 			defer w.close()
 		}
 		if err != nil {
-			return err
+			return answer, err
 		}
 		defer func() {
 			for _, text := range refresh.Repairs(w.input.Observed.Findings) {
 				answer.Text += "; " + text
 			}
 		}()
-		answer, err = apply.Do(ctx, apply.Config{Plan: w.plan, Campaign: c, Session: s, Provider: w.provider(ctx), Who: r.Who, Host: r.Host, Muster: version}, r)
-		return err
+		return apply.Do(ctx, apply.Config{Plan: w.plan, Campaign: c, Session: s, Provider: w.provider(ctx), Who: r.Who, Host: r.Host, Muster: version}, r)
 	})
-	var locked *store.LockedError
-	if errors.As(err, &locked) {
-		return a.askHolder(ctx, r, locked)
+}
+
+// serve does a request under the lease, or hands it to whoever holds it: again, as often as a
+// holder ends before it could answer.
+func (a *app) serve(ctx context.Context, c *lang.Campaign, r request.Request, do func(store.Session) (request.Answer, error)) (request.Answer, error) {
+	for {
+		var answer request.Answer
+		err := a.change(ctx, c, string(r.Verb), func(s store.Session) (err error) {
+			answer, err = do(s)
+			return err
+		})
+		var locked *store.LockedError
+		if errors.As(err, &locked) {
+			answer, err = askHolder(ctx, a, c, r, locked)
+		}
+		if !errors.Is(err, request.ErrEnded) {
+			return answer, err
+		}
 	}
-	return answer, err
 }
 
 // planTrusted plans with the backends that this user trusts by now, and grants the
@@ -152,14 +167,32 @@ func (a *app) planTrusted(ctx context.Context, c *lang.Campaign, st *state.State
 	return w, err
 }
 
-// askHolder hands a request to the muster that holds the lease.
-func (a *app) askHolder(ctx context.Context, r request.Request, locked error) (request.Answer, error) {
+// askHolder hands a request to the muster that holds the lease. request.ErrEnded means that it
+// no longer does.
+func askHolder(ctx context.Context, a *app, c *lang.Campaign, r request.Request, locked *store.LockedError) (request.Answer, error) {
 	defer a.slow("Waiting for the running apply to answer…")()
 	if err := a.guard.Data(a.requestsDir()); err != nil {
 		return request.Answer{}, errors.Join(err, locked)
 	}
-	answer, err := request.Send(ctx, a.requestsDir(), r, answerWithin)
+	s, err := a.storeTo(c, false)
 	if err != nil {
+		return request.Answer{}, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		for ctx.Err() == nil {
+			if h, err := s.Holder(ctx); err == nil && (h == nil || h.Lease.ID != locked.Lease.ID) {
+				stop(request.ErrEnded)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(holderEvery):
+			}
+		}
+	}()
+	answer, err := request.Send(ctx, a.requestsDir(), r, answerWithin)
+	if err != nil && !errors.Is(err, request.ErrEnded) {
 		err = errors.Join(err, locked)
 	}
 	return answer, err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -53,16 +52,12 @@ func (a *app) note(ctx context.Context, v varFlags, asJSON bool, address, text s
 	if r.Addresses, err = a.requestAddresses(c, st, r.Verb, []string{address}); err != nil {
 		return err
 	}
-	err = a.change(ctx, c, "note", func(s store.Session) error { return s.Append(request.Noted(r)...) })
-	var locked *store.LockedError
-	if errors.As(err, &locked) {
-		var answer request.Answer
-		if answer, err = a.askHolder(ctx, r, locked); answer.Error != "" {
-			return command.Usagef("%s", answer.Error)
-		}
-	}
+	answer, err := a.serve(ctx, c, r, func(s store.Session) (request.Answer, error) { return request.Answer{}, s.Append(request.Noted(r)...) })
 	if err != nil {
 		return err
+	}
+	if answer.Error != "" {
+		return command.Usagef("%s", answer.Error)
 	}
 	if asJSON {
 		return a.encode(map[string]any{"format_version": page.FormatVersion, "notes": page.NotesOf(r)})

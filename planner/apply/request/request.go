@@ -33,8 +33,9 @@ const (
 type Answer struct {
 	ID    string `json:"id"`
 	Error string `json:"error,omitempty"`
-	Text  string `json:"text,omitempty"` // the effect, in words
-	Jobs  int    `json:"jobs"`           // how many jobs it touched
+	Ended bool   `json:"ended,omitempty"` // the apply ended before it could do it: it is to be sent again
+	Text  string `json:"text,omitempty"`  // the effect, in words
+	Jobs  int    `json:"jobs"`            // how many jobs it touched
 	// NotReached is how many jobs wait or run in queues that did not take the order.
 	NotReached int       `json:"not_reached,omitempty"`
 	At         time.Time `json:"at"`

@@ -26,6 +26,13 @@ const (
 // errNoAnswer says that nobody took a request in time; it was withdrawn.
 var errNoAnswer = errors.New("no running apply answered")
 
+// ErrEnded says that the muster which was to answer ended without an answer: the request is to be
+// made again. It is also the cause of the context that has Send look for that.
+var ErrEnded = errors.New("the running apply ended before it could do this")
+
+// lastAnswer is how long an answer may take that its holder wrote as it ended.
+const lastAnswer = time.Second
+
 const (
 	asked    = ".request.json"
 	taken    = ".taken.json"
@@ -34,7 +41,8 @@ const (
 
 // Send writes a request and waits for its answer. errNoAnswer after timeout
 // means that nobody took it: the request is withdrawn, and whoever sent it
-// may take the lease. A request that was taken is waited for until ctx ends.
+// may take the lease. A request that was taken is waited for until ctx ends; if it ends
+// because of ErrEnded, an answer that is there already counts.
 func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (Answer, error) {
 	if r.ID == "" {
 		var b [8]byte
@@ -55,7 +63,7 @@ func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (An
 	defer t.Stop()
 	for {
 		if a, ok := readAnswer(dir, r.ID); ok {
-			return a, nil
+			return a, ended(a)
 		}
 		withdrawn := time.Now().After(deadline) && os.Remove(filepath.Join(dir, r.ID+asked)) == nil
 		if withdrawn {
@@ -63,11 +71,24 @@ func Send(ctx context.Context, dir string, r Request, timeout time.Duration) (An
 		}
 		select {
 		case <-ctx.Done():
-			os.Remove(filepath.Join(dir, r.ID+asked))
-			return Answer{}, ctx.Err()
+			if os.Remove(filepath.Join(dir, r.ID+asked)) != nil && errors.Is(context.Cause(ctx), ErrEnded) {
+				for until := time.Now().Add(lastAnswer); time.Now().Before(until); time.Sleep(answerPoll) { // it was taken
+					if a, ok := readAnswer(dir, r.ID); ok {
+						return a, ended(a)
+					}
+				}
+			}
+			return Answer{}, context.Cause(ctx)
 		case <-t.C:
 		}
 	}
+}
+
+func ended(a Answer) error {
+	if a.Ended {
+		return ErrEnded
+	}
+	return nil
 }
 
 func readAnswer(dir, id string) (Answer, bool) {
@@ -117,7 +138,7 @@ func serve(dir, id string, handle func(Request) (Answer, bool)) {
 	r.ID = id
 	a, ok := handle(r)
 	if !ok {
-		a = Answer{Error: "the apply ended before it could do this; send it again"}
+		a = Answer{Ended: true, Error: ErrEnded.Error() + "; send it again"}
 	}
 	a.ID = id
 	_ = write(filepath.Join(dir, id+answered), a) // the sender notices: it goes on waiting
