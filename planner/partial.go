@@ -141,9 +141,16 @@ func (hs *hashes) stillMissing(in *lang.Input, g int, out func(*lang.Input, int)
 	return len(members)-missing >= in.Required(len(members))
 }
 
+// isDone reports whether a producer is done, and its outputs are as it left them: no job goes on
+// with others. The plan makes them again, or accepts them, where a person says so.
 func (hs *hashes) isDone(in *lang.Input, producer int) bool {
-	rec := hs.byPhase[in.From.Name].record(producer)
-	return rec != nil && rec.Status == state.Completed
+	w := hs.byPhase[in.From.Name]
+	rec := w.record(producer)
+	if rec == nil || rec.Status != state.Completed {
+		return false
+	}
+	altered, _ := hs.in.Observed.Altered(rec)
+	return len(altered) == 0 || w.is(w.rerun, producer) || w.is(w.accept, producer)
 }
 
 // partialChange is the difference between an input and the files that a recorded job

@@ -145,6 +145,9 @@ func (s *starter) start(p *phase, cell int32, smoke bool) verdict {
 	if v == started {
 		v, why = s.inputs.inputsHere(p, cell, b, d.Pool, smoke)
 	}
+	if p.partial() {
+		p.unsettle(cell) // each launch may go on with other producers
+	}
 	if v == started && p.unsettledAt(cell) {
 		if v = s.settler.start(p, cell, smoke); v != started {
 			return v

@@ -93,12 +93,13 @@ func (n *Vertex) release(c int32, freed func(*Vertex, int32)) {
 	}
 }
 
-// Behind are the cells that come after a cell, through an input or because
-// they wait for its whole phase.
+// Behind are the cells whose jobs may be queued behind that of a cell, through an input or
+// because they wait for its whole phase. A job that may go on with some producers is not: it is
+// submitted when all of them have ended.
 func (n *Vertex) Behind(cell int32) iter.Seq2[*Vertex, int32] {
 	return func(yield func(*Vertex, int32) bool) {
 		for _, j := range n.Feeds {
-			if g := j.Group[cell]; g >= 0 {
+			if g := j.Group[cell]; g >= 0 && !j.In.Partial() {
 				for _, c := range j.Consumers(int(g)) {
 					if !yield(j.To, c) {
 						return
