@@ -18,6 +18,7 @@ type randomCampaign struct {
 	slots   int
 	phases  []*randomPhase
 	moved   [][2]string // names of a phase, from one to the next
+	limit   int         // launches of five minutes on one core that a budget has room for; 0 = no budget
 }
 
 type randomPhase struct {
@@ -32,6 +33,9 @@ type randomPhase struct {
 	smoke, pilot   bool
 	smokes         string // attributes of its smoke
 	retry, breaker bool
+	canary, trial  bool
+	checkpoint     string  // its attribute that says where; "" = none
+	folder         string  // of its outputs
 	cap            int     // max_parallel; 0 = none
 	nap            float64 // seconds that a job takes
 }
@@ -48,7 +52,9 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 		if i > 1 && r.Intn(4) == 0 {
 			p.after = c.phases[r.Intn(i)]
 		}
-		p.at = pick(0, 0, 1, 2)
+		p.at, p.folder = pick(0, 0, 1, 2), "out"
+		p.canary, p.trial = r.Intn(3) == 0, r.Intn(6) == 0
+		p.checkpoint = randomCheckpoints[r.Intn(len(randomCheckpoints))]
 		p.require = []string{"", "", "", "50%"}[r.Intn(4)]
 		if i > 0 {
 			p.from = c.phases[r.Intn(i)]
@@ -61,10 +67,16 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 	return c
 }
 
+// randomCheckpoints are how a phase may name its checkpoints.
+var randomCheckpoints = []string{"", "", `path = "ck/WORK"`, `glob = "ck/WORK/*"`}
+
 // text is the campaign's file.
 func (c *randomCampaign) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "campaign \"random\" {}\n%s", strings.ReplaceAll(c.backend+c.other, "SLOTS", fmt.Sprint(c.slots)))
+	if c.limit > 0 {
+		fmt.Fprintf(&b, "budget \"time\" { limits = { cpu_hours = %.4f } }\n", float64(c.limit)/12+0.001)
+	}
 	for _, p := range c.phases {
 		cell := "0"
 		fmt.Fprintf(&b, "phase %q {\n", p.name)
@@ -72,15 +84,15 @@ func (c *randomCampaign) text() string {
 			cell = "${cell." + p.axis + "}"
 			fmt.Fprintf(&b, "  grid { axes = { %s = range(%d) } }\n", p.axis, p.cells)
 		}
-		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = { p = %d }\n", c.candidates(p), p.param)
+		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = {\n    p = %d\n    q = 0\n  }\n", c.candidates(p), p.param)
 		if p.after != nil {
 			fmt.Fprintf(&b, "  depends_on = [phase.%s]\n", p.after.name)
 		}
 		if p.cap > 0 {
 			fmt.Fprintf(&b, "  max_parallel = %d\n", p.cap)
 		}
-		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", c.job, p.work, cell, p.nap)
-		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"out/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.work, cell)
+		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q} %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", c.job, p.work, cell, p.nap)
+		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"%s/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.folder, p.work, cell)
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
 			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
@@ -91,7 +103,17 @@ func (c *randomCampaign) text() string {
 		}
 		b.WriteString("  }\n")
 		if p.smoke {
-			fmt.Fprintf(&b, "  smoke {\n    cells = [{ %s = 0 }, { %s = 1 }]\n%s  }\n", p.axis, p.axis, p.smokes)
+			canary := ""
+			if p.canary {
+				canary = "    params = { q = 1 }\n    canary { params = { q = 2 } }\n"
+			}
+			fmt.Fprintf(&b, "  smoke {\n    cells = [{ %s = 0 }, { %s = 1 }]\n%s%s  }\n", p.axis, p.axis, p.smokes, canary)
+		}
+		if p.trial && p.cells > 1 {
+			fmt.Fprintf(&b, "  trial {\n    hypothesis = \"none fails\"\n    varies     = [%q]\n    baseline   = { %s = 0 }\n    judge      = \"failed_share\"\n  }\n", p.axis, p.axis)
+		}
+		if p.checkpoint != "" {
+			fmt.Fprintf(&b, "  checkpoint {\n    %s\n    interval = \"1s\"\n  }\n", strings.ReplaceAll(p.checkpoint, "WORK", p.work+cell))
 		}
 		if p.pilot {
 			b.WriteString("  pilot { cells = \"ends\" }\n")
@@ -161,7 +183,7 @@ func (c *randomCampaign) grow(p *randomPhase, by int) bool {
 	return true
 }
 
-// randomJob notes its start under its launch, whether another launch of the same
+// randomJob writes down what it is in its checkpoint, which no other work may find. It notes its start under its launch, whether another launch of the same
 // work runs beside it, and its end; a file in ROOT/fail has it fail, one in
 // ROOT/bad end well without its output. One that was killed leaves its file in
 // ROOT/live: when a process began tells it from whoever has its id later, as
@@ -177,6 +199,17 @@ for other in ROOT/live/$kind-$1.*; do
 done
 began $$ > "ROOT/live/$kind-$1.$$"
 echo "start $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
+ck=${MUSTER_CHECKPOINT:-}
+if [ -n "$ck" ]; then
+  case $ck in */) ck=${ck}last ;; esac
+  [ ! -d "$ck" ] || ck=$ck/last
+  was=$(cat "$ck" 2>/dev/null)
+  me="$1 $P"
+  [ $kind = run ] || me="$1 $P $Q $MUSTER_TOKEN"
+  [ -z "$was" ] || [ "$was" = "$me" ] || echo "resumed $me $MUSTER_TOKEN/$MUSTER_RESTART from $was" >> ROOT/record
+  mkdir -p "$(dirname "$ck")"
+  echo "$me" > "$ck"
+fi
 sleep "$2"
 if [ -e "ROOT/fail/$1" ]; then
   echo "some error of $1"

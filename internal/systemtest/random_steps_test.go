@@ -44,6 +44,9 @@ func (u *randomUser) step() {
 		{1, func() { u.drop() }},
 		{1, func() { u.rename() }},
 		{1, func() { u.rewire() }},
+		{2, func() { u.budget() }},
+		{1, func() { u.muster("clean", "-auto-approve", "-older=1s", "-keep=1") }},
+		{1, func() { u.muster("state", "rm", u.address()) }},
 		{2, func() { u.place() }},
 		{2, func() { u.muster(u.reading()...) }},
 		{1, func() { u.campaign.slots = 1 << u.r.Intn(4); u.save(); u.note("# slots: %d", u.campaign.slots) }},
@@ -140,6 +143,11 @@ func (u *randomUser) disturbed() {
 			u.trouble()
 		case u.r.Intn(3) == 0:
 			u.killQueue()
+		case u.r.Intn(3) == 0:
+			[]func(){u.edit, u.grow, u.rename, u.rewire, u.budget, u.drop}[u.r.Intn(6)]()
+		case u.r.Intn(4) == 0:
+			more := [][]string{all(), all("-once"), all("-detach"), {"destroy", "-auto-approve"}, {"state", "rm", u.address()}, {"clean", "-auto-approve", "-older=1s"}, {"pull"}}
+			u.muster(more[u.r.Intn(len(more))]...)
 		default:
 			u.muster(u.control()...)
 		}
@@ -193,6 +201,9 @@ func (u *randomUser) edit() {
 		{"cap", func() { p.cap = u.r.Intn(3) }},
 		{"nap", func() { p.nap += 0.01 }},
 		{"place", func() { p.at = u.r.Intn(3) }},
+		{"canary", flip(&p.canary)}, {"trial", flip(&p.trial)},
+		{"checkpoint", func() { p.checkpoint = randomCheckpoints[u.r.Intn(len(randomCheckpoints))] }},
+		{"output's folder", func() { p.folder = map[string]string{"out": "res", "res": "out"}[p.folder] }},
 	}
 	one := all[u.r.Intn(len(all))]
 	if p.cells < 3 && one.what == "pilot" || p.cells < 2 && one.what == "smoke" {
@@ -201,6 +212,13 @@ func (u *randomUser) edit() {
 	one.do()
 	u.save()
 	u.note("# phase %s: its %s changed", p.name, one.what)
+}
+
+// budget limits what may still start, or no longer does.
+func (u *randomUser) budget() {
+	u.campaign.limit = []int{0, 0, 1, 3, 10, 30, 60}[u.r.Intn(7)]
+	u.save()
+	u.note("# the budget has room for %d launches", u.campaign.limit)
 }
 
 func (u *randomUser) grow() {
@@ -248,24 +266,26 @@ func (u *randomUser) reading() []string {
 
 // outs are the paths where a work's output may be, as seen from here.
 func (u *randomUser) outs(work string) (paths []string) {
-	for i := range u.roots {
-		paths = append(paths, u.out(i, work))
-	}
-	if u.second != "" {
-		paths = append(paths, filepath.Join(u.second, "out", work))
+	for _, folder := range []string{"out", "res"} {
+		for i := range u.roots {
+			paths = append(paths, u.out(i, folder, work))
+		}
+		if u.second != "" {
+			paths = append(paths, filepath.Join(u.second, folder, work))
+		}
 	}
 	return paths
 }
 
 // out is the path of a host's output, as seen from here.
-func (u *randomUser) out(i int, work string) string {
+func (u *randomUser) out(i int, folder, work string) string {
 	if u.rented != nil {
-		return filepath.Join(u.dir, "outputs", "out", work)
+		return filepath.Join(u.dir, "outputs", folder, work)
 	}
 	if u.hosts == nil {
-		return filepath.Join(u.root(i), "out", work)
+		return filepath.Join(u.root(i), folder, work)
 	}
-	return filepath.Join(u.root(i), "work", "out", work)
+	return filepath.Join(u.root(i), "work", folder, work)
 }
 
 // place puts a file of somebody's own in an output's place, while no job could write there.
@@ -407,7 +427,9 @@ func (u *randomUser) finish() {
 			}
 		}
 	}
-	u.note("# nothing fails any more")
+	u.note("# nothing fails any more, and no budget limits it")
+	u.campaign.limit = 0
+	u.save()
 	cancelled := []string{"resume"} // a cancelled job starts again only where it is named
 	for _, p := range u.campaign.phases {
 		cancelled = append(cancelled, "phase."+p.name)
@@ -469,6 +491,8 @@ func (u *randomUser) checkStarts(records []string) {
 			if started[f[2]]++; started[f[2]] > 1 {
 				u.t.Errorf("launch %s of %s started %d times", f[2], f[1], started[f[2]])
 			}
+		case "resumed":
+			u.t.Errorf("found the checkpoint of other work: %s", line)
 		case "beside":
 			u.t.Errorf("beside another launch of the same work on its host: %s", line)
 		}
