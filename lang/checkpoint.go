@@ -33,8 +33,11 @@ type Checkpoint struct {
 	Keep      int           // how many of the pattern stay; 0 = all
 	// KeepLowest and KeepHighest are metrics in the names of checkpoints whose best stays, too; "" = none.
 	KeepLowest, KeepHighest string
-	CopyTo                  string // where rented machines copy them to, as offer.ParseCopyTo reads it; "" = muster copies them
-	Range                   hcl.Range
+	// Shared says that its path is outside the workdir, or that another job has files there: muster
+	// moves no such checkpoint.
+	Shared bool
+	CopyTo string // where rented machines copy them to, as offer.ParseCopyTo reads it; "" = muster copies them
+	Range  hcl.Range
 }
 
 // signalGrace is how long before the end a checkpoint's signal is sent.
@@ -144,7 +147,8 @@ func (cp *compiler) copies(p *phaseBuild, f *form) {
 	}
 }
 
-// managed reports whether muster moves or removes checkpoints: then no two jobs may share one.
+// managed reports whether muster checks or removes checkpoints: then no two jobs may share one.
+// Others may, and muster then leaves them where they are.
 func (c *Checkpoint) managed() bool {
 	return c != nil && (c.Kind == Glob || len(c.Verify) > 0 || c.MinSize > 0)
 }

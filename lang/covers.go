@@ -65,6 +65,9 @@ func (ck *checker) covered(columns []textColumn, places map[*phaseBuild]map[stri
 				if told[pair] || c.p == d.p && mine == theirs || c.output.Shared && d.output.Shared || !meet(places[c.p], places[d.p]) {
 					return
 				}
+				if shares(c, d) {
+					return
+				}
 				told[pair] = true
 				if c.output.Name == discarded || d.output.Name == discarded {
 					ck.lost(c, mine, d, theirs)

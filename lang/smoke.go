@@ -12,13 +12,16 @@ import (
 // smokeKeyBytes is how long the folder of a smoke's cell may be.
 const smokeKeyBytes = 100
 
+// SmokeFolder is the folder, relative to the workdir, of the outputs and checkpoints of smokes.
+const SmokeFolder = ".muster/smoke"
+
 // smokeDir is the folder below the workdir that a cell's smoke writes to:
 // .muster/smoke/PHASE/KEY, so that a smoke can never overwrite or feed a run; for a
 // canary .muster/smoke/PHASE/canary/KEY, so that it does not resume from its smoke.
 // In KEY, bytes other than [A-Za-z0-9._+=,-] are written %XX; one over 100 bytes
 // is cut and ended by a hash; without a grid it is _.
 func smokeDir(v Variant, phase, key string) string {
-	dir := path.Join(".muster", "smoke", phase)
+	dir := path.Join(SmokeFolder, phase)
 	if v == CanaryRun {
 		dir = path.Join(dir, "canary")
 	}

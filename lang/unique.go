@@ -121,20 +121,8 @@ func (ck *checker) uniquePaths() {
 			}
 			columns = append(columns, c)
 		}
-		if t := p.Phase.job.form[Run].checkpoint; t != nil && p.Checkpoint.managed() {
-			o := &Output{Name: offer.CheckpointName, Kind: Dir}
-			if p.Checkpoint.Kind == Glob {
-				o.Kind = Glob
-			}
-			c, whole := newTexts(p, o, t, p.b.One("checkpoint").Expr(string(p.Checkpoint.Kind)).Range())
-			if !whole {
-				i, j := c.twins()
-				ck.samePath(c, i, c, j)
-				continue
-			}
-			columns = append(columns, c)
-		}
 	}
+	columns = append(columns, ck.checkpoints()...)
 	columns = append(columns, ck.discards()...)
 	places := ck.filesystems()
 	ck.covered(columns, places)
@@ -150,6 +138,48 @@ func (ck *checker) uniquePaths() {
 			return false
 		})
 	}
+}
+
+// checkpoints are the paths of the jobs' checkpoints. Those that jobs may share are the last, so
+// that they hide no two outputs with one path.
+func (ck *checker) checkpoints() (managed []textColumn) {
+	var others []textColumn
+	for _, p := range ck.order {
+		if !p.ok || p.failed || p.Phase.job.form[Run].checkpoint == nil {
+			continue
+		}
+		o := &Output{Name: offer.CheckpointName, Kind: Dir}
+		if p.Checkpoint.Kind == Glob {
+			o.Kind = Glob
+		}
+		c, whole := newTexts(p, o, p.Phase.job.form[Run].checkpoint, p.b.One("checkpoint").Expr(string(p.Checkpoint.Kind)).Range())
+		switch {
+		case !whole:
+			i, j := c.twins()
+			ck.samePath(c, i, c, j)
+		case p.Checkpoint.managed():
+			managed = append(managed, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	return append(managed, others...)
+}
+
+// unmanaged reports whether a path is that of a checkpoint which jobs may share.
+func (c *texts) unmanaged() bool {
+	return c.output.Name == offer.CheckpointName && !c.p.Checkpoint.managed()
+}
+
+// shares notes that a checkpoint is at a path which is not its job's alone, where a campaign may
+// have that.
+func shares(all ...*texts) (any bool) {
+	for _, c := range all {
+		if c.unmanaged() {
+			c.p.Checkpoint.Shared, any = true, true
+		}
+	}
+	return any
 }
 
 // discards are the paths that jobs remove.
@@ -200,6 +230,9 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 	default:
 		return true
 	}
+	if shares(c) {
+		return false
+	}
 	address := c.p.Address(c.proj.First(k))
 	if c.output.Name == discarded {
 		ck.Perhaps.Append(diag.Diagnostic{Summary: "Invalid path in discard", Subject: c.at.Ptr(), Address: address,
@@ -217,6 +250,9 @@ func (ck *checker) goodPath(c *texts, text []byte, k int) bool {
 }
 
 func (ck *checker) samePath(c *texts, i int, d *texts, j int) {
+	if own := c.p == d.p && i == j; !own && shares(c, d) || own && (c.unmanaged() || d.unmanaged()) {
+		return
+	}
 	if c.output.Name == discarded || d.output.Name == discarded {
 		ck.lost(c, i, d, j)
 		return

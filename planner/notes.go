@@ -53,6 +53,7 @@ func notes(fs *facts, ps phases, d decided) (out note) {
 	}
 	for _, w := range ps.drafts {
 		say(noteCopies(fs, w)...)
+		say(noteFromStart(fs.st, w)...)
 	}
 	say(warnings.Elsewhere(d.queues.Phases)...)
 	say(noteMissing(ps)...)

@@ -371,6 +371,10 @@ type Checkpoint struct {
 	VerifyTimeout time.Duration `json:"verify_timeout,omitempty"` // 0: a quarter of the walltime
 	// CopyTo is where the machine copies checkpoints to, as package offsite reads it; "" = nowhere.
 	CopyTo string `json:"copy_to,omitempty"`
+	// Fresh says that checkpoints which are there before the first launch under the token were made
+	// by other work: by a smoke, for a result that is replaced, or for the job as it was defined
+	// before. They are moved aside, and the job begins from the start.
+	Fresh bool `json:"fresh,omitempty"`
 }
 
 // Checked reports whether a launch resumes only from one that passes its checks.

@@ -32,7 +32,7 @@ func (s *State) intend(e Intended) {
 		case !e.Fresh:
 			j.Attempts = old.Attempts
 		case old.Status != Completed && !old.holds(e.Attempt.Token): // a completed job has its outputs
-			s.passed(key, old.Attempts)
+			s.passed(key, old)
 		}
 	}
 	a := copied(e.Attempt, s.alike.of)
@@ -296,6 +296,7 @@ func (a *Attempt) merge(b Attempt) {
 	or(&a.Why, b.Why)
 	or(&a.Planned, b.Planned)
 	or(&a.Replaces, b.Replaces)
+	or(&a.Result, b.Result)
 	or(&a.Exit, b.Exit)
 	or(&a.Usage, b.Usage)
 	for _, t := range []struct{ to, from *time.Time }{

@@ -74,7 +74,7 @@ func (s *State) free(e Freed) {
 		}
 		return
 	}
-	s.passed(e.Address, j.Attempts)
+	s.passed(e.Address, j)
 	delete(s.Jobs, e.Address)
 }
 

@@ -11,13 +11,16 @@ import (
 // the last of them, some kilobytes.
 const mostEarlier = 20
 
-// passed keeps attempts that no longer count, for people to read: the job was
+// passed keeps the attempts of a record that no longer counts, for people to read: the job was
 // freed, or failed work is tried again as other work.
-func (s *State) passed(key string, attempts []Attempt) {
-	if len(attempts) == 0 {
+func (s *State) passed(key string, j *Job) {
+	if len(j.Attempts) == 0 {
 		return
 	}
-	all := slices.Concat(s.Earlier[key], attempts)
+	all := slices.Concat(s.Earlier[key], j.Attempts)
+	for i := len(all) - len(j.Attempts); i < len(all); i++ {
+		all[i].Result = j.Result
+	}
 	put(&s.Earlier, key, all[max(0, len(all)-mostEarlier):])
 }
 

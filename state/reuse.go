@@ -96,7 +96,7 @@ func (s *State) reuse(e Reused) {
 	if old != nil {
 		s.replace(old, e.Folder, e.At)
 		if old.Status != Completed {
-			s.passed(key, old.Attempts)
+			s.passed(key, old)
 		}
 	}
 	j.seeOutputs(e.Outputs)

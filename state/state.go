@@ -198,6 +198,9 @@ type Attempt struct {
 	// Duplicates are handles that showed the token of this attempt beside
 	// Handle; at most one of them ran.
 	Duplicates []string `json:"duplicates,omitempty"`
+	// Result is the result hash that an attempt ran for which no longer counts; "" is that of its
+	// record, or not known.
+	Result string `json:"result,omitempty"`
 	// Left lists the files of an unsuccessful attempt at the job's output paths;
 	// nil where nobody looked.
 	Left []Output `json:"left,omitempty"`

@@ -60,6 +60,9 @@ func (bd *builder) build(f *attempt) (*providers.Job, state.Job, diag.List) {
 	job.ResultHash, job.After, job.MoveAside = p.resultText(f.cell, f.smoke), bd.chains.after(f), bd.moveAside(f)
 	tellMissing(p, f.cell, job)
 	bd.guard(f, job)
+	if !f.smoke && job.Checkpoint.Path != "" && !p.Checkpoint.Shared {
+		job.Checkpoint.Fresh = planner.FromStart(bd.st.Jobs[f.Addr], bd.st.Earlier[f.Addr], job.ResultHash, len(p.plan.Detail(cell).Lacks) > 0, f.besides)
+	}
 	if why := bd.inputs.rawLacking(f); why != "" {
 		diags.Errorf("An input is not there", "%s", why)
 		return nil, state.Job{}, diags
@@ -73,6 +76,17 @@ func (bd *builder) build(f *attempt) (*providers.Job, state.Job, diag.List) {
 	record := bd.record(f, req, r.Label)
 	job.ImageBytes = bd.imageBytes(f, &record)
 	return job, record, diags
+}
+
+// besides are those of some attempts that had their files where this one has them.
+func (f *attempt) besides(all []state.Attempt) (here []state.Attempt) {
+	for i := range all {
+		a := &all[i]
+		if a.Backend == f.B.Name && f.B.Filesystem(a.Pool).Sees(f.filesystem()) || a.Backend != f.B.Name && a.Workdir == f.filesystem().Workdir {
+			here = append(here, *a)
+		}
+	}
+	return here
 }
 
 // imageBytes is the image's part in the hash of an attempt's job, where the image

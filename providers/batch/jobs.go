@@ -113,7 +113,7 @@ func (js *jobs) stopped(k *batch) bool {
 // are not named again; so may facts about files and the size of the phase.
 func digestOf(j *providers.Job) string {
 	k := *j
-	k.After, k.MoveAside, k.Guard, k.Breaker.Jobs = nil, "", nil, 0
+	k.After, k.MoveAside, k.Guard, k.Checkpoint.Fresh, k.Breaker.Jobs = nil, "", nil, false, 0
 	b, err := json.Marshal(k)
 	if err != nil {
 		panic("bug: a job cannot be marshalled: " + err.Error())

@@ -128,6 +128,22 @@ func (d depot) list(patterns []string) ([]providers.FileInfo, error) {
 	return out, err
 }
 
+// begin moves the checkpoints of other work aside, so that no machine gets them for a job that
+// begins from the start.
+func (d depot) begin(j *providers.Job) error {
+	if !j.Checkpoint.Fresh {
+		return nil
+	}
+	paths, err := []string{d.here(j.Checkpoint.Path)}, error(nil)
+	if j.Checkpoint.Glob {
+		paths, err = guard.Matches(d.here(d.workdir), paths[0])
+	}
+	for _, p := range paths {
+		err = errors.Join(err, guard.Move(d.here(d.workdir), d.here(guard.Folder(j)), p))
+	}
+	return err
+}
+
 // remove moves files of the depot aside, or deletes them, and then renames.
 func (d depot) remove(r providers.RemoveRequest) error {
 	for _, p := range r.Paths {

@@ -61,6 +61,10 @@ func (b *backend) accept(r providers.SubmitRequest, spec providers.Job) provider
 		out.Err = providers.Errorf(providers.Invalid, "Machines of backend.%s run image %s, and the job asks for %s", b.Name, b.Image, spec.Image)
 		return out
 	}
+	if err := b.depot.begin(&spec); err != nil {
+		out.Err = providers.Errorf(providers.Internal, "%v", err)
+		return out
+	}
 	j := &job{Spec: spec, Secrets: spec.Secrets, At: b.now()}
 	j.Most, _ = b.limit(spec.Pool)
 	j.Seen = offer.Observation{Token: spec.Token, Handle: spec.Token, Presence: offer.Found, Status: offer.Queued, Attempt: 1, Pool: spec.Pool, Stage: offer.Accepted}

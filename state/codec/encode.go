@@ -9,7 +9,7 @@ import (
 
 // known is whether the structs have the fields that are written here. With a
 // field more, encoding/json does it: slower, and nothing is left out.
-var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 34 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
+var known = fields[state.Job]() == 28 && fields[state.Attempt]() == 35 && fields[state.Usage]() == 6 && fields[state.Output]() == 12 &&
 	fields[state.Copy]() == 6 && fields[state.Entry]() == 12 && fields[state.Intended]() == 4 && fields[state.Submitted]() == 6 && fields[state.Observed]() == 14
 
 func fields[T any]() int { return reflect.TypeFor[T]().NumField() }
@@ -107,6 +107,7 @@ func (w *text) attempt(a *state.Attempt) {
 	w.dict(`,"scaled":`, a.Scaled)
 	w.field(`,"replaces":`, a.Replaces)
 	w.list(`,"duplicates":`, a.Duplicates)
+	w.field(`,"result":`, a.Result)
 	each(w, `,"left":`, a.Left, (*text).output)
 	w.lit("}")
 }

@@ -159,6 +159,8 @@ func (p *scan) outcome(a *state.Attempt, k string) {
 		a.Replaces = p.str()
 	case "duplicates":
 		a.Duplicates = p.list()
+	case "result":
+		a.Result = p.str()
 	case "left":
 		a.Left = p.outs()
 	default:

@@ -35,6 +35,8 @@ func FillFiles(job *providers.Job, p *lang.Phase, r lang.Rendered, paths func(in
 	job.Discard = r.Discard
 	if c := p.Checkpoint; c != nil && r.Checkpoint != "" {
 		job.Checkpoint = checkpoint(c, r.Checkpoint, job.Shape.Nodes)
+		// A smoke that resumed from the one before it would prove nothing.
+		job.Checkpoint.Fresh = job.Smoke && strings.HasPrefix(r.Checkpoint, path.Join(job.Workdir, lang.SmokeFolder)+"/")
 	}
 }
 

@@ -48,7 +48,7 @@ func checkpointPaths(j *providers.Job) ([]string, error) {
 		return []string{InWorkdir(j.Workdir, j.Checkpoint.Path)}, nil
 	}
 	paths, err := guard.Matches(j.Workdir, j.Checkpoint.Path)
-	paths = slices.DeleteFunc(paths, func(p string) bool { return guard.Muster(j.Workdir, p) || p == wrapper.CheckpointPath(j) })
+	paths = slices.DeleteFunc(paths, func(p string) bool { return !j.Smoke && guard.Muster(j.Workdir, p) || p == wrapper.CheckpointPath(j) })
 	slices.Sort(paths)
 	holds := map[string]bool{}
 	for _, p := range paths {
@@ -144,6 +144,27 @@ func moveAllTorn(ctx context.Context, j *providers.Job, shape offer.Shape, launc
 	return moveTorn(j, launch, torn, notes)
 }
 
+// begin moves all checkpoints aside: they belong to other work, and the job begins from the start.
+// The plan says so of the phase; the log of the launch says where they are.
+func begin(j *providers.Job, launch int) error {
+	all, err := checkpoints(j)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	for _, c := range all {
+		if err := guard.Aside(j, c.path); err != nil {
+			return fmt.Errorf("checkpoint %s belongs to earlier work, and could not be moved aside: %w", fromWorkdir(j, c.path), err)
+		}
+	}
+	r := prologueOf(j, launch)
+	r.Mark = CheckpointMark(j)
+	line := fmt.Sprintf("checkpoint %s belongs to earlier work: moved below %s, and the job begins from the start", fromWorkdir(j, all[0].path), fromWorkdir(j, guard.Folder(j)))
+	return errors.Join(r.write(j, launch), log(j, launch, []string{line}))
+}
+
 // mostNotes is how many torn checkpoints a launch names.
 const mostNotes = 9
 
@@ -220,6 +241,9 @@ func (r prologue) write(j *providers.Job, launch int) error {
 	return err
 }
 
+// ownLine begins a line of muster in a log.
+const ownLine = "muster: "
+
 // log writes lines of muster to the log of a launch.
 func log(j *providers.Job, launch int, lines []string) error {
 	if len(lines) == 0 {
@@ -233,7 +257,7 @@ func log(j *providers.Job, launch int, lines []string) error {
 	if err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
-	_, err = io.WriteString(f, "muster: "+strings.Join(lines, "\nmuster: ")+"\n")
+	_, err = io.WriteString(f, ownLine+strings.Join(lines, "\n"+ownLine)+"\n")
 	return errors.Join(err, f.Close())
 }
 
@@ -252,7 +276,7 @@ func Moved(j *providers.Job, launch int, mark int64) bool {
 	if mark == 0 {
 		return false
 	}
-	if j.Checkpoint.Checked() || j.Checkpoint.CopyTo != "" {
+	if j.Checkpoint.Checked() || j.Checkpoint.CopyTo != "" || j.Checkpoint.Fresh {
 		mark = cmp.Or(prologueOf(j, launch).Mark, mark)
 	}
 	return CheckpointMark(j) != mark

@@ -24,6 +24,11 @@ func Clear(ctx context.Context, l guard.Start, shape offer.Shape, launch int) er
 	if err := guard.Clear(l); err != nil {
 		return err
 	}
+	if l.Fresh() {
+		if err := begin(l.Job, launch); err != nil {
+			return err
+		}
+	}
 	if err := Resumable(ctx, l.Job, shape, launch); err != nil {
 		return err
 	}

@@ -22,10 +22,20 @@ func Tail(j *providers.Job, attempt int, mask wrapper.Mask) (evidence []byte, sh
 	errs := mask.Bytes(readTail(LogPath(j.Workdir, j.Token, attempt, true), failure.TailSize/2))
 	evidence = append(append(out, '\n'), errs...)
 	evidence = bytes.TrimPrefix(evidence, []byte("\n"))
-	if len(bytes.TrimSpace(errs)) == 0 {
+	if len(bytes.TrimSpace(out)) > 0 && !saysMore(errs) {
 		return evidence, LastLines(out, tailLines)
 	}
 	return evidence, LastLines(errs, tailLines)
+}
+
+// saysMore reports whether there are lines that are not muster's.
+func saysMore(errs []byte) bool {
+	for line := range bytes.Lines(errs) {
+		if len(bytes.TrimSpace(line)) > 0 && !bytes.HasPrefix(line, []byte(ownLine)) {
+			return true
+		}
+	}
+	return false
 }
 
 // TailOf is the last lines of any file, none where it cannot be read.

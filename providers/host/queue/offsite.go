@@ -71,7 +71,7 @@ func (c copier) in(s *start) error {
 // copyIn brings the newest copy of a job's checkpoint here before a launch. Where the copies
 // cannot be read the launch fails: it would begin from the start, and could save nothing.
 func (st *starts) copyIn(s *start) error {
-	if s.spec.Checkpoint.CopyTo == "" {
+	if s.spec.Checkpoint.CopyTo == "" || s.ground.Fresh() {
 		return nil
 	}
 	c, err := newCopier(s.spec, s.job.place.Lineage, s.secrets)

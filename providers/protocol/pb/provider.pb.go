@@ -3170,6 +3170,7 @@ type Checkpoint struct {
 	KeepLowest    string                 `protobuf:"bytes,12,opt,name=keep_lowest,json=keepLowest,proto3" json:"keep_lowest,omitempty"`          // metric in names, as NAME=NUMBER: the one with the lowest stays, too; "": none
 	KeepHighest   string                 `protobuf:"bytes,13,opt,name=keep_highest,json=keepHighest,proto3" json:"keep_highest,omitempty"`
 	CopyTo        string                 `protobuf:"bytes,11,opt,name=copy_to,json=copyTo,proto3" json:"copy_to,omitempty"` // ssh:// or s3:// address that the machine copies it to; "": nowhere
+	Fresh         bool                   `protobuf:"varint,14,opt,name=fresh,proto3" json:"fresh,omitempty"`                // what is there before the first launch belongs to other work: it is moved aside
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3293,6 +3294,13 @@ func (x *Checkpoint) GetCopyTo() string {
 		return x.CopyTo
 	}
 	return ""
+}
+
+func (x *Checkpoint) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
 }
 
 type Scale struct {
@@ -7446,7 +7454,7 @@ const file_provider_proto_rawDesc = "" +
 	"\aRequire\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x19\n" +
 	"\bmin_size\x18\x02 \x01(\x03R\aminSize\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"\x80\x03\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\x96\x03\n" +
 	"\n" +
 	"Checkpoint\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\fR\x04path\x12\x1a\n" +
@@ -7463,7 +7471,8 @@ const file_provider_proto_rawDesc = "" +
 	"\vkeep_lowest\x18\f \x01(\tR\n" +
 	"keepLowest\x12!\n" +
 	"\fkeep_highest\x18\r \x01(\tR\vkeepHighest\x12\x17\n" +
-	"\acopy_to\x18\v \x01(\tR\x06copyTo\"w\n" +
+	"\acopy_to\x18\v \x01(\tR\x06copyTo\x12\x14\n" +
+	"\x05fresh\x18\x0e \x01(\bR\x05fresh\"w\n" +
 	"\x05Scale\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\x01R\x06memory\x12\x12\n" +
 	"\x04cpus\x18\x02 \x01(\x01R\x04cpus\x12\x12\n" +

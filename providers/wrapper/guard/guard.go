@@ -43,6 +43,9 @@ type Start struct {
 	Before string
 }
 
+// Fresh reports whether the launch resumes from no checkpoint that is there.
+func (l Start) Fresh() bool { return l.First && l.Job.Checkpoint.Fresh }
+
 // Unseen reports whether nobody recorded the files of the launch before this
 // one.
 func (l Start) Unseen() bool {
