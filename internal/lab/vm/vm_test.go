@@ -3,10 +3,14 @@ package vm
 import (
 	"testing"
 	"time"
+
+	"github.com/muster-run/muster/internal/needs"
 )
 
-// TestSystemBoot: each processor, and clocks that are wrong.
-func TestSystemBoot(t *testing.T) {
+// TestNightlyBoot: each processor, and clocks that are wrong. TestSystemSSHClock and
+// TestSystemSSHArm64 boot the same machines on each change.
+func TestNightlyBoot(t *testing.T) {
+	needs.Nightly(t, "boots two virtual machines")
 	for arch, want := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
 		t.Run(arch, func(t *testing.T) {
 			began := time.Now()
