@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/request"
 	"github.com/muster-run/muster/providers"
@@ -457,6 +458,25 @@ func TestSentAgainUnderTheLaterApproval(t *testing.T) {
 	for _, e := range st.Ledger {
 		if e.Plan != st.Approvals[1].Plan {
 			t.Errorf("%s is billed to %s, not to the later plan %s", e.Address, e.Plan, st.Approvals[1].Plan)
+		}
+	}
+}
+
+// TestJobsThatABackendKeeps: where machines are rented, jobs wait for one.
+func TestJobsThatABackendKeeps(t *testing.T) {
+	t.Parallel()
+	cluster, cloud := &backends.Backend{Contact: &backends.Contact{}}, &backends.Backend{Contact: &backends.Contact{}}
+	cluster.Name, cloud.Name = "slurm.cl", "vastai.cloud"
+	cloud.Can.Rents = true
+	for want, k := range map[string]keptJobs{
+		"backend.slurm.cl takes no more jobs now; 2 jobs follow as room appears: qos": {cluster, 2, "qos"},
+		"backend.slurm.cl takes no more jobs now; 1 job follows as room appears":      {cluster, 1, ""},
+		"1 job waits for a machine of backend.vastai.cloud: machine 7 is booting":     {cloud, 1, "machine 7 is booting"},
+		"3 jobs wait for a machine of backend.vastai.cloud: no offer":                 {cloud, 3, "waits for a machine: no offer"},
+		"2 jobs wait for a machine of backend.vastai.cloud":                           {cloud, 2, "waits for a machine"},
+	} {
+		if got := k.text(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
