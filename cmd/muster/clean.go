@@ -20,7 +20,7 @@ func cleanCommand(a *app) *command.Command {
 	return &command.Command{
 		Name: "clean", Short: "remove old logs and replaced results, after showing them", MaxArgs: 0,
 		Long: `Lists old files with their places and sizes, asks, and removes them: logs, and outputs of failed launches (in .muster/failed), that
-are old or not among a job's newest; results replaced long ago, and torn checkpoints (both in .muster/replaced). It never removes an
+are old or not among a job's newest; results replaced long ago, and checkpoints moved aside (both in .muster/replaced). It never removes an
 output, a log of a running job, or a file that this campaign's state does not know. -dry-run only lists.`,
 		Examples: []command.Example{
 			{"muster clean -dry-run", "list the files"},

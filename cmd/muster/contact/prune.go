@@ -102,8 +102,9 @@ func (p Pruning) each(launches []state.Attempt, visit func(a *state.Attempt, tok
 	}
 }
 
-// torn are the folders of torn checkpoints that launches moved aside long ago. One that holds a
-// replaced result, too, is listed with it.
+// torn are the folders of checkpoints that launches moved aside long ago, since they were torn or
+// belonged to other work. One that holds a replaced result, too, is listed with it; one that may
+// hold files of others, which a person agreed to move, is not listed.
 func (p Pruning) torn(wanted map[pile][]string, launches []state.Attempt, results []state.Replaced) {
 	for i := range launches {
 		a := &launches[i]
@@ -113,6 +114,7 @@ func (p Pruning) torn(wanted map[pile][]string, launches []state.Attempt, result
 		switch {
 		case a.Adopter != "" || !ownToken.MatchString(token) || a.Ended.IsZero() || p.Now.Sub(a.Ended) <= p.Older:
 		case slices.ContainsFunc(launches, func(b state.Attempt) bool { return strings.HasPrefix(b.Token, token) && p.Now.Sub(b.Ended) <= p.Older }):
+		case slices.ContainsFunc(launches, func(b state.Attempt) bool { return path.Clean(b.Replaces) == folder }):
 		case slices.ContainsFunc(results, func(r state.Replaced) bool { return path.Clean(r.Folder) == folder }):
 		case !slices.Contains(wanted[at], folder):
 			wanted[at] = append(wanted[at], folder)

@@ -25,7 +25,7 @@ type CleanItem struct {
 	What    string   `json:"what"` // logs, replaced, torn, failed
 	Files   int      `json:"files"`
 	Bytes   int64    `json:"bytes"`
-	Paths   []string `json:"paths"` // files, or folders of replaced results, torn checkpoints and failed launches; below the workdir
+	Paths   []string `json:"paths"` // files, or folders of replaced results, checkpoints moved aside, and failed launches; below the workdir
 	Removed bool     `json:"removed"`
 }
 
@@ -54,7 +54,7 @@ func (c *Clean) Text(every bool, width int) string {
 		what := fmt.Sprintf("Logs of launches that ended more than %s ago, or that are not among the newest %d of a job.", older, c.Keep)
 		switch item.What {
 		case "torn":
-			what = fmt.Sprintf("Torn checkpoints that launches moved aside, which ended more than %s ago.", older)
+			what = fmt.Sprintf("Checkpoints that launches moved aside, torn or of other work, which ended more than %s ago.", older)
 		case "failed":
 			what = fmt.Sprintf("Outputs that failed launches left, which ended more than %s ago, or that are not among the newest %d failed ones of a job.", older, c.Keep)
 		case "replaced":
