@@ -1,7 +1,9 @@
 package systemtest
 
 import (
+	"crypto/md5"
 	"fmt"
+	"io"
 	"math/rand"
 	"slices"
 	"strings"
@@ -36,6 +38,8 @@ type randomPhase struct {
 	canary, trial  bool
 	checkpoint     string  // its attribute that says where; "" = none
 	folder         string  // of its outputs
+	dir            bool    // each is a folder, with one file
+	raw, source    int     // versions of a file that no phase makes, and of its source; 0 = none
 	cap            int     // max_parallel; 0 = none
 	nap            float64 // seconds that a job takes
 }
@@ -55,6 +59,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 		p.at, p.folder = pick(0, 0, 1, 2), "out"
 		p.canary, p.trial = r.Intn(3) == 0, r.Intn(6) == 0
 		p.checkpoint = randomCheckpoints[r.Intn(len(randomCheckpoints))]
+		p.dir, p.raw, p.source = r.Intn(4) == 0, pick(0, 0, 1), pick(0, 0, 1)
 		p.require = []string{"", "", "", "50%"}[r.Intn(4)]
 		if i > 0 {
 			p.from = c.phases[r.Intn(i)]
@@ -91,8 +96,12 @@ func (c *randomCampaign) text() string {
 		if p.cap > 0 {
 			fmt.Fprintf(&b, "  max_parallel = %d\n", p.cap)
 		}
-		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q} %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", c.job, p.work, cell, p.nap)
-		fmt.Fprintf(&b, "    output \"o\" {\n      path   = \"%s/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.folder, p.work, cell)
+		if p.source > 0 {
+			fmt.Fprintf(&b, "  source { include = [\"src/%s.txt\"] }\n", p.work)
+		}
+		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q}%s %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", p.variables(), c.job, p.work, cell, p.nap)
+		kind := map[bool]string{true: "dir", false: "path"}[p.dir]
+		fmt.Fprintf(&b, "    output \"o\" {\n      "+kind+"   = \"%s/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.folder, p.work, cell)
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
 			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
@@ -100,6 +109,9 @@ func (c *randomCampaign) text() string {
 				fmt.Fprintf(&b, "      require = %q\n", p.require)
 			}
 			b.WriteString("    }\n")
+		}
+		if p.raw > 0 {
+			fmt.Fprintf(&b, "    input \"raw\" { path = \"raw/%s.txt\" }\n", p.work)
 		}
 		b.WriteString("  }\n")
 		if p.smoke {
@@ -130,6 +142,44 @@ func (c *randomCampaign) text() string {
 		fmt.Fprintf(&b, "moved {\n  from = phase.%s\n  to   = phase.%s\n}\n", m[0], m[1])
 	}
 	return b.String()
+}
+
+// variables tell the program what it reads and writes.
+func (p *randomPhase) variables() (text string) {
+	if p.dir {
+		text += " DIR=1"
+	}
+	if p.raw > 0 {
+		text += " RAW=${input.raw}"
+	}
+	if p.source > 0 {
+		text += " SRC=src/" + p.work + ".txt"
+	}
+	if p.from != nil {
+		text += " IN=${input_file.i}"
+	}
+	return text
+}
+
+// output is the text that a job of the campaign as it is now writes: it has all that it reads in it.
+func (p *randomPhase) output(cell int) string {
+	text := fmt.Sprintf("%s%d %d", p.work, cell, p.param)
+	if p.raw > 0 {
+		text += fmt.Sprintf(" raw %d", p.raw)
+	}
+	if p.source > 0 {
+		text += fmt.Sprintf(" source %d", p.source)
+	}
+	if p.from == nil {
+		return text + "\n"
+	}
+	h := md5.New()
+	for m := range p.from.cells {
+		if !p.byCell || m == cell {
+			io.WriteString(h, p.from.output(m))
+		}
+	}
+	return fmt.Sprintf("%s reads %x\n", text, h.Sum(nil))
 }
 
 // candidates are where a phase's jobs may run.
@@ -216,7 +266,21 @@ if [ -e "ROOT/fail/$1" ]; then
   rm -f "ROOT/live/$kind-$1.$$"
   exit 3
 fi
-[ -e "ROOT/bad/$1" ] || echo "$1 $P" > "$3"
+text="$1 $P"
+[ -z "$RAW" ] || text="$text $(cat "$RAW")"
+[ -z "$SRC" ] || text="$text $(cat "$SRC")"
+if [ -n "$IN" ]; then
+  text="$text reads $(while read -r f; do
+    [ ! -d "$f" ] || f=$f/r
+    cat "$f"
+  done < "$IN" | md5sum | cut -d' ' -f1)"
+fi
+out=$3
+if [ -n "$DIR" ]; then
+  mkdir -p "$3"
+  out=$3/r
+fi
+[ -e "ROOT/bad/$1" ] || echo "$text" > "$out"
 echo "end $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
 rm -f "ROOT/live/$kind-$1.$$"
 `

@@ -193,6 +193,9 @@ func (u *randomUser) toggle(how string) {
 func (u *randomUser) edit() {
 	p := u.phase()
 	flip := func(b *bool) func() { return func() { *b = !*b } }
+	next := func(n *int) func() { // a job may read a file that is edited while it runs: no version comes twice
+		return func() { u.version++; *n = u.version + 1 }
+	}
 	all := []struct {
 		what string
 		do   func()
@@ -203,6 +206,11 @@ func (u *randomUser) edit() {
 		{"place", func() { p.at = u.r.Intn(3) }},
 		{"canary", flip(&p.canary)}, {"trial", flip(&p.trial)},
 		{"checkpoint", func() { p.checkpoint = randomCheckpoints[u.r.Intn(len(randomCheckpoints))] }},
+		{"kind of output", flip(&p.dir)},
+		{"raw file", next(&p.raw)},
+		{"raw file", func() { p.raw = 0 }},
+		{"source", next(&p.source)},
+		{"source", func() { p.source = 0 }},
 		{"output's folder", func() { p.folder = map[string]string{"out": "res", "res": "out"}[p.folder] }},
 	}
 	one := all[u.r.Intn(len(all))]
@@ -273,6 +281,9 @@ func (u *randomUser) outs(work string) (paths []string) {
 		if u.second != "" {
 			paths = append(paths, filepath.Join(u.second, folder, work))
 		}
+	}
+	for _, path := range slices.Clone(paths) {
+		paths = append(paths, filepath.Join(path, "r")) // where it is a folder
 	}
 	return paths
 }
@@ -465,7 +476,7 @@ func (u *randomUser) check() {
 	}
 	for _, p := range u.campaign.phases {
 		for k := range p.cells {
-			u.checkOutput(fmt.Sprintf("%s%d", p.work, k), p.param, strings.Contains(text, "missing"))
+			u.checkOutput(fmt.Sprintf("%s%d", p.work, k), p.output(k), strings.Contains(text, "missing"))
 		}
 	}
 	u.checkPlaced()
@@ -499,11 +510,10 @@ func (u *randomUser) checkStarts(records []string) {
 	}
 }
 
-// checkOutput holds that some host has the work's output, of the parameter that
-// the campaign has now.
-func (u *randomUser) checkOutput(work string, param int, missing bool) {
+// checkOutput holds that some host has the work's output, of the campaign as it is now.
+func (u *randomUser) checkOutput(work, want string, missing bool) {
 	u.t.Helper()
-	want, found := fmt.Sprintf("%s %d\n", work, param), []string{}
+	var found []string
 	for _, path := range u.outs(work) {
 		if got, err := os.ReadFile(path); err == nil {
 			found = append(found, string(got))

@@ -103,6 +103,7 @@ type randomUser struct {
 	rented   *rented           // where machines are rented
 	away     bool              // one of them cannot be reached, or does nothing
 	told     []string          // what was done and said, for a failure
+	version  int               // of the last file that was edited
 	placed   []string          // what somebody's own files in places of outputs hold
 }
 
@@ -138,7 +139,19 @@ func (u *randomUser) own(i int) {
 	u.hosts[i].Exec("chown -R alice: /home/alice/" + filepath.Base(u.root(i)))
 }
 
-func (u *randomUser) save() { u.write("campaign.muster.hcl", u.campaign.text()) }
+// save writes the campaign, and the files that it reads.
+func (u *randomUser) save() {
+	for _, dir := range []string{"raw", "src"} {
+		if err := os.MkdirAll(filepath.Join(u.dir, dir), 0o755); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+	for _, p := range u.campaign.phases {
+		u.write("raw/"+p.work+".txt", fmt.Sprintf("raw %d\n", p.raw))
+		u.write("src/"+p.work+".txt", fmt.Sprintf("source %d\n", p.source))
+	}
+	u.write("campaign.muster.hcl", u.campaign.text())
+}
 
 func (u *randomUser) note(format string, args ...any) {
 	u.told = append(u.told, fmt.Sprintf(format, args...))
