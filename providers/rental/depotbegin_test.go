@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/offer"
 )
 
 // TestDepotBegins: no machine gets a checkpoint of other work for a job that begins from the
@@ -43,5 +44,28 @@ func TestDepotBegins(t *testing.T) {
 			t.Errorf("machines would get %v, %v", found, err)
 		}
 		is(true, "/root/work/.muster/replaced/0123456789/ck/a") // nothing is there
+	}
+}
+
+// TestReplacing: a machine moves its copy of a file aside that a person agreed to replace, whatever
+// its time and inode there, and no other file.
+func TestReplacing(t *testing.T) {
+	t.Parallel()
+	here := offer.Output{Name: "o", Path: "out/a", Size: 4, MTime: 1, Inode: 1}
+	there := here
+	there.MTime, there.Inode = 2, 2
+	g := &offer.Guard{Replace: []offer.Output{here}}
+	if fate := g.Fate(there, false); fate != offer.Foreign {
+		t.Fatalf("fate %v without", fate)
+	}
+	if fate := replacing(g).Fate(there, false); fate != offer.Aside {
+		t.Errorf("fate %v", fate)
+	}
+	there.Path = "out/b"
+	if fate := replacing(g).Fate(there, false); fate != offer.Foreign {
+		t.Errorf("another file: fate %v", fate)
+	}
+	if replacing(nil) != nil || len(g.Results) > 0 {
+		t.Error("the guard itself changed")
 	}
 }

@@ -7,6 +7,7 @@ package guard
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -60,10 +61,13 @@ func (l Start) Unseen() bool {
 func Clear(l Start) error {
 	j := l.Job
 	if j.Guard == nil || j.Smoke {
-		if j.MoveAside != "" && l.First {
+		switch {
+		case !l.First:
+			return nil
+		case j.MoveAside != "":
 			return moveAll(j, j.Outputs)
 		}
-		return nil
+		return moveAll(j, slices.DeleteFunc(slices.Clone(j.Outputs), func(o providers.Output) bool { return !otherKind(j, o) }))
 	}
 	var aside []providers.Output
 	var foreign []string
@@ -84,6 +88,13 @@ func Clear(l Start) error {
 		return &Foreign{Path: foreign[0], More: len(foreign) - 1}
 	}
 	return moveAll(j, aside)
+}
+
+// otherKind reports whether a folder is at the path of a smoke's output that is a file, or a file
+// where a folder is to be: of an earlier smoke, whose output was declared so.
+func otherKind(j *providers.Job, o providers.Output) bool {
+	info, err := os.Stat(inWorkdir(j.Workdir, o.Path))
+	return j.Smoke && err == nil && o.Kind != "glob" && !o.Shared && info.IsDir() != (o.Kind == "dir")
 }
 
 // watched are the outputs of a job, and its checkpoint as one more.

@@ -150,3 +150,38 @@ func TestMoveNeverOver(t *testing.T) {
 		}
 	}
 }
+
+// A smoke's output that was a file, and is to be a folder now, or the other way, moves aside: else
+// no smoke of the phase could ever pass. Other files of earlier smokes stay, as do those of a launch
+// of its own.
+func TestClearSmoke(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		there, kind string
+		again       bool
+		stays       bool
+	}{
+		"a file, as before":      {there: "o", kind: "path", stays: true},
+		"a folder, as before":    {there: "o/r", kind: "dir", stays: true},
+		"a file, now a folder":   {there: "o", kind: "dir"},
+		"a folder, now a file":   {there: "o/r", kind: "path"},
+		"of a launch of its own": {there: "o", kind: "dir", again: true, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, folder := t.TempDir(), ".muster/smoke/p/k/"
+			write(t, dir, folder+c.there, "it")
+			j := &providers.Job{Token: "0123456789", Workdir: dir, Smoke: true, Outputs: []providers.Output{{Name: "o", Kind: c.kind, Path: folder + "o"}}}
+			if err := Clear(Start{Job: j, First: !c.again}); err != nil {
+				t.Fatal(err)
+			}
+			at := folder + c.there
+			if !c.stays {
+				at = ".muster/replaced/0123456789/" + at
+			}
+			if read(dir, at) != "it" {
+				t.Errorf("it is not at %s", at)
+			}
+		})
+	}
+}
