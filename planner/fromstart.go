@@ -41,7 +41,7 @@ func noteFromStart(st *state.State, w *draft) []string {
 	lost, replaced := 0, 0
 	for i, kind := range w.pp.Kind {
 		rec := w.record(i)
-		if !kind.Starts() || rec == nil && len(st.Earlier[w.p.Address(i)]) == 0 {
+		if !kind.Starts() || rec == nil && len(st.Earlier) == 0 {
 			continue
 		}
 		all := func(a []state.Attempt) []state.Attempt { return a }

@@ -256,7 +256,7 @@ func (x *box) give(ctx context.Context, j *job) error {
 		return err
 	}
 	spec := j.Spec
-	spec.Pool, spec.Secrets, spec.Guard = "", j.Secrets, replacing(j.Spec.Guard)
+	spec.Pool, spec.Secrets, spec.Guard = "", j.Secrets, x.depot.replacing(&j.Spec)
 	if !x.platform.Facts().Whole {
 		spec.Image = "" // the machine is the image
 	}
@@ -289,17 +289,6 @@ func (x *box) give(ctx context.Context, j *job) error {
 	o.Handle, o.Stage, o.Reason = out[0].Handle, offer.Released, ""
 	x.saw(j, o)
 	return nil
-}
-
-// replacing is a guard as a machine gets it. The files that a person agreed to replace were seen
-// in the depot: on a machine that has copies of them, they have other times and inodes.
-func replacing(g *offer.Guard) *offer.Guard {
-	if g == nil || len(g.Replace) == 0 {
-		return g
-	}
-	there := *g
-	there.Results = slices.Concat(g.Results, g.Replace)
-	return &there
 }
 
 // withdraw cancels a job in the machine's queue.

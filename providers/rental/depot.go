@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/internal/atomicfile"
@@ -16,6 +17,7 @@ import (
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/tree"
 	"github.com/muster-run/muster/providers/wrapper/guard"
+	"github.com/muster-run/muster/providers/wrapper/verify"
 )
 
 // A depot keeps on muster's machine the files that machines share: those pushed for jobs
@@ -142,6 +144,29 @@ func (d depot) begin(j *providers.Job) error {
 		err = errors.Join(err, guard.Move(d.here(d.workdir), d.here(guard.Folder(j)), p))
 	}
 	return err
+}
+
+// replacing is a job's guard as a machine gets it. The files that a person agreed to replace were
+// seen here. A machine that has copies of them, with other times and inodes, moves those aside,
+// as long as the file here is the one that was seen.
+func (d depot) replacing(j *providers.Job) *offer.Guard {
+	if j.Guard == nil || len(j.Guard.Replace) == 0 {
+		return j.Guard
+	}
+	there := *j.Guard
+	there.Results = slices.Clone(there.Results)
+	for _, o := range j.Outputs {
+		o.Path = d.inside(o.Path)
+		now := verify.Stat(d.here(d.workdir), o)
+		for _, seen := range j.Guard.Replace {
+			path := seen.Path
+			if seen.Path = now.Path; d.inside(path) == o.Path && seen.Unchanged(now) {
+				seen.Path = path
+				there.Results = append(there.Results, seen)
+			}
+		}
+	}
+	return &there
 }
 
 // remove moves files of the depot aside, or deletes them, and then renames.

@@ -3,6 +3,7 @@ package rental
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/muster-run/muster/providers"
@@ -48,24 +49,44 @@ func TestDepotBegins(t *testing.T) {
 }
 
 // TestReplacing: a machine moves its copy of a file aside that a person agreed to replace, whatever
-// its time and inode there, and no other file.
+// its time and inode there; no other file, and not if the file here has changed since.
 func TestReplacing(t *testing.T) {
 	t.Parallel()
-	here := offer.Output{Name: "o", Path: "out/a", Size: 4, MTime: 1, Inode: 1}
-	there := here
-	there.MTime, there.Inode = 2, 2
-	g := &offer.Guard{Replace: []offer.Output{here}}
-	if fate := g.Fate(there, false); fate != offer.Foreign {
-		t.Fatalf("fate %v without", fate)
+	for _, path := range []string{"out/a", "/root/work/out/a"} {
+		d := depot{dir: t.TempDir(), home: "/root", workdir: "~/work"}
+		file := d.here("/root/work/out/a")
+		os.MkdirAll(filepath.Dir(file), 0o755)
+		if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j := &providers.Job{Workdir: "/root/work", Outputs: []providers.Output{{Name: "o", Kind: "path", Path: path}}}
+		seen, err := d.verify(t.Context(), providers.VerifyRequest{Workdir: j.Workdir, Outputs: slices.Clone(j.Outputs)})
+		if err != nil || len(seen) != 1 || !seen[0].Exists() {
+			t.Fatal(seen, err)
+		}
+		j.Guard = &offer.Guard{Replace: seen}
+		there := seen[0]
+		there.MTime, there.Inode = there.MTime+1, there.Inode+1
+		fate := func(g *offer.Guard, o offer.Output, want offer.Fate) {
+			t.Helper()
+			if got := g.Fate(o, false); got != want {
+				t.Errorf("fate %v, want %v", got, want)
+			}
+		}
+		fate(j.Guard, there, offer.Foreign)
+		fate(d.replacing(j), there, offer.Aside)
+		other := there
+		other.Path = "out/b"
+		fate(d.replacing(j), other, offer.Foreign)
+		if err := os.WriteFile(file, []byte("somebody's new work"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		fate(d.replacing(j), there, offer.Foreign)
+		if len(j.Guard.Results) > 0 {
+			t.Error("the job's own guard changed")
+		}
 	}
-	if fate := replacing(g).Fate(there, false); fate != offer.Aside {
-		t.Errorf("fate %v", fate)
-	}
-	there.Path = "out/b"
-	if fate := replacing(g).Fate(there, false); fate != offer.Foreign {
-		t.Errorf("another file: fate %v", fate)
-	}
-	if replacing(nil) != nil || len(g.Results) > 0 {
-		t.Error("the guard itself changed")
+	if d := (depot{}); d.replacing(&providers.Job{}) != nil {
+		t.Error("a job without a guard has one")
 	}
 }
