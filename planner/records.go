@@ -43,6 +43,11 @@ func recordsOf(fs *facts, ps phases) (records, diag.List) {
 			w.put(i, job)
 		}
 	}
+	has := func(address string) bool { _, _, ok := ps.cellOf(address); return ok }
+	for from, to := range history.MovedOf(fs.in.Campaign.Moved).Smokes(out.smokes, has) {
+		out.smokes[to] = out.smokes[from]
+		delete(out.smokes, from)
+	}
 	slices.SortFunc(out.loose, func(a, b *state.Job) int { return strings.Compare(a.Address, b.Address) })
 	var diags diag.List
 	out.loose, diags = moveByBlocks(fs.in.Campaign.Moved, ps, out.loose)

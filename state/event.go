@@ -98,6 +98,9 @@ type (
 		Address string    `json:"address"`
 		By      string    `json:"by"`
 		At      time.Time `json:"at"`
+		// Print is the fingerprint of a smoke, whose failure no longer counts whatever address
+		// it was recorded under. "" for other jobs.
+		Print string `json:"print,omitempty"`
 	}
 	// MovedJob gives a record another address.
 	MovedJob struct {

@@ -51,6 +51,9 @@ const byMuster = "cancelled by muster:"
 // read. Where its last attempt may still be with a backend, it goes back there
 // instead. A smoke that did not pass loses its verdict, too.
 func (s *State) free(e Freed) {
+	if v, judged := s.Validations[e.Print]; judged && !v.Passed {
+		delete(s.Validations, e.Print)
+	}
 	j := s.Jobs[e.Address]
 	if j == nil {
 		return
@@ -129,6 +132,14 @@ func (s *State) move(e MovedJob) {
 	j.Address = strings.TrimPrefix(e.To, smokePrefix)
 	if phase := phaseOf(j.Address); phase != "" {
 		j.Phase = phase
+	}
+	if j.Smoke {
+		for print, v := range s.Validations {
+			if v.Address == was {
+				v.Address = j.Address
+				s.Validations[print] = v
+			}
+		}
 	}
 	j.Moved, j.Updated = was, plain(e.At)
 	s.moveNotes(e.From, e.To)

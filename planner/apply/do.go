@@ -58,6 +58,7 @@ func quiet(ctx context.Context, c Config) (*engine, func(), error) {
 	if err := e.loadBackends(); err != nil {
 		return e, e.Close, err
 	}
+	e.rows.readdress()
 	e.machines()
 	e.holds.load()
 	e.accounts.load()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/retry"
@@ -20,6 +21,16 @@ type jobs struct {
 	attempts map[string]*attempt // by token
 	byJob    map[string]*attempt // by state address
 	hashes   *planner.Settler    // of jobs settled while the run lasts
+}
+
+// cellOf is the phase and the cell of a job's address; false where the campaign has none.
+func (js *jobs) cellOf(address string) (p *phase, cell int, ok bool) {
+	name, key, _ := addr.Split(address)
+	if p = js.byName[name]; p == nil {
+		return nil, 0, false
+	}
+	cell, ok = p.Index(key)
+	return p, cell, ok
 }
 
 // grown is the request of launch n of an attempt, grown from that of an earlier one.

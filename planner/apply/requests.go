@@ -385,9 +385,11 @@ func (rq *requests) freeSmokes(p *phase, freed int, covered func(*lang.Phase, in
 		if s != cells.Failed && s != cells.Cancelled && s != cells.Held || !covered(p.Phase, i) {
 			continue
 		}
-		if rec != nil {
-			rq.Emit(state.Freed{Address: key, By: r.Who, At: rq.Clock()})
+		freed := state.Freed{Address: key, By: r.Who, At: rq.Clock()}
+		if gated {
+			freed.Print = p.Gate.Print(c)
 		}
+		rq.Emit(freed)
 		if p.Gate.Retry(c); p.Waits[c] > 0 {
 			p.Gate.Mark(c, cells.Pending)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/progress"
 	"github.com/muster-run/muster/planner/apply/staging"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/state"
 )
 
@@ -159,6 +160,13 @@ func (rw *rows) readdress() {
 			}
 			rw.Emit(state.MovedJob{From: d.From, To: to, Axes: p.Axes(cell), At: rw.Clock(), Job: job})
 		}
+	}
+	has := func(address string) bool { _, _, ok := rw.cellOf(address); return ok }
+	smokes := history.MovedOf(rw.Campaign.Moved).Smokes(rw.st.Jobs, has)
+	for _, from := range slices.Sorted(maps.Keys(smokes)) {
+		to := smokes[from]
+		p, cell, _ := rw.cellOf(strings.TrimPrefix(to, state.SmokeAddress("")))
+		rw.Emit(state.MovedJob{From: from, To: to, Axes: p.Axes(cell), At: rw.Clock(), Job: &state.Job{Name: p.Label(cell)}})
 	}
 }
 

@@ -40,6 +40,22 @@ func (b MovedBlocks) Follow(address string) (string, lang.Moved) {
 	return address, used
 }
 
+// Smokes are the records of smokes whose jobs have another address now, by their keys in the
+// state, each with its new key. Has reports whether the campaign has a job. A key that is
+// taken is left alone.
+func (b MovedBlocks) Smokes(jobs map[string]*state.Job, has func(address string) bool) map[string]string {
+	if len(b) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for key, job := range jobs {
+		if to, _ := b.Follow(job.Address); job.Smoke && to != job.Address && !has(job.Address) && has(to) && jobs[state.SmokeAddress(to)] == nil {
+			out[key] = state.SmokeAddress(to)
+		}
+	}
+	return out
+}
+
 // Spender tells under which phase a budget counts an entry of the ledger: records
 // names the new phase of records that move, by their former address; of work that
 // has no record any more the blocks say where it moved.
