@@ -221,7 +221,7 @@ func (cl clearing) importBlocks(found []inTheWay, all makers) (blocks []string) 
 		f := &found[k]
 		there := f.ground.There[f.w.p.Address(f.cell)]
 		whole := !slices.ContainsFunc(f.w.p.Outputs, func(d *lang.Output) bool {
-			return d.Shared || !slices.ContainsFunc(there, func(o offer.Output) bool { return o.Name == d.Name })
+			return d.Shared || !slices.ContainsFunc(there, func(o offer.Output) bool { return o.Name == d.Name && o.OK })
 		})
 		if made := all.of(f); whole && f.w.unadopted[f.cell] == "" && (made == nil || made.Address == f.w.p.Address(f.cell)) {
 			of[f.w] = append(of[f.w], f.cell)

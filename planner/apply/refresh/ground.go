@@ -97,8 +97,10 @@ func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed
 		got, err := a.p.Verify(ctx, v)
 		for i := range got {
 			if i < len(batch) && got[i].Exists() {
-				address := batch[i].address
-				got[i].Name, got[i].Path = batch[i].out.Name, batch[i].out.Path
+				address, out := batch[i].address, batch[i].out
+				if got[i].Name, got[i].Path = out.Name, out.Path; got[i].Files == 0 { // a file in place of a pattern's folder
+					got[i].Path = existing(lang.OutputKind(out.Kind), out.Path)
+				}
 				g.There[address] = append(g.There[address], got[i])
 			}
 		}

@@ -85,8 +85,8 @@ func MakeFolder(j *providers.Job, dir string) error {
 	case err == nil && info.IsDir():
 		return nil
 	case err == nil:
-		return &os.PathError{Op: "mkdir", Path: dir, Err: unix.ENOTDIR}
-	case !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s is not a folder. Move it away", dir)
+	case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENOTDIR):
 		return err
 	}
 	if up := filepath.Dir(dir); up != dir {

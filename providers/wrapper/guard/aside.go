@@ -34,9 +34,9 @@ func moveAll(j *providers.Job, outputs []providers.Output) error {
 		if o.Shared && j.Guard == nil {
 			continue
 		}
-		path := inWorkdir(j.Workdir, o.Path)
-		files := []string{path}
-		if o.Kind == "glob" {
+		at := verify.Stat(j.Workdir, o).Path
+		files := []string{inWorkdir(j.Workdir, at)}
+		if at == o.Path && o.Kind == "glob" {
 			var err error
 			if files, err = Matches(j.Workdir, o.Path); err != nil {
 				return fmt.Errorf("move output %s aside: %w", o.Name, err)

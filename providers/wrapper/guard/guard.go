@@ -81,7 +81,7 @@ func Clear(l Start) error {
 		case offer.Aside:
 			aside = append(aside, o)
 		case offer.Foreign:
-			foreign = append(foreign, o.Path)
+			foreign = append(foreign, there.Path)
 		}
 	}
 	if len(foreign) > 0 {
@@ -93,8 +93,14 @@ func Clear(l Start) error {
 // otherKind reports whether a folder is at the path of a smoke's output that is a file, or a file
 // where a folder is to be: of an earlier smoke, whose output was declared so.
 func otherKind(j *providers.Job, o providers.Output) bool {
+	if !j.Smoke || o.Shared {
+		return false
+	}
+	if o.Kind == "glob" {
+		return verify.Stat(j.Workdir, o).Path != o.Path
+	}
 	info, err := os.Stat(inWorkdir(j.Workdir, o.Path))
-	return j.Smoke && err == nil && o.Kind != "glob" && !o.Shared && info.IsDir() != (o.Kind == "dir")
+	return err == nil && info.IsDir() != (o.Kind == "dir")
 }
 
 // watched are the outputs of a job, and its checkpoint as one more.

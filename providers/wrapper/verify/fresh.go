@@ -4,7 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
@@ -86,12 +89,16 @@ func look(workdir string, o providers.Output) Mark {
 
 // Stat looks at an output without opening it: size, mtime, inode, and for a set the number of
 // files. OK says only that it exists. Something else than declared has a time and an inode all
-// the same.
+// the same; where it is at the path of a glob's folder, Path is that.
 func Stat(workdir string, o providers.Output) offer.Output {
 	if isSet(o) {
 		out, _, _, _ := statSet(workdir, o)
-		if o.Kind == "dir" && out.Files == 0 && out.Inode == 0 {
+		switch {
+		case out.Files > 0 || out.Inode != 0:
+		case o.Kind == "dir":
 			return other(workdir, o, out)
+		default:
+			return inTheWay(workdir, o, out)
 		}
 		return out
 	}
@@ -112,6 +119,23 @@ func Stat(workdir string, o providers.Output) offer.Output {
 	}
 	out.OK, out.Verdict = true, "there, not opened"
 	return out
+}
+
+// inTheWay adds the path and the mark of a file at the path of a glob's folder, in which the job
+// could write nothing.
+func inTheWay(workdir string, o providers.Output, out offer.Output) offer.Output {
+	head, _ := doublestar.SplitPattern(filepath.ToSlash(o.Path))
+	path := join(workdir, filepath.FromSlash(head))
+	info, err := os.Stat(path)
+	if err != nil { // a link that leads nowhere is in the way, too
+		info, err = os.Lstat(path)
+	}
+	if err != nil || info.IsDir() {
+		return out
+	}
+	out.Path = filepath.FromSlash(head)
+	markOf(info).fill(&out)
+	return refuse(out, notFolderMode(info.Mode()))
 }
 
 // other adds the mark of a path that has something else than the declared output: a broken

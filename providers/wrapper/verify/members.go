@@ -112,10 +112,15 @@ func notFolder(path string, d fs.DirEntry) error {
 		return absent(path, err)
 	case info.IsDir():
 		return otherKind("a link to a folder is there, not a folder")
-	case info.Mode().IsRegular():
+	}
+	return notFolderMode(info.Mode())
+}
+
+func notFolderMode(mode fs.FileMode) error {
+	if mode.IsRegular() {
 		return otherKind("a file is there, not a folder; declare it with path")
 	}
-	return otherKind(special(info.Mode()) + " is there, not a folder")
+	return otherKind(special(mode) + " is there, not a folder")
 }
 
 // add puts a file on the list. A link counts as its target; anything but a file, or a link to
