@@ -20,6 +20,7 @@ type randomCampaign struct {
 	slots   int
 	phases  []*randomPhase
 	moved   [][2]string // names of a phase, from one to the next
+	state   string      // folder of its state; "" = beside the campaign
 	limit   int         // launches of five minutes on one core that a budget has room for; 0 = no budget
 }
 
@@ -38,7 +39,8 @@ type randomPhase struct {
 	canary, trial  bool
 	checkpoint     string  // its attribute that says where; "" = none
 	folder         string  // of its outputs
-	dir            bool    // each is a folder, with one file
+	kind           string  // of its outputs: "path", or a "dir" or a "glob" with one file
+	order          int     // which cells start first
 	raw, source    int     // versions of a file that no phase makes, and of its source; 0 = none
 	cap            int     // max_parallel; 0 = none
 	nap            float64 // seconds that a job takes
@@ -59,7 +61,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 		p.at, p.folder = pick(0, 0, 1, 2), "out"
 		p.canary, p.trial = r.Intn(3) == 0, r.Intn(6) == 0
 		p.checkpoint = randomCheckpoints[r.Intn(len(randomCheckpoints))]
-		p.dir, p.raw, p.source = r.Intn(4) == 0, pick(0, 0, 1), pick(0, 0, 1)
+		p.kind, p.raw, p.source = randomKinds[r.Intn(len(randomKinds))], pick(0, 0, 1), pick(0, 0, 1)
 		p.require = []string{"", "", "", "50%"}[r.Intn(4)]
 		if i > 0 {
 			p.from = c.phases[r.Intn(i)]
@@ -72,13 +74,20 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 	return c
 }
 
+// randomKinds are the ways in which a phase may declare its outputs.
+var randomKinds = []string{"path", "path", "dir", "glob"}
+
 // randomCheckpoints are how a phase may name its checkpoints.
 var randomCheckpoints = []string{"", "", `path = "ck/WORK"`, `glob = "ck/WORK/*"`}
 
 // text is the campaign's file.
 func (c *randomCampaign) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "campaign \"random\" {}\n%s", strings.ReplaceAll(c.backend+c.other, "SLOTS", fmt.Sprint(c.slots)))
+	state := ""
+	if c.state != "" {
+		state = fmt.Sprintf("\n  state \"file\" { path = %q }\n", c.state)
+	}
+	fmt.Fprintf(&b, "campaign \"random\" {%s}\n%s", state, strings.ReplaceAll(c.backend+c.other, "SLOTS", fmt.Sprint(c.slots)))
 	if c.limit > 0 {
 		fmt.Fprintf(&b, "budget \"time\" { limits = { cpu_hours = %.4f } }\n", float64(c.limit)/12+0.001)
 	}
@@ -93,6 +102,9 @@ func (c *randomCampaign) text() string {
 		if p.after != nil {
 			fmt.Fprintf(&b, "  depends_on = [phase.%s]\n", p.after.name)
 		}
+		if p.order > 0 && p.cells > 1 {
+			fmt.Fprintf(&b, "  order = %d * cell.%s\n", p.order-2, p.axis)
+		}
 		if p.cap > 0 {
 			fmt.Fprintf(&b, "  max_parallel = %d\n", p.cap)
 		}
@@ -100,8 +112,8 @@ func (c *randomCampaign) text() string {
 			fmt.Fprintf(&b, "  source { include = [\"src/%s.txt\"] }\n", p.work)
 		}
 		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q}%s %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", p.variables(), c.job, p.work, cell, p.nap)
-		kind := map[bool]string{true: "dir", false: "path"}[p.dir]
-		fmt.Fprintf(&b, "    output \"o\" {\n      "+kind+"   = \"%s/%s%s\"\n      verify = \"nonempty\"\n    }\n", p.folder, p.work, cell)
+		files := map[string]string{"glob": "/*"}[p.kind]
+		fmt.Fprintf(&b, "    output \"o\" {\n      %s   = \"%s/%s%s%s\"\n      verify = \"nonempty\"\n    }\n", p.kind, p.folder, p.work, cell, files)
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
 			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
@@ -146,7 +158,7 @@ func (c *randomCampaign) text() string {
 
 // variables tell the program what it reads and writes.
 func (p *randomPhase) variables() (text string) {
-	if p.dir {
+	if p.kind != "path" {
 		text += " DIR=1"
 	}
 	if p.raw > 0 {

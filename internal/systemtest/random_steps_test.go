@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -47,6 +48,9 @@ func (u *randomUser) step() {
 		{2, func() { u.budget() }},
 		{1, func() { u.muster("clean", "-auto-approve", "-older=1s", "-keep=1") }},
 		{1, func() { u.muster("state", "rm", u.address()) }},
+		{2, func() { u.lose() }},
+		{2, func() { u.move() }},
+		{3, func() { u.change() }},
 		{2, func() { u.place() }},
 		{2, func() { u.muster(u.reading()...) }},
 		{1, func() { u.campaign.slots = 1 << u.r.Intn(4); u.save(); u.note("# slots: %d", u.campaign.slots) }},
@@ -160,8 +164,13 @@ func (u *randomUser) saved() {
 	u.t.Helper()
 	os.Remove(filepath.Join(u.dir, "p.mplan"))
 	u.muster("plan", "-out=p.mplan")
-	if u.r.Intn(3) == 0 {
+	switch u.r.Intn(6) {
+	case 0, 1:
 		u.muster(all("-detach")...)
+	case 2:
+		u.edit()
+	case 3:
+		u.muster(u.control()...)
 	}
 	if _, err := os.Stat(filepath.Join(u.dir, "p.mplan")); err != nil {
 		return
@@ -191,7 +200,8 @@ func (u *randomUser) toggle(how string) {
 
 // edit changes the policy of a phase, or what its jobs do.
 func (u *randomUser) edit() {
-	p := u.phase()
+	i := u.r.Intn(len(u.campaign.phases))
+	p := u.campaign.phases[i]
 	flip := func(b *bool) func() { return func() { *b = !*b } }
 	next := func(n *int) func() { // a job may read a file that is edited while it runs: no version comes twice
 		return func() { u.version++; *n = u.version + 1 }
@@ -206,7 +216,14 @@ func (u *randomUser) edit() {
 		{"place", func() { p.at = u.r.Intn(3) }},
 		{"canary", flip(&p.canary)}, {"trial", flip(&p.trial)},
 		{"checkpoint", func() { p.checkpoint = randomCheckpoints[u.r.Intn(len(randomCheckpoints))] }},
-		{"kind of output", flip(&p.dir)},
+		{"kind of output", func() { p.kind = randomKinds[u.r.Intn(len(randomKinds))] }},
+		{"order", func() { p.order = u.r.Intn(5) }},
+		{"requirement", func() { p.require = []string{"", "50%", "20%"}[u.r.Intn(3)] }},
+		{"producers to wait for", func() {
+			if p.after = nil; i > 0 && u.r.Intn(2) == 0 {
+				p.after = u.campaign.phases[u.r.Intn(i)]
+			}
+		}},
 		{"raw file", next(&p.raw)},
 		{"raw file", func() { p.raw = 0 }},
 		{"source", next(&p.source)},
@@ -265,6 +282,69 @@ func (u *randomUser) rewire() {
 	}
 }
 
+// move moves the folder of the campaign, whose jobs may be running.
+func (u *randomUser) move() {
+	if u.rented != nil || u.others != nil || u.troubles != nil {
+		return
+	}
+	u.moves++
+	to := filepath.Join(filepath.Dir(u.dir), fmt.Sprintf("moved%d", u.moves))
+	if err := os.Rename(u.dir, to); err != nil {
+		u.t.Fatal(err)
+	}
+	u.dir = to
+	u.note("# the campaign's folder is %s now", to)
+}
+
+// change goes to another clone, which may have an older campaign until somebody edits it.
+func (u *randomUser) change() {
+	if u.others == nil {
+		return
+	}
+	u.dir, u.others[0] = u.others[0], u.dir
+	if _, err := os.Stat(u.dir); err != nil || u.r.Intn(3) > 0 {
+		u.save()
+	}
+	u.note("# in clone %s", u.dir)
+}
+
+// lose loses the state, and recovers it.
+func (u *randomUser) lose() {
+	if u.rented != nil {
+		return
+	}
+	u.healAll()
+	text, code := u.muster("status", "-json")
+	lineage := regexp.MustCompile(`"lineage": ?"([0-9a-f]+)"`).FindStringSubmatch(text)
+	files, _ := filepath.Glob(filepath.Join(cmp.Or(u.campaign.state, u.dir), "muster.state*"))
+	if code != 0 || lineage == nil || files == nil {
+		return
+	}
+	// A person looks at what is there, before it is adopted.
+	for _, p := range u.campaign.phases {
+		for k := range p.cells {
+			for _, path := range u.outs(fmt.Sprintf("%s%d", p.work, k)) {
+				if got, err := os.ReadFile(path); err == nil && string(got) != p.output(k) {
+					u.unplace(path)
+					os.Remove(path)
+				}
+			}
+		}
+	}
+	for _, f := range files {
+		os.Remove(f)
+	}
+	u.note("# the state is lost")
+	if u.r.Intn(3) == 0 {
+		u.killed(syscall.SIGKILL, "recover", "-auto-approve", "-lineage="+lineage[1])
+	}
+	if u.r.Intn(2) == 0 && u.moves == 0 && u.others == nil {
+		u.muster("recover", "-auto-approve")
+		return
+	}
+	u.muster("recover", "-auto-approve", "-lineage="+lineage[1])
+}
+
 // reading is a command that changes no job.
 func (u *randomUser) reading() []string {
 	all := [][]string{{"pull"}, {"report"}, {"cost"}, {"outputs"}, {"explain", u.address()}, {"plan", "-refresh=false"}, {"plan", "-refresh-only"},
@@ -292,6 +372,9 @@ func (u *randomUser) outs(work string) (paths []string) {
 func (u *randomUser) out(i int, folder, work string) string {
 	if u.rented != nil {
 		return filepath.Join(u.dir, "outputs", folder, work)
+	}
+	if u.hosts == nil && u.troubles == nil {
+		return filepath.Join(cmp.Or(u.workdir, u.dir), folder, work)
 	}
 	if u.hosts == nil {
 		return filepath.Join(u.root(i), folder, work)

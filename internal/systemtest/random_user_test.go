@@ -26,12 +26,18 @@ import (
 func TestSystemRandomUser(t *testing.T) {
 	stories(t, func(t *testing.T, r *rand.Rand) {
 		u := &randomUser{world: newWorld(t, ""), r: r, campaign: newRandomCampaign(r)}
-		u.root = func(int) string { return u.dir }
+		root := filepath.Dir(u.dir)
+		u.root = func(int) string { return root }
 		u.roots = 1
-		u.campaign.backend = "backend \"local\" \"l\" {\n  slots = SLOTS\n  cpus  = SLOTS\n}\n"
-		u.campaign.place, u.campaign.job = "backend.local.l", filepath.Join(u.dir, "job.sh")
-		u.alsoHere(filepath.Join(u.dir, "there"))
-		program.Write(t, u.campaign.job, []byte(strings.ReplaceAll(randomJob, "ROOT", u.dir)))
+		workdir := ""
+		if u.clone(); u.others != nil || r.Intn(2) == 0 { // clones share no folder but this
+			u.workdir = filepath.Join(root, "work")
+			workdir = fmt.Sprintf("  workdir = %q\n", u.workdir)
+		}
+		u.campaign.backend = "backend \"local\" \"l\" {\n  slots = SLOTS\n  cpus  = SLOTS\n" + workdir + "}\n"
+		u.campaign.place, u.campaign.job = "backend.local.l", filepath.Join(root, "job.sh")
+		u.alsoHere(filepath.Join(root, "there"))
+		program.Write(t, u.campaign.job, []byte(strings.ReplaceAll(randomJob, "ROOT", root)))
 		u.story()
 	})
 }
@@ -51,6 +57,7 @@ func TestSystemSSHRandomUser(t *testing.T) {
 		for i := range n {
 			program.Write(t, filepath.Join(u.root(i), "job.sh"), []byte(strings.ReplaceAll(randomJob, "ROOT", w.folder)))
 		}
+		u.clone()
 		defer u.healAll()
 		u.story()
 	})
@@ -90,6 +97,16 @@ func (u *randomUser) alsoHere(workdir string) {
 	u.campaign.there = "backend.local.here"
 }
 
+// clone has a third of the campaigns be in two folders, as clones of one repository are,
+// which share their state.
+func (u *randomUser) clone() {
+	if u.r.Intn(3) > 0 {
+		return
+	}
+	u.others = []string{filepath.Join(filepath.Dir(u.dir), "clone")}
+	u.campaign.state = filepath.Join(filepath.Dir(u.dir), "state")
+}
+
 // A randomUser does what occurs to it.
 type randomUser struct {
 	*world
@@ -97,7 +114,10 @@ type randomUser struct {
 	campaign randomCampaign
 	root     func(i int) string // where jobs look for what happens to them, on each host, as seen from here
 	roots    int
+	workdir  string            // of the backend on this machine, "" = the folder of the campaign
 	second   string            // workdir of the second backend, "" = none
+	others   []string          // other clones of the campaign's folder
+	moves    int               // how often the folder was moved
 	hosts    []*lab.Host       // none on this machine
 	troubles map[string]func() // what others do to the jobs of a scheduler, and "heal"
 	rented   *rented           // where machines are rented
