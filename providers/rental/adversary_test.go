@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/providers"
+	"github.com/muster-run/muster/providers/failure"
 	"github.com/muster-run/muster/providers/host/hosttest"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/providers/rental"
@@ -337,6 +338,23 @@ func TestNothingIsRentedInVain(t *testing.T) {
 	})
 	if got := n.truth(); len(got) != 0 {
 		t.Errorf("machines %+v were rented", got)
+	}
+}
+
+// A plan cannot look for a required file before a machine is there: each launch does.
+func TestRequiredFileOfAMachine(t *testing.T) {
+	t.Parallel()
+	n := newTown(t, nil)
+	j := n.job("a", "echo '{}' > a.json")
+	j.Require = []providers.Require{{Path: "/data/not/there", Message: "fetch it"}}
+	found, err := n.provider.Preflight(t.Context(), n.backend.Name, []providers.Check{{Workdir: j.Workdir, Require: j.Require}})
+	if err != nil || len(found) != 1 || !found[0].Warning || !strings.Contains(found[0].Detail, "fetch it: muster sends no file /data/not/there") {
+		t.Errorf("%+v, %v", found, err)
+	}
+	n.submit(j)
+	seen := n.until("it to fail", func(seen map[string]offer.Observation) bool { return seen[j.Token].Status == offer.Failed })
+	if o := seen[j.Token]; o.Class != failure.MissingFile || !strings.Contains(o.Reason, "fetch it: /data/not/there") {
+		t.Errorf("%s: %s", o.Class, o.Reason)
 	}
 }
 

@@ -396,8 +396,9 @@ func (p *Provider) Preflight(ctx context.Context, name string, checks []provider
 	}
 	for i, c := range checks {
 		for _, r := range c.Require {
-			if err := attempt.Required(&providers.Job{Workdir: b.depot.here(c.Workdir), Require: []providers.Require{{Path: b.depot.inside(r.Path), MinSize: r.MinSize, Message: r.Message}}}); err != nil {
-				out = append(out, providers.Finding{Check: i, Summary: "A required file is not there", Detail: err.Error()})
+			if err := attempt.Required(&providers.Job{Workdir: b.depot.here(c.Workdir), Require: []providers.Require{{Path: b.depot.inside(r.Path), MinSize: r.MinSize}}}); err != nil {
+				out = append(out, providers.Finding{Check: i, Warning: true, Summary: "No machine is there yet to look for a required file",
+					Detail: strings.TrimPrefix(r.Message+": ", ": ") + fmt.Sprintf("muster sends no file %s to machines of backend.%s, so that it has to be in their image or on a volume. Each launch looks for it, and a job without it fails while its machine is billed.", r.Path, b.Name)})
 			}
 		}
 		if !b.runs(c.Image) {
