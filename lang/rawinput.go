@@ -33,6 +33,9 @@ func (pr *phaseReader) rawInput(p *phaseBuild, b *syntax.Block) {
 		if strings.HasPrefix(in.Backend, "local.") {
 			pr.Wrong(at, "backend", "Files of this machine need none. Write path relative to the campaign's folder, or absolute.")
 			in.Backend = ""
+		} else if in.Backend != "" && pr.backends.Rents(in.Backend) {
+			pr.Wrong(at, "backend", "backend.%s rents machines, so that no file is there before one is rented. Name a file of this machine, which muster sends there, or read a file of the image by its path in the command.", in.Backend)
+			in.Backend = ""
 		}
 		if in.Backend == "" {
 			p.ok = false

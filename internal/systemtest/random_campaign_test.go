@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -37,10 +38,14 @@ type randomPhase struct {
 	smokes         string // attributes of its smoke
 	retry, breaker bool
 	canary, trial  bool
-	checkpoint     string  // its attribute that says where; "" = none
-	folder         string  // of its outputs
-	kind           string  // of its outputs: "path", or a "dir" or a "glob" with one file
-	order          int     // which cells start first
+	checkpoint     string // its attribute that says where; "" = none
+	folder         string // of its outputs
+	kind           string // of its outputs: "path", or a "dir" or a "glob" with one file
+	order          int    // which cells start first
+	verify         string // attribute of each output
+	metric         string // read from each output that is a file; "" = none
+	walltime       string
+	needs          bool    // a file that may not be there
 	raw, source    int     // versions of a file that no phase makes, and of its source; 0 = none
 	cap            int     // max_parallel; 0 = none
 	nap            float64 // seconds that a job takes
@@ -51,7 +56,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 	pick := func(all ...int) int { return all[r.Intn(len(all))] }
 	for i := range 2 + r.Intn(3) {
 		p := &randomPhase{work: string(rune('a' + i)), name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, breaker: r.Intn(10) < 3,
-			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100}
+			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100, walltime: "5m", verify: randomChecks[0], needs: r.Intn(4) == 0}
 		p.axis = "k" + p.name
 		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
 		p.smokes = []string{"", "", "    repeat = 2\n    tolerance = 1\n", "    parallel = true\n"}[r.Intn(4)]
@@ -76,6 +81,12 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 
 // randomKinds are the ways in which a phase may declare its outputs.
 var randomKinds = []string{"path", "path", "dir", "glob"}
+
+// randomChecks are what outputs may have to pass: all do.
+var randomChecks = []string{`"nonempty"`, `"exists"`, `{ command = "true" }`}
+
+// randomMetrics are what may be read from an output; the last one has no such text.
+var randomMetrics = []string{"", "^(.)", "([0-9]+)", "(nothing)"}
 
 // randomCheckpoints are how a phase may name its checkpoints.
 var randomCheckpoints = []string{"", "", `path = "ck/WORK"`, `glob = "ck/WORK/*"`}
@@ -111,9 +122,12 @@ func (c *randomCampaign) text() string {
 		if p.source > 0 {
 			fmt.Fprintf(&b, "  source { include = [\"src/%s.txt\"] }\n", p.work)
 		}
-		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q}%s %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = \"5m\"\n    }\n", p.variables(), c.job, p.work, cell, p.nap)
+		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q}%s %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = %q\n    }\n", p.variables(), c.job, p.work, cell, p.nap, p.walltime)
 		files := map[string]string{"glob": "/*"}[p.kind]
-		fmt.Fprintf(&b, "    output \"o\" {\n      %s   = \"%s/%s%s%s\"\n      verify = \"nonempty\"\n    }\n", p.kind, p.folder, p.work, cell, files)
+		fmt.Fprintf(&b, "    output \"o\" {\n      %s   = \"%s/%s%s%s\"\n      verify = %s\n    }\n", p.kind, p.folder, p.work, cell, files, p.verify)
+		if p.metric != "" && p.kind == "path" {
+			fmt.Fprintf(&b, "    metric \"m\" {\n      output = \"o\"\n      regex  = %q\n    }\n", p.metric)
+		}
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
 			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
@@ -126,6 +140,9 @@ func (c *randomCampaign) text() string {
 			fmt.Fprintf(&b, "    input \"raw\" { path = \"raw/%s.txt\" }\n", p.work)
 		}
 		b.WriteString("  }\n")
+		if p.needs {
+			fmt.Fprintf(&b, "  precondition { file = %q }\n", filepath.Join(filepath.Dir(c.job), "ready"))
+		}
 		if p.smoke {
 			canary := ""
 			if p.canary {

@@ -39,6 +39,8 @@ func (u *randomUser) step() {
 		{2, func() { u.muster("resume") }},
 		{4, func() { u.toggle("fail") }},
 		{1, func() { u.toggle("bad") }},
+		{1, func() { u.ready(u.r.Intn(3) > 0) }},
+		{2, func() { u.rebuild() }},
 		{2, func() { u.phase().param++; u.save(); u.note("# a parameter changed") }},
 		{3, func() { u.edit() }},
 		{1, func() { u.grow() }},
@@ -198,6 +200,47 @@ func (u *randomUser) toggle(how string) {
 	}
 }
 
+// ready has the file that jobs may need be there, or not.
+func (u *randomUser) ready(there bool) {
+	for i := range u.roots {
+		path := filepath.Join(u.root(i), "ready")
+		if !there {
+			os.Remove(path)
+		} else if err := os.WriteFile(path, []byte("ready\n"), 0o644); err != nil {
+			u.t.Fatal(err)
+		}
+	}
+	u.note("# ready: %v", there)
+}
+
+// rebuild changes a backend: its name, its workdir, or whether the campaign has it at all.
+func (u *randomUser) rebuild() {
+	c := &u.campaign
+	switch was, what := c.backend, u.r.Intn(3); {
+	case what == 0:
+		of, old := c.place[:strings.LastIndex(c.place, ".")+1], c.place[strings.LastIndex(c.place, ".")+1:]
+		name := old + "2"
+		if strings.HasSuffix(old, "2") {
+			name = strings.TrimSuffix(old, "2")
+		}
+		c.backend = strings.Replace(c.backend, fmt.Sprintf("%q {", old), fmt.Sprintf("%q {", name), 1)
+		c.place = of + name
+	case what == 1 && u.second != "":
+		c.other, u.without = u.without, c.other
+	case u.workdirs[0] == "":
+		return
+	default:
+		c.backend = regexp.MustCompile(`(workdir = ".*/work)(2?)"`).ReplaceAllStringFunc(was, func(s string) string {
+			if strings.HasSuffix(s, `2"`) {
+				return strings.TrimSuffix(s, `2"`) + `"`
+			}
+			return strings.TrimSuffix(s, `"`) + `2"`
+		})
+	}
+	u.save()
+	u.note("# backends:\n%s%s", c.backend, c.other)
+}
+
 // edit changes the policy of a phase, or what its jobs do.
 func (u *randomUser) edit() {
 	i := u.r.Intn(len(u.campaign.phases))
@@ -217,6 +260,10 @@ func (u *randomUser) edit() {
 		{"canary", flip(&p.canary)}, {"trial", flip(&p.trial)},
 		{"checkpoint", func() { p.checkpoint = randomCheckpoints[u.r.Intn(len(randomCheckpoints))] }},
 		{"kind of output", func() { p.kind = randomKinds[u.r.Intn(len(randomKinds))] }},
+		{"check", func() { p.verify = randomChecks[u.r.Intn(len(randomChecks))] }},
+		{"metric", func() { p.metric = randomMetrics[u.r.Intn(len(randomMetrics))] }},
+		{"walltime", func() { p.walltime = []string{"5m", "1s", "10m"}[u.r.Intn(3)] }},
+		{"need of a file", flip(&p.needs)},
 		{"order", func() { p.order = u.r.Intn(5) }},
 		{"requirement", func() { p.require = []string{"", "50%", "20%"}[u.r.Intn(3)] }},
 		{"producers to wait for", func() {
@@ -282,9 +329,9 @@ func (u *randomUser) rewire() {
 	}
 }
 
-// move moves the folder of the campaign, whose jobs may be running.
+// move moves the folder of the campaign, while no job could write there.
 func (u *randomUser) move() {
-	if u.rented != nil || u.others != nil || u.troubles != nil {
+	if u.rented != nil || u.others != nil || u.troubles != nil || !u.idle() {
 		return
 	}
 	u.moves++
@@ -356,7 +403,9 @@ func (u *randomUser) reading() []string {
 func (u *randomUser) outs(work string) (paths []string) {
 	for _, folder := range []string{"out", "res"} {
 		for i := range u.roots {
-			paths = append(paths, u.out(i, folder, work))
+			for _, workdir := range u.workdirs {
+				paths = append(paths, u.out(i, filepath.Join(workdir, folder), work))
+			}
 		}
 		if u.second != "" {
 			paths = append(paths, filepath.Join(u.second, folder, work))
@@ -373,13 +422,10 @@ func (u *randomUser) out(i int, folder, work string) string {
 	if u.rented != nil {
 		return filepath.Join(u.dir, "outputs", folder, work)
 	}
-	if u.hosts == nil && u.troubles == nil {
-		return filepath.Join(cmp.Or(u.workdir, u.dir), folder, work)
+	if u.hosts == nil && u.troubles == nil && u.workdirs[0] == "" {
+		return filepath.Join(u.dir, folder, work)
 	}
-	if u.hosts == nil {
-		return filepath.Join(u.root(i), folder, work)
-	}
-	return filepath.Join(u.root(i), "work", folder, work)
+	return filepath.Join(u.root(i), folder, work)
 }
 
 // place puts a file of somebody's own in an output's place, while no job could write there.
@@ -387,7 +433,7 @@ func (u *randomUser) place() {
 	if u.hosts != nil || u.rented != nil {
 		return
 	}
-	if text, _ := u.muster("status", "-refresh", "-json"); !strings.Contains(text, `"active":0,`) {
+	if !u.idle() {
 		return
 	}
 	paths := u.outs(u.work())
@@ -398,6 +444,12 @@ func (u *randomUser) place() {
 	}
 	u.placed = append(u.placed, text)
 	u.note("# somebody put a file at %s: %s", path, strings.TrimSpace(text))
+}
+
+// idle reports whether no job waits or runs.
+func (u *randomUser) idle() bool {
+	text, _ := u.muster("status", "-refresh", "-json")
+	return strings.Contains(text, `"active":0,`)
 }
 
 // unplace is for a file that the user is about to remove or to replace.
@@ -521,8 +573,12 @@ func (u *randomUser) finish() {
 			}
 		}
 	}
-	u.note("# nothing fails any more, and no budget limits it")
+	u.ready(true)
+	u.note("# nothing fails any more, and no budget or walltime limits it")
 	u.campaign.limit = 0
+	for _, p := range u.campaign.phases {
+		p.walltime = "5m"
+	}
 	u.save()
 	cancelled := []string{"resume"} // a cancelled job starts again only where it is named
 	for _, p := range u.campaign.phases {

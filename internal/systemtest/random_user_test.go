@@ -31,8 +31,8 @@ func TestSystemRandomUser(t *testing.T) {
 		u.roots = 1
 		workdir := ""
 		if u.clone(); u.others != nil || r.Intn(2) == 0 { // clones share no folder but this
-			u.workdir = filepath.Join(root, "work")
-			workdir = fmt.Sprintf("  workdir = %q\n", u.workdir)
+			u.workdirs = []string{"work", "work2"}
+			workdir = fmt.Sprintf("  workdir = %q\n", filepath.Join(root, "work"))
 		}
 		u.campaign.backend = "backend \"local\" \"l\" {\n  slots = SLOTS\n  cpus  = SLOTS\n" + workdir + "}\n"
 		u.campaign.place, u.campaign.job = "backend.local.l", filepath.Join(root, "job.sh")
@@ -50,7 +50,7 @@ func TestSystemSSHRandomUser(t *testing.T) {
 		n := 1 + r.Intn(2)
 		w := newRemote(t, hosts[:n], "")
 		u := &randomUser{world: w.world, r: r, campaign: newRandomCampaign(r), hosts: hosts[:n], roots: n}
-		u.root = func(i int) string { return hosts[i].Path(w.folder) }
+		u.root, u.workdirs = func(i int) string { return hosts[i].Path(w.folder) }, []string{"work", "work2"}
 		names := map[int]string{1: `host    = "h1"`, 2: `hosts   = ["h1", "h2"]`}[n]
 		u.campaign.backend = "backend \"ssh\" \"l\" {\n  " + names + "\n  workdir = \"" + w.folder + "/work\"\n  cpus    = SLOTS\n}\n"
 		u.campaign.place, u.campaign.job = "backend.ssh.l", w.folder+"/job.sh"
@@ -114,7 +114,8 @@ type randomUser struct {
 	campaign randomCampaign
 	root     func(i int) string // where jobs look for what happens to them, on each host, as seen from here
 	roots    int
-	workdir  string            // of the backend on this machine, "" = the folder of the campaign
+	workdirs []string          // that the backend may have had, below root; "" is root, or on this machine the campaign's folder
+	without  string            // block of the second backend, where the campaign does not have it
 	second   string            // workdir of the second backend, "" = none
 	others   []string          // other clones of the campaign's folder
 	moves    int               // how often the folder was moved
@@ -141,6 +142,10 @@ func (u *randomUser) story() {
 		}
 		u.own(i)
 	}
+	if u.workdirs == nil {
+		u.workdirs = []string{""}
+	}
+	u.ready(true)
 	u.save()
 	u.muster("validate")
 	for range 4 + u.r.Intn(11) {

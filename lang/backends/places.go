@@ -95,6 +95,12 @@ func (s *Set) Place(b *syntax.Block, name string) string {
 	return at
 }
 
+// Rents reports whether a backend rents machines.
+func (s *Set) Rents(at string) bool {
+	kind, _, _ := strings.Cut(at, ".")
+	return s.schemas[kind].Can.Rents
+}
+
 // Exist reports references to backends that are not declared.
 func (s *Set) Exist(e hcl.Expression, name string) bool {
 	all := true
