@@ -454,6 +454,21 @@ func TestCopiesWithMusterOff(t *testing.T) {
 	if began := number(filepath.Join(n.backend.Workdir, "began.2")); began == 0 || began > lost {
 		t.Errorf("it began at step %d; %d was reached", began, lost)
 	}
+
+	// A launch that begins from the start leaves no copy to the launches after it, wherever they run.
+	fresh := counts(3)
+	fresh.Shell, fresh.Checkpoint.Fresh = "echo '{}' > a.json", true
+	n.submit(fresh)
+	n.until("the run from the start", all(offer.Completed, fresh))
+	if err := os.RemoveAll(filepath.Join(n.backend.Workdir, "ck")); err != nil {
+		t.Fatal(err)
+	}
+	last := counts(4)
+	n.submit(last)
+	n.until("the last one", all(offer.Completed, last))
+	if began := number(filepath.Join(n.backend.Workdir, "began.4")); began != 0 {
+		t.Errorf("it began at step %d of the work that was replaced", began)
+	}
 }
 
 // TestCopiesThatCannotBeMade: a job whose copies cannot be read does not start; while one runs, its

@@ -52,16 +52,38 @@ func copyTime(name string) (time.Time, bool) {
 	return time.Unix(0, n), ok && err == nil && len(digits) == 20
 }
 
-// offsiteCopies are the names of a place's copies, the newest first.
-func offsiteCopies(ctx context.Context, p offsite.Folder) (names []string, err error) {
+// outdated ends the name of a file beside a copy from which nothing resumes any more.
+const outdated = ".replaced"
+
+// offsiteCopies are the names of a place's copies, the newest first, and those of copies from
+// which nothing resumes any more.
+func offsiteCopies(ctx context.Context, p offsite.Folder) (names, old []string, err error) {
 	all, err := p.List(ctx)
 	for _, name := range all {
-		if _, ok := copyTime(name); ok {
+		if _, ok := copyTime(name); !ok {
+			continue
+		}
+		if slices.Contains(all, name+outdated) {
+			old = append(old, name)
+		} else {
 			names = append(names, name)
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(b, a) })
-	return names, err
+	return names, old, err
+}
+
+// Outdate has no launch resume from the copies that are there: the job begins from the start.
+// They stay until it has a copy of its own.
+func Outdate(ctx context.Context, p offsite.Folder) error {
+	names, _, err := offsiteCopies(ctx, p)
+	for _, name := range names {
+		err = errors.Join(err, p.Write(ctx, name+outdated, func(w io.Writer) error {
+			_, err := io.WriteString(w, "replaced\n")
+			return err
+		}))
+	}
+	return err
 }
 
 // ErrChanged says that a checkpoint changed while it was copied: the next look tries again.
@@ -80,7 +102,7 @@ func newestCheckpoint(j *providers.Job) (c checkpoint, ok bool, err error) {
 // leaves no copy, if that checkpoint is written meanwhile. A file that another one replaces
 // (rename) stays whole.
 func CopyOut(ctx context.Context, p offsite.Folder, j *providers.Job) error {
-	there, err := offsiteCopies(ctx, p)
+	there, replaced, err := offsiteCopies(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -105,6 +127,12 @@ func CopyOut(ctx context.Context, p offsite.Folder, j *providers.Job) error {
 	}
 	for _, old := range there[min(copiesKept-1, len(there)):] {
 		err = errors.Join(err, p.Remove(ctx, old))
+	}
+	for _, old := range replaced {
+		if old != name {
+			err = errors.Join(err, p.Remove(ctx, old))
+		}
+		err = errors.Join(err, p.Remove(ctx, old+outdated))
 	}
 	return err
 }
@@ -201,7 +229,7 @@ func packFile(t *tar.Writer, sum hash.Hash, f *source, name string) error {
 // than the checkpoint that is there. A copy that is damaged, or that fails the checkpoint's
 // checks, is passed over for the one before it. The record and the log of the launch say so.
 func CopyIn(ctx context.Context, p offsite.Folder, j *providers.Job, shape offer.Shape, launch int) error {
-	names, err := offsiteCopies(ctx, p)
+	names, _, err := offsiteCopies(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -134,6 +134,22 @@ func TestCopies(t *testing.T) {
 			in(c.other, "")
 			j.Workdir = there
 			in(c.other, "third")
+
+			// A job that begins from the start resumes from none of them, on no machine.
+			for range 2 {
+				if err := Outdate(t.Context(), place); err != nil {
+					t.Fatal(err)
+				}
+			}
+			j.Workdir = t.TempDir()
+			in(c.other, "")
+			step(t, filepath.Join(j.Workdir, c.other), "again", 4)
+			out()
+			if len(place) != 2 {
+				t.Errorf("%d files there: %q", len(place), slices.Sorted(maps.Keys(place)))
+			}
+			j.Workdir = t.TempDir()
+			in(c.other, "again")
 		})
 	}
 }

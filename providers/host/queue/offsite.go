@@ -58,20 +58,23 @@ func (c copier) out(ctx context.Context) error {
 	return attempt.CopyOut(ctx, p, c.spec)
 }
 
-// in brings the newest copy back.
+// in brings the newest copy back, or has no launch resume from any.
 func (c copier) in(s *start) error {
 	p, err := c.open(s.ctx)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	if s.ground.Fresh() {
+		return attempt.Outdate(s.ctx, p)
+	}
 	return attempt.CopyIn(s.ctx, p, s.spec, s.shape, s.attempt)
 }
 
 // copyIn brings the newest copy of a job's checkpoint here before a launch. Where the copies
 // cannot be read the launch fails: it would begin from the start, and could save nothing.
 func (st *starts) copyIn(s *start) error {
-	if s.spec.Checkpoint.CopyTo == "" || s.ground.Fresh() {
+	if s.spec.Checkpoint.CopyTo == "" {
 		return nil
 	}
 	c, err := newCopier(s.spec, s.job.place.Lineage, s.secrets)
