@@ -156,7 +156,10 @@ func (e Ended) stageOut(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("output %s: %w", o.Name, err)
 		}
-		list = slices.DeleteFunc(list, func(c copied) bool { return same(ctx, c.from, c.to) })
+		// A launch that writes the bytes of an earlier one has written its output, too.
+		if fresh, _ := e.Marks.Fresh(j.Workdir, o); fresh {
+			list = slices.DeleteFunc(list, func(c copied) bool { return same(ctx, c.from, c.to) })
+		}
 		if len(list) > 0 {
 			left, files[o.Name] = append(left, o), list
 		}

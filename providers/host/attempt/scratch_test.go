@@ -114,6 +114,31 @@ func TestScratchReplaces(t *testing.T) {
 	}
 }
 
+// A launch that writes the bytes that an earlier one wrote, as the repeat of a smoke does, has
+// written its outputs.
+func TestScratchWritesTheSame(t *testing.T) {
+	t.Parallel()
+	j, disk := scratched(t)
+	j.Smoke = true
+	folder, run := stage(t, j, disk)
+	wrote(t, run)
+	if err := ended(j, folder).stageOut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := ended(j, folder)
+	wrote(t, run)
+	for range 2 { // a queue may take over
+		if err := again.stageOut(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range j.Outputs {
+			if fresh, why := again.Marks.Fresh(j.Workdir, o); !fresh {
+				t.Errorf("output %s: %s", o.Name, why)
+			}
+		}
+	}
+}
+
 // What keeps a launch from its folder, and what a stop leaves.
 func TestScratchRefused(t *testing.T) {
 	t.Parallel()
