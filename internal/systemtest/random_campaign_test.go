@@ -46,6 +46,7 @@ type randomPhase struct {
 	metric         string // read from each output that is a file; "" = none
 	walltime       string
 	needs          bool    // a file that may not be there
+	in, out        bool    // in a scratch folder: what it reads, what it writes
 	raw, source    int     // versions of a file that no phase makes, and of its source; 0 = none
 	cap            int     // max_parallel; 0 = none
 	nap            float64 // seconds that a job takes
@@ -56,7 +57,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 	pick := func(all ...int) int { return all[r.Intn(len(all))] }
 	for i := range 2 + r.Intn(3) {
 		p := &randomPhase{work: string(rune('a' + i)), name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, breaker: r.Intn(10) < 3,
-			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100, walltime: "5m", verify: randomChecks[0], needs: r.Intn(4) == 0}
+			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100, walltime: "5m", verify: randomChecks[0], needs: r.Intn(4) == 0, in: r.Intn(5) == 0, out: r.Intn(5) == 0}
 		p.axis = "k" + p.name
 		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
 		p.smokes = []string{"", "", "    repeat = 2\n    tolerance = 1\n", "    parallel = true\n"}[r.Intn(4)]
@@ -139,7 +140,7 @@ func (c *randomCampaign) text() string {
 		if p.raw > 0 {
 			fmt.Fprintf(&b, "    input \"raw\" { path = \"raw/%s.txt\" }\n", p.work)
 		}
-		b.WriteString("  }\n")
+		b.WriteString(p.staged() + "  }\n")
 		if p.needs {
 			fmt.Fprintf(&b, "  precondition { file = %q }\n", filepath.Join(filepath.Dir(c.job), "ready"))
 		}
@@ -171,6 +172,28 @@ func (c *randomCampaign) text() string {
 		fmt.Fprintf(&b, "moved {\n  from = phase.%s\n  to   = phase.%s\n}\n", m[0], m[1])
 	}
 	return b.String()
+}
+
+// staged is the block for files that a job has in a scratch folder.
+func (p *randomPhase) staged() string {
+	var in []string
+	if p.from != nil {
+		in = append(in, "input.i")
+	}
+	if p.raw > 0 {
+		in = append(in, "input.raw")
+	}
+	text := ""
+	if p.in && in != nil {
+		text += "      stage_in = [" + strings.Join(in, ", ") + "]\n"
+	}
+	if p.out {
+		text += "      stage_out = [output.o]\n"
+	}
+	if text == "" {
+		return ""
+	}
+	return "    scratch {\n" + text + "    }\n"
 }
 
 // variables tell the program what it reads and writes.

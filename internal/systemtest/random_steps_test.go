@@ -264,6 +264,7 @@ func (u *randomUser) edit() {
 		{"metric", func() { p.metric = randomMetrics[u.r.Intn(len(randomMetrics))] }},
 		{"walltime", func() { p.walltime = []string{"5m", "1s", "10m"}[u.r.Intn(3)] }},
 		{"need of a file", flip(&p.needs)},
+		{"scratch folder", flip(&p.in)}, {"scratch folder", flip(&p.out)},
 		{"order", func() { p.order = u.r.Intn(5) }},
 		{"requirement", func() { p.require = []string{"", "50%", "20%"}[u.r.Intn(3)] }},
 		{"producers to wait for", func() {
