@@ -51,17 +51,18 @@ const byMuster = "cancelled by muster:"
 // read. Where its last attempt may still be with a backend, it goes back there
 // instead. A smoke that did not pass loses its verdict, too.
 func (s *State) free(e Freed) {
+	j := s.Jobs[e.Address]
+	unpassed := j != nil && j.Smoke && s.unpassed(j.Address)
 	if v, judged := s.Validations[e.Print]; judged && !v.Passed {
 		delete(s.Validations, e.Print)
 	}
-	j := s.Jobs[e.Address]
 	if j == nil {
 		return
 	}
 	switch j.Status {
 	case Held, Failed, Cancelled, Waiting:
 	case Completed:
-		if !j.Smoke || !s.unpassed(j.Address) {
+		if !unpassed {
 			return
 		}
 	default:
