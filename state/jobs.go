@@ -92,6 +92,26 @@ func (s *State) unpassed(address string) bool {
 	return false
 }
 
+// identify takes the identity fields that n has.
+func (j *Job) identify(n Job) {
+	or(&j.Phase, n.Phase)
+	or(&j.Name, n.Name)
+	or(&j.Definition, n.Definition)
+	or(&j.Scheme, n.Scheme)
+	or(&j.Result, n.Result)
+	or(&j.Request, n.Request)
+	or(&j.Source, n.Source)
+	if n.Axes != nil {
+		j.Axes = n.Axes
+	}
+	if n.Inputs != nil {
+		j.Inputs = n.Inputs
+	}
+	if n.InputBytes != nil {
+		j.InputBytes = n.InputBytes
+	}
+}
+
 // move gives a record another address. An address that is taken, other than
 // by a forgotten job, stays taken.
 func (s *State) move(e MovedJob) {
@@ -108,23 +128,7 @@ func (s *State) move(e MovedJob) {
 	delete(s.Jobs, e.From)
 	was := j.Address
 	if e.Job != nil {
-		n := identity(*e.Job)
-		or(&j.Phase, n.Phase)
-		or(&j.Name, n.Name)
-		or(&j.Definition, n.Definition)
-		or(&j.Scheme, n.Scheme)
-		or(&j.Result, n.Result)
-		or(&j.Request, n.Request)
-		or(&j.Source, n.Source)
-		if n.Axes != nil {
-			j.Axes = n.Axes
-		}
-		if n.Inputs != nil {
-			j.Inputs = n.Inputs
-		}
-		if n.InputBytes != nil {
-			j.InputBytes = n.InputBytes
-		}
+		j.identify(identity(*e.Job))
 	}
 	if e.Axes != nil {
 		j.Axes = TextsOf(e.Axes)

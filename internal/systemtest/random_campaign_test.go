@@ -83,10 +83,10 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 // randomKinds are the ways in which a phase may declare its outputs.
 var randomKinds = []string{"path", "path", "dir", "glob"}
 
-// randomChecks are what outputs may have to pass: all do.
+// randomChecks lists checks of outputs: each output passes all of them.
 var randomChecks = []string{`"nonempty"`, `"exists"`, `{ command = "true" }`}
 
-// randomMetrics are what may be read from an output; the last one has no such text.
+// randomMetrics lists patterns of metrics: no output has text of the last one.
 var randomMetrics = []string{"", "^(.)", "([0-9]+)", "(nothing)"}
 
 // randomCheckpoints are how a phase may name its checkpoints.

@@ -82,6 +82,15 @@ type lookout struct {
 	out     providers.Output
 }
 
+// found is an answer under the name and path that were asked for. Where it is a file in place
+// of a pattern's folder, its path is that of the folder.
+func (l lookout) found(o offer.Output) offer.Output {
+	if o.Name, o.Path = l.out.Name, l.out.Path; o.Files == 0 {
+		o.Path = existing(lang.OutputKind(l.out.Kind), l.out.Path)
+	}
+	return o
+}
+
 func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed.Ground, error) {
 	g := observed.Ground{Workdir: at.Workdir, There: map[string][]offer.Output{}}
 	there := func(string) bool { return true }
@@ -97,11 +106,8 @@ func (gs *grounds) at(ctx context.Context, a *ask, at site.Filesystem) (observed
 		got, err := a.p.Verify(ctx, v)
 		for i := range got {
 			if i < len(batch) && got[i].Exists() {
-				address, out := batch[i].address, batch[i].out
-				if got[i].Name, got[i].Path = out.Name, out.Path; got[i].Files == 0 { // a file in place of a pattern's folder
-					got[i].Path = existing(lang.OutputKind(out.Kind), out.Path)
-				}
-				g.There[address] = append(g.There[address], got[i])
+				address := batch[i].address
+				g.There[address] = append(g.There[address], batch[i].found(got[i]))
 			}
 		}
 		batch = batch[:0]
