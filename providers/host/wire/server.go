@@ -55,7 +55,11 @@ func (s *Server) answer(ctx context.Context, f *frames) {
 		wg.Go(func() {
 			defer open.Delete(m.ID)
 			defer done()
-			if f.write(s.reply(one, m)) != nil {
+			reply := s.reply(one, m)
+			if reply.Error != nil && ctx.Err() != nil {
+				return // a queue that ends refuses nothing: who asks sees the connection end
+			}
+			if f.write(reply) != nil {
 				stop()
 			}
 		})
