@@ -49,7 +49,10 @@ func (b MovedBlocks) Smokes(jobs map[string]*state.Job, has func(address string)
 	}
 	out := map[string]string{}
 	for key, job := range jobs {
-		if to, _ := b.Follow(job.Address); job.Smoke && to != job.Address && !has(job.Address) && has(to) && jobs[state.SmokeAddress(to)] == nil {
+		if !job.Smoke {
+			continue
+		}
+		if to, _ := b.Follow(job.Address); to != job.Address && !has(job.Address) && has(to) && jobs[state.SmokeAddress(to)] == nil {
 			out[key] = state.SmokeAddress(to)
 		}
 	}

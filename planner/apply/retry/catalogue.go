@@ -59,7 +59,7 @@ func Text(o *offer.Observation) string {
 	if o.Reason != "" {
 		text += ": " + o.Reason
 	}
-	if line := failure.Telling(o.Tail, o.Exit); line != "" {
+	if line := failure.Telling(o.Tail, o.Exit); line != "" && line != o.Reason {
 		text += ": " + line
 	}
 	return text

@@ -77,6 +77,9 @@ func Clear(l Start) error {
 		if l.First {
 			fate = j.Guard.Fate(there, o.Shared)
 		}
+		if fate == offer.Stays && there.Path != o.Path { // its own, and in place of a folder that it writes to
+			fate = offer.Aside
+		}
 		switch fate {
 		case offer.Aside:
 			aside = append(aside, o)
