@@ -278,8 +278,13 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 		return Offer{}, err
 	}
 	var last taken
+	shunned := 0
 	for _, o := range offers {
-		if !r.Want.fits(o, k.now()) || k.avoided(o.Machine) {
+		if !r.Want.fits(o, k.now()) {
+			continue
+		}
+		if k.avoided(o.Machine) {
+			shunned++
 			continue
 		}
 		t := k.taken[o.ID]
@@ -293,7 +298,11 @@ func (k *Keeper) choose(ctx context.Context, r *Rental) (Offer, error) {
 	if last.err != nil { // all of them were refused: the fault may be in the request
 		return Offer{}, fmt.Errorf("each of the offers that fit was refused a moment ago; the last: %w", last.err)
 	}
-	return Offer{}, fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
+	none := fmt.Errorf("none of %d offers fits within $%s/h", len(offers), r.Want.MostUSDPerHour)
+	if shunned > 0 {
+		return Offer{}, fmt.Errorf("%w, but %d of hosts that are avoided, since a machine of theirs was unfit (`muster backends` names them)", none, shunned)
+	}
+	return Offer{}, none
 }
 
 // A taken offer is one that could not be had.

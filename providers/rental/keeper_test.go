@@ -316,6 +316,24 @@ func TestMachinesThatAreUnfit(t *testing.T) {
 	}
 }
 
+// Where every host that has an offer within the limits is avoided, whoever waits is told.
+func TestEveryHostIsAvoided(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.check = func(context.Context, rental.Machine, rental.Offer) (rental.Found, error) {
+		return rental.Found{}, &rental.Unfit{Why: "it has another GPU"}
+	}
+	for range 3 { // three machines each
+		w.wants()
+		w.turns(20 * time.Minute)
+	}
+	w.wants()
+	turned := w.turns(time.Minute)
+	if err := errors.Join(turned.Errs...); err == nil || !strings.Contains(err.Error(), "of hosts that are avoided, since a machine of theirs was unfit") {
+		t.Errorf("it says %v", err)
+	}
+}
+
 // A price that rises between search and create: the machine is given up.
 func TestPriceRises(t *testing.T) {
 	t.Parallel()
