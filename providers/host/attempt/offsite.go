@@ -52,36 +52,60 @@ func copyTime(name string) (time.Time, bool) {
 	return time.Unix(0, n), ok && err == nil && len(digits) == 20
 }
 
-// outdated ends the name of a file beside a copy from which nothing resumes any more.
-const outdated = ".replaced"
+// outdated ends the name of a file beside a copy from which nothing resumes any more. began ends
+// the name of one that says when the job last began from the start, in the form of a copy's:
+// the run before may have copied its last checkpoint since.
+const (
+	outdated = ".replaced"
+	began    = ".start"
+)
 
-// offsiteCopies are the names of a place's copies, the newest first, and those of copies from
-// which nothing resumes any more.
+// offsiteCopies are the names of a place's copies, the newest first, and those of files that
+// go when the job has a copy again: copies from which nothing resumes, and what says so.
 func offsiteCopies(ctx context.Context, p offsite.Folder) (names, old []string, err error) {
 	all, err := p.List(ctx)
+	slices.Sort(all)
+	start := ""
+	for _, name := range all {
+		if digits, ok := strings.CutSuffix(name, began); ok {
+			if start != "" {
+				old = append(old, start+began)
+			}
+			start = digits
+		}
+	}
 	for _, name := range all {
 		if _, ok := copyTime(name); !ok {
 			continue
 		}
-		if slices.Contains(all, name+outdated) {
+		marked := slices.Contains(all, name+outdated)
+		if marked {
+			old = append(old, name+outdated)
+		}
+		if marked || strings.TrimSuffix(name, ".tar") < start {
 			old = append(old, name)
 		} else {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(b, a) })
+	slices.Reverse(names)
 	return names, old, err
 }
 
-// Outdate has no launch resume from the copies that are there: the job begins from the start.
-// They stay until it has a copy of its own.
+// Outdate has no launch resume from the copies that are there, or that the run before makes
+// yet: the job begins from the start. They stay until it has a copy of its own.
 func Outdate(ctx context.Context, p offsite.Folder) error {
 	names, _, err := offsiteCopies(ctx, p)
+	if err != nil {
+		return err
+	}
+	note := func(w io.Writer) error {
+		_, err := io.WriteString(w, "The job began from the start.\n")
+		return err
+	}
+	err = p.Write(ctx, fmt.Sprintf("%020d%s", time.Now().UnixNano(), began), note)
 	for _, name := range names {
-		err = errors.Join(err, p.Write(ctx, name+outdated, func(w io.Writer) error {
-			_, err := io.WriteString(w, "replaced\n")
-			return err
-		}))
+		err = errors.Join(err, p.Write(ctx, name+outdated, note))
 	}
 	return err
 }
@@ -132,7 +156,6 @@ func CopyOut(ctx context.Context, p offsite.Folder, j *providers.Job) error {
 		if old != name {
 			err = errors.Join(err, p.Remove(ctx, old))
 		}
-		err = errors.Join(err, p.Remove(ctx, old+outdated))
 	}
 	return err
 }

@@ -141,11 +141,15 @@ func TestCopies(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			place[copyName(time.Now().Add(-time.Minute).UnixNano())] = place[place.tars()[0]] // of the run before, late
 			j.Workdir = t.TempDir()
 			in(c.other, "")
 			step(t, filepath.Join(j.Workdir, c.other), "again", 4)
+			if err := os.Chtimes(filepath.Join(j.Workdir, c.other), time.Time{}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
 			out()
-			if len(place) != 2 {
+			if len(place) != 3 { // with the note of when it began
 				t.Errorf("%d files there: %q", len(place), slices.Sorted(maps.Keys(place)))
 			}
 			j.Workdir = t.TempDir()
