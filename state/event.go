@@ -204,6 +204,7 @@ func (Observed) event()      {}
 func (HeldJob) event()       {}
 func (Freed) event()         {}
 func (MovedJob) event()      {}
+func (Renamed) event()       {}
 func (Forgot) event()        {}
 func (Accepted) event()      {}
 func (Reused) event()        {}
@@ -236,6 +237,7 @@ func (Observed) Kind() string      { return "observed" }
 func (HeldJob) Kind() string       { return "held" }
 func (Freed) Kind() string         { return "freed" }
 func (MovedJob) Kind() string      { return "moved" }
+func (Renamed) Kind() string       { return "renamed" }
 func (Forgot) Kind() string        { return "forgot" }
 func (Accepted) Kind() string      { return "accepted" }
 func (Reused) Kind() string        { return "reused" }

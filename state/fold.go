@@ -94,6 +94,8 @@ func (s *State) applyCampaign(e Event) {
 		o := e.Override
 		o.At = plain(o.At)
 		s.Overrides = append(s.Overrides, o)
+	case Renamed:
+		s.rename(e.Renames)
 	case Noted:
 		n := e.Note
 		n.At = plain(n.At)

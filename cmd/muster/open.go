@@ -6,6 +6,7 @@ import (
 	"github.com/muster-run/muster/cmd/muster/selection"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/refresh"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/state"
 	"github.com/muster-run/muster/state/store"
 )
@@ -29,6 +30,7 @@ func (ws *workspace) open(ctx context.Context, v varFlags) (*lang.Campaign, *sta
 	st, err := s.Read(ctx)
 	if err == nil {
 		refresh.Rehome(c, st, ws.guard.Reads)
+		st = st.Renamed(history.MovedOf(c.Moved).Renames())
 	}
 	return c, st, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/refresh"
 	"github.com/muster-run/muster/planner/apply/rehearse"
 	"github.com/muster-run/muster/planner/apply/site"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/planner/planfile"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/launch"
@@ -106,6 +107,7 @@ func (pl planning) unplanned(diags diag.List) error {
 
 func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) (*work, error) {
 	p := pl.p
+	st = st.Renamed(history.MovedOf(c.Moved).Renames())
 	options := planner.Options{Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Release: p.release, Destroy: p.destroy, Outputs: p.outputs,
 		RefreshOnly: p.refreshOnly, Reason: p.reason}
 	if err := pl.misaddressed(c, st, options); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/retry"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/failure/breaker"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
@@ -129,9 +130,15 @@ func setting(of string) string {
 
 // trip opens the breaker that a backend opened, unless the campaign has nothing that it stops.
 func (bs *breakers) trip(n backends.Tripped) {
-	name := n.Phase
-	if phase, _, ok := addr.Split(n.Phase); ok {
-		name = phase
+	to := history.MovedOf(bs.Campaign.Moved) // a queue has the names that its jobs were submitted with
+	of := n.Phase
+	if setting(of) == "" {
+		of = "phase." + of
+	}
+	of, _ = to.Follow(of)
+	name, key, _ := addr.Split(of)
+	if n.Phase = of; key == "" {
+		n.Phase = name
 	}
 	p := bs.byName[name]
 	if p == nil || n.Phase != name && !p.hasSetting(n.Phase) {

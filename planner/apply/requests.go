@@ -14,6 +14,7 @@ import (
 	"github.com/muster-run/muster/planner/apply/backends"
 	"github.com/muster-run/muster/planner/apply/cells"
 	"github.com/muster-run/muster/planner/apply/request"
+	"github.com/muster-run/muster/planner/history"
 	"github.com/muster-run/muster/providers/offer"
 	"github.com/muster-run/muster/state"
 )
@@ -407,6 +408,35 @@ func (rq *requests) placeAgain(p *phase, cell int32, rec *state.Job) {
 	(&attempt{Attempt: backends.Attempt{B: rq.backends.At(a.Backend, a.Pool), Pool: a.Pool}, p: p, cell: cell}).whereItWas(rq.Plan)
 }
 
+// knownAs are the names under which queues may know a phase or a setting: jobs keep that of the
+// phase that submitted them.
+func (rq *requests) knownAs(of string) []string {
+	address := of
+	if setting(of) == "" {
+		address = "phase." + of
+	}
+	former := history.MovedOf(rq.Campaign.Moved).Former(address)
+	for _, f := range rq.attempts {
+		rec := rq.st.Jobs[f.Key]
+		if f.p == nil || rec == nil || rec.Moved == "" || f.p.stops(f.cell) != of {
+			continue
+		}
+		if phase, _, ok := addr.Split(rec.Moved); ok {
+			former = append(former, strings.Replace(address, "phase."+f.p.Name, "phase."+phase, 1))
+		}
+	}
+	names := []string{of}
+	for _, was := range former {
+		if setting(of) == "" {
+			was = strings.TrimPrefix(was, "phase.")
+		}
+		if !slices.Contains(names, was) {
+			names = append(names, was)
+		}
+	}
+	return names
+}
+
 // releaseQueues lets queues start jobs whose hold was lifted.
 func (rq *requests) releaseQueues(phases []string) {
 	rq.holds.controlAll()
@@ -415,7 +445,11 @@ func (rq *requests) releaseQueues(phases []string) {
 	if len(phases) == 0 {
 		return
 	}
-	rq.backends.Resume(phases)
+	var names []string
+	for _, of := range phases {
+		names = append(names, rq.knownAs(of)...)
+	}
+	rq.backends.Resume(names)
 }
 
 // cancelJobs holds, then cancels.

@@ -145,6 +145,10 @@ func (rw *rows) readdress() {
 	if rw.halted == progress.Beyond {
 		return
 	}
+	moved := history.MovedOf(rw.Campaign.Moved)
+	if renames := moved.Renames(); rw.st.Renamed(renames) != rw.st {
+		rw.Emit(state.Renamed{Renames: renames, At: rw.Clock()})
+	}
 	for _, p := range rw.phases {
 		for _, cell := range slices.Sorted(maps.Keys(p.plan.Details)) {
 			d, k := p.plan.Details[cell], p.plan.Kind[cell]
@@ -162,7 +166,7 @@ func (rw *rows) readdress() {
 		}
 	}
 	has := func(address string) bool { _, _, ok := rw.cellOf(address); return ok }
-	smokes := history.MovedOf(rw.Campaign.Moved).Smokes(rw.st.Jobs, has)
+	smokes := moved.Smokes(rw.st.Jobs, has)
 	for _, from := range slices.Sorted(maps.Keys(smokes)) {
 		to := smokes[from]
 		p, cell, _ := rw.cellOf(strings.TrimPrefix(to, state.SmokeAddress("")))

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/muster-run/muster/lang"
@@ -38,6 +40,29 @@ func (b MovedBlocks) Follow(address string) (string, lang.Moved) {
 		address, used = mv.To+strings.TrimPrefix(address, "phase."+phase), mv
 	}
 	return address, used
+}
+
+// Renames lists the blocks, each with the address at the end of its chain: those of jobs
+// before those of phases.
+func (b MovedBlocks) Renames() (out []state.Rename) {
+	for from := range b {
+		to, _ := b.Follow(from)
+		out = append(out, state.Rename{From: from, To: to})
+	}
+	slices.SortFunc(out, func(x, y state.Rename) int {
+		return cmp.Or(cmp.Compare(len(y.From), len(x.From)), strings.Compare(x.From, y.From))
+	})
+	return out
+}
+
+// Former lists the addresses that blocks move to an address.
+func (b MovedBlocks) Former(address string) (out []string) {
+	for _, r := range b.Renames() {
+		if rest, ok := strings.CutPrefix(address, r.To); ok && (rest == "" || rest[0] == '[') {
+			out = append(out, r.From+rest)
+		}
+	}
+	return out
 }
 
 // Smokes are the records of smokes whose jobs have another address now, by their keys in the

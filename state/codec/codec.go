@@ -94,6 +94,7 @@ var kinds = map[string]reader{
 	"held":           plain[state.HeldJob],
 	"freed":          plain[state.Freed],
 	"moved":          plain[state.MovedJob],
+	"renamed":        plain[state.Renamed],
 	"forgot":         plain[state.Forgot],
 	"accepted":       plain[state.Accepted],
 	"reused":         plain[state.Reused],

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/muster-run/muster/planner/view"
 	"github.com/muster-run/muster/state"
@@ -25,6 +26,12 @@ func EventText(e state.Event) string {
 		return fmt.Sprintf("%s by %s: %s", e.Address, e.By, e.Reason)
 	case state.MovedJob:
 		return e.From + " → " + e.To
+	case state.Renamed:
+		var all []string
+		for _, r := range e.Renames {
+			all = append(all, r.From+" → "+r.To)
+		}
+		return strings.Join(all, ", ")
 	case state.Approved:
 		return fmt.Sprintf("plan %s by %s%s", e.Plan, e.Who, ceilingText(e.Ceiling))
 	case state.Finished:

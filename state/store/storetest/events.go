@@ -33,7 +33,7 @@ var (
 func event(t *rapid.T, at time.Time) state.Event {
 	a, k, w := address.Draw(t, "address"), token.Draw(t, "token"), word.Draw(t, "word")
 	n := rapid.IntRange(0, 3).Draw(t, "n")
-	switch rapid.IntRange(0, 18).Draw(t, "kind") {
+	switch rapid.IntRange(0, 19).Draw(t, "kind") {
 	case 0, 1, 2:
 		return state.Intended{
 			Job:     state.Job{Address: a, Phase: "p", Axes: state.TextsOf(map[string]string{"seed": w}), Result: w, Inputs: state.TextsOf(map[string]string{})},
@@ -67,6 +67,8 @@ func event(t *rapid.T, at time.Time) state.Event {
 		return state.Reused{Job: state.Job{Address: a, Result: w}, From: address.Draw(t, "from"), Token: k, Outputs: []state.Output{{Name: "out", Path: w, Digest: w}}, By: "ada", At: at}
 	case 15:
 		return state.HoldSet{Hold: state.Hold{Address: a, Who: "ada", Reason: w, At: at}}
+	case 19:
+		return state.Renamed{Renames: []state.Rename{{From: a, To: address.Draw(t, "to")}}, At: at}
 	case 16:
 		return state.HoldClear{Address: a, By: "ada", At: at}
 	}
