@@ -95,7 +95,7 @@ func (s *State) applyCampaign(e Event) {
 		o.At = plain(o.At)
 		s.Overrides = append(s.Overrides, o)
 	case Renamed:
-		s.rename(e.Renames)
+		e.Renames.apply(s)
 	case Noted:
 		n := e.Note
 		n.At = plain(n.At)

@@ -30,7 +30,7 @@ func (ws *workspace) open(ctx context.Context, v varFlags) (*lang.Campaign, *sta
 	st, err := s.Read(ctx)
 	if err == nil {
 		refresh.Rehome(c, st, ws.guard.Reads)
-		st = st.Renamed(history.MovedOf(c.Moved).Renames())
+		st = history.MovedOf(c.Moved).Renames().View(st)
 	}
 	return c, st, err
 }

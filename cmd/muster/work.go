@@ -107,7 +107,7 @@ func (pl planning) unplanned(diags diag.List) error {
 
 func (pl planning) with(ctx context.Context, c *lang.Campaign, st *state.State) (*work, error) {
 	p := pl.p
-	st = st.Renamed(history.MovedOf(c.Moved).Renames())
+	st = history.MovedOf(c.Moved).Renames().View(st)
 	options := planner.Options{Targets: p.targets, Rerun: p.rerun, Accept: p.accept, Release: p.release, Destroy: p.destroy, Outputs: p.outputs,
 		RefreshOnly: p.refreshOnly, Reason: p.reason}
 	if err := pl.misaddressed(c, st, options); err != nil {

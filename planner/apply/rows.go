@@ -146,7 +146,7 @@ func (rw *rows) readdress() {
 		return
 	}
 	moved := history.MovedOf(rw.Campaign.Moved)
-	if renames := moved.Renames(); rw.st.Renamed(renames) != rw.st {
+	if renames := moved.Renames(); renames.View(rw.st) != rw.st {
 		rw.Emit(state.Renamed{Renames: renames, At: rw.Clock()})
 	}
 	for _, p := range rw.phases {

@@ -44,7 +44,7 @@ func (b MovedBlocks) Follow(address string) (string, lang.Moved) {
 
 // Renames lists the blocks, each with the address at the end of its chain: those of jobs
 // before those of phases.
-func (b MovedBlocks) Renames() (out []state.Rename) {
+func (b MovedBlocks) Renames() (out state.Renames) {
 	for from := range b {
 		to, _ := b.Follow(from)
 		out = append(out, state.Rename{From: from, To: to})

@@ -162,7 +162,7 @@ func TestEntryIsScannedAsItWasWritten(t *testing.T) {
 // events has one of each kind there is.
 var events = []state.Event{
 	state.Began{}, state.Defined{}, state.Approved{}, state.Finished{}, state.Intended{}, state.Submitted{}, state.NotSubmitted{},
-	state.Observed{}, state.HeldJob{}, state.Freed{}, state.MovedJob{}, state.Forgot{}, state.Accepted{}, state.OutputsSeen{}, state.MetricsRead{}, state.Reused{},
+	state.Observed{}, state.HeldJob{}, state.Freed{}, state.MovedJob{}, state.Renamed{}, state.Forgot{}, state.Accepted{}, state.OutputsSeen{}, state.MetricsRead{}, state.Reused{},
 	state.Validated{}, state.Overrode{}, state.Noted{}, state.Reviewed{}, state.HoldSet{}, state.HoldClear{}, state.BreakerOpened{}, state.BreakerClosed{}, state.Paused{}, state.Unpaused{}, state.Unreachable{}, state.Reachable{},
 	state.Spent{}, state.Rented{},
 }

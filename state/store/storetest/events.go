@@ -68,7 +68,7 @@ func event(t *rapid.T, at time.Time) state.Event {
 	case 15:
 		return state.HoldSet{Hold: state.Hold{Address: a, Who: "ada", Reason: w, At: at}}
 	case 19:
-		return state.Renamed{Renames: []state.Rename{{From: a, To: address.Draw(t, "to")}}, At: at}
+		return state.Renamed{Renames: state.Renames{{From: a, To: address.Draw(t, "to")}}, At: at}
 	case 16:
 		return state.HoldClear{Address: a, By: "ada", At: at}
 	}
