@@ -72,13 +72,19 @@ func (b MovedBlocks) Smokes(jobs map[string]*state.Job, has func(address string)
 	if len(b) == 0 {
 		return nil
 	}
-	out := map[string]string{}
+	var smokes []string
 	for key, job := range jobs {
-		if !job.Smoke {
-			continue
+		if job.Smoke {
+			smokes = append(smokes, key)
 		}
-		if to, _ := b.Follow(job.Address); to != job.Address && !has(job.Address) && has(to) && jobs[state.SmokeAddress(to)] == nil {
-			out[key] = state.SmokeAddress(to)
+	}
+	slices.Sort(smokes)
+	out, taken := map[string]string{}, map[string]bool{}
+	for _, key := range smokes {
+		address := jobs[key].Address
+		to, _ := b.Follow(address)
+		if now := state.SmokeAddress(to); to != address && !has(address) && has(to) && jobs[now] == nil && !taken[now] {
+			out[key], taken[now] = now, true
 		}
 	}
 	return out
