@@ -305,19 +305,28 @@ func (b demand) idle(rentals []Rental) (out []string) {
 		if r.Step != Ready || x == nil {
 			continue
 		}
-		unfit := r.Found.Unfit != ""
-		if len(b.jobs.on(r.Token)) > 0 || b.waiting(poolOf(r.Want)) && !unfit {
+		if !b.workless(r) {
 			x.rests(time.Time{})
 			continue
 		}
 		if x.idle.IsZero() {
 			x.rests(b.now())
 		}
-		if b.OnHold != "keep" && (unfit || b.now().Sub(x.idle) >= b.Hold) && b.unsafe(r.Token) == nil {
+		if b.expired(r) {
 			out = append(out, r.Token)
 		}
 	}
 	return out
+}
+
+// workless reports whether a machine that this process serves has no work, and none waits for it.
+func (b demand) workless(r Rental) bool {
+	return r.Step == Ready && b.boxes[r.Token] != nil && len(b.jobs.on(r.Token)) == 0 && (!b.waiting(poolOf(r.Want)) || r.Found.Unfit != "")
+}
+
+// expired reports whether the hold of a machine without work is over.
+func (b demand) expired(r Rental) bool {
+	return b.OnHold != "keep" && (r.Found.Unfit != "" || b.now().Sub(b.boxes[r.Token].idle) >= b.Hold) && b.unsafe(r.Token) == nil
 }
 
 // needless are machines that are wanted still, for jobs that are gone: none is rented for

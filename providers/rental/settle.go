@@ -2,6 +2,7 @@ package rental
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -10,12 +11,16 @@ const hearing = 2 * time.Minute
 
 // settle waits until the backend has caught up with its machines, for a muster that leaves
 // then: each job has the machine that comes for it, what happened on machines is known,
-// and outputs of jobs that ended are here. It does not wait for jobs that run, nor for a
-// machine that is busy, and not where something fails: the next muster tries again. The
-// lock is held, but for the waits.
+// outputs of jobs that ended are here, and machines whose hold is over were released. It does
+// not wait for jobs that run, nor for a machine that is busy, and not where something fails:
+// the next muster tries again. In mid-turn nothing is settled, for machines change before
+// their jobs do. The lock is held, but for the waits.
 func settle(ctx context.Context, b *backend) error {
 	b.wake()
-	for next := b.begun + 1; b.turned < next || b.demand().unsettled(); {
+	for next := b.begun + 1; b.turned < max(next, b.begun) || b.demand().unsettled(); {
+		if b.turned >= next && b.demand().rests() {
+			b.wake()
+		}
 		changed := b.changed
 		b.mu.Unlock()
 		select {
@@ -30,9 +35,21 @@ func settle(ctx context.Context, b *backend) error {
 	return nil
 }
 
+// rests reports whether the next turn records that a machine became idle, or releases one whose
+// hold is over. The lock is held.
+func (b demand) rests() bool {
+	return b.trouble == "" && slices.ContainsFunc(b.rentals, func(r Rental) bool {
+		x := b.boxes[r.Token]
+		return b.workless(r) && (x.idle.IsZero() || b.expired(r))
+	})
+}
+
 // unsettled reports whether a job is about to get a machine, or to be handed to its
-// machine, or may have ended there. The lock is held.
+// machine, or may have ended there, or whether a machine is about to rest. The lock is held.
 func (b demand) unsettled() bool {
+	if b.rests() {
+		return true
+	}
 	busy := b.busy()
 	for _, j := range b.jobs.sorted() {
 		if j.ended() {

@@ -54,7 +54,7 @@ func TestPasses(t *testing.T) {
 	if got := n.pass(a, b); got[0] != offer.Running || got[1] != offer.Queued {
 		t.Fatalf("while it runs: %v", got)
 	}
-	if err := os.WriteFile(filepath.Join(n.backend.Workdir, "go"), nil, 0o600); err != nil {
+	if err := errors.Join(os.MkdirAll(n.backend.Workdir, 0o700), os.WriteFile(filepath.Join(n.backend.Workdir, "go"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for range 100 {
