@@ -1,16 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/muster-run/muster/cmd/muster/trust"
 	"github.com/muster-run/muster/internal/diag"
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner"
@@ -65,17 +66,16 @@ func (ws *workspace) tryCommand(ctx context.Context, w *work, pp *planner.PhaseP
 func (ws *workspace) try(ctx context.Context, text string) string {
 	defer ws.slow("Running " + term.Fit(term.CleanLine(text), 60) + "…")()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
-	cmd.Dir, cmd.WaitDelay = ws.dir, time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its processes end with it
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	out, err := cmd.CombinedOutput()
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ws.dir, &out, &out
+	err := subprocess.Run(cmd)
 	if err == nil {
 		return ""
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("the preconditions' commands took more than %s", commandsTake)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	lines = lines[max(0, len(lines)-linesShown):]
 	for i := range lines {
 		lines[i] = term.Fit(term.CleanLine(lines[i]), 160)

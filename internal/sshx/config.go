@@ -12,8 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/muster-run/muster/internal/subprocess"
 )
 
 // configTimeout bounds `ssh -G`, which may run the programs of Match exec and
@@ -55,7 +56,7 @@ func readConfig(ctx context.Context, t Target, o Options) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-G"}
+	args := []string{"-G", "-T"} // without a terminal it says no word about one
 	if file != "" {
 		args = append(args, "-F", file)
 	}
@@ -74,10 +75,7 @@ func readConfig(ctx context.Context, t Target, o Options) (*settings, error) {
 	var said tail
 	cmd := exec.CommandContext(ctx, program, append(args, "--", t.Host)...)
 	cmd.Stdout, cmd.Stderr = &out, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err = cmd.Run()
+	err = subprocess.Run(cmd)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, configError("cannot read the ssh configuration", fmt.Sprintf("ssh -G %s did not end within %s", t.Host, configTimeout), "a Match exec in ~/.ssh/config may hang")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/internal/subprocess"
 )
 
 // maxSocketPath is the longest path of a socket that every system takes, with
@@ -147,8 +148,7 @@ func (c control) check(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.program, c.args("-O", "check")...)
-	cmd.WaitDelay = time.Second
-	return cmd.Run() == nil
+	return subprocess.Run(cmd) == nil
 }
 
 // args are those of ssh(1) over the open connection. It reads no configuration,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/providers"
 )
 
@@ -52,24 +52,19 @@ func login(shell, self string, limit time.Duration) ([]string, error) {
 	cmd.Args[0] = "-" + filepath.Base(shell)
 	cmd.Env = append(os.Environ(), selfVar+"="+self)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal to ask on
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	if home, err := os.UserHomeDir(); err == nil {
 		cmd.Dir = home
 	}
 	var said bounded
 	cmd.Stdout = &said
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that its startup files left in the background
-	}
+	err := subprocess.Run(cmd) // its startup files may start others
 	if lines, ok := between(said.Bytes(), mark); ok {
 		return lines, nil
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("did not end within %v", limit)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+	case err != nil:
 		return nil, fmt.Errorf("ended with %w", err)
 	}
 	return nil, fmt.Errorf("did not run the command")

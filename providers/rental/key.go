@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -78,10 +79,10 @@ func askKey(b providers.Backend, command []string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), keyTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir, cmd.WaitDelay = b.Dir, time.Second
+	cmd.Dir = b.Dir
 	var out, told bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &told
-	err := cmd.Run()
+	err := subprocess.Leave(cmd) // an agent of its own may keep the store open
 	key := strings.TrimSpace(out.String())
 	switch {
 	case ctx.Err() != nil:

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/lang"
 )
 
@@ -67,15 +69,16 @@ func secretCommand(dir string, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.WaitDelay = dir, time.Second
-	out, err := cmd.Output()
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout = dir, &out
+	err := subprocess.Leave(cmd) // an agent of its own may keep the store open
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%s did not answer within %s", argv[0], secretTimeout)
 	}
 	if err != nil {
 		return "", fmt.Errorf("run %s: %w", argv[0], err)
 	}
-	return clean(out)
+	return clean(out.Bytes())
 }
 
 func clean(b []byte) (string, error) {

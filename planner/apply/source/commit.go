@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/muster-run/muster/internal/subprocess"
 )
 
 const gitTimeout = 5 * time.Second
@@ -28,6 +30,8 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	// A folder of a checkout may look like a bare repository, whose settings name
 	// programs: git-config(1), safe.bareRepository and core.fsmonitor.
 	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-C", dir}, args...)...)
-	cmd.WaitDelay = time.Second
-	return cmd.Output()
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := subprocess.Run(cmd)
+	return out.Bytes(), err
 }

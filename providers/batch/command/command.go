@@ -15,11 +15,11 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/internal/kernel"
+	"github.com/muster-run/muster/internal/subprocess"
 )
 
 // A Runner runs a command where the scheduler's are. An error says that it did not
@@ -51,9 +51,6 @@ func Environ(own func() []string, drop func(name string) bool) (out []string) {
 	return out
 }
 
-// reap is how long a stopped command may take to end.
-const reap = 2 * time.Second
-
 // Here runs a command on this machine: the site's own program where own has one by the
 // command's name, else the one on the PATH of the environment.
 func Here(ctx context.Context, own map[string]string, argv, env []string, stdin []byte) (Result, error) {
@@ -68,11 +65,10 @@ func Here(ctx context.Context, own map[string]string, argv, env []string, stdin 
 	cmd.Args[0] = argv[0]
 	cmd.Env = env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a submission outlives a muster that is killed
-	cmd.WaitDelay = reap
 	cmd.Stdin = bytes.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err := subprocess.Leave(cmd)
 	r := Result{out.Bytes(), errs.Bytes(), 0}
 	var exit *exec.ExitError
 	switch {

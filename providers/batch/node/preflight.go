@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/providers/batch/scheduler"
 	"github.com/muster-run/muster/providers/image"
@@ -75,10 +76,9 @@ func everywhere(argv []string) (said string, err error) {
 	ctx, stop := context.WithTimeout(context.Background(), preflightTime)
 	defer stop()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err = cmd.Run()
+	err = subprocess.Run(cmd)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	return lines[len(lines)-1], err
 }

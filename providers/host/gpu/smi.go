@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/internal/term"
 )
 
@@ -100,10 +100,7 @@ func (s *SMI) run(ctx context.Context, args ...string) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, s.Path, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	err := subprocess.Run(cmd)
 	switch said := strings.TrimSpace(stdout.String() + "\n" + stderr.String()); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("%s does not answer within %s", smiName, limit)

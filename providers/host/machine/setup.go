@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/muster-run/muster/internal/lazyregexp"
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/host/attempt"
 	"github.com/muster-run/muster/providers/image"
@@ -89,8 +90,6 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) prob
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", script.String())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	for _, v := range append(append([]providers.EnvVar{}, s.Environ...), c.Env...) {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}
@@ -100,7 +99,7 @@ func (s Site) setup(ctx context.Context, workdir string, c providers.Check) prob
 	}
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	err := cmd.Run()
+	err := subprocess.Run(cmd)
 	switch {
 	case err == nil:
 		return problem{}

@@ -9,10 +9,9 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/muster-run/muster/internal/shell"
+	"github.com/muster-run/muster/internal/subprocess"
 	"github.com/muster-run/muster/providers"
 	"github.com/muster-run/muster/providers/offer"
 )
@@ -33,16 +32,9 @@ func checkCommand(ctx context.Context, f *file, c providers.VerifyCheck) error {
 	cmd.Dir = f.workdir
 	cmd.Env = append(os.Environ(), "MUSTER_OUTPUT="+f.path)
 	cmd.Stdout, cmd.Stderr = said, said
-	// Its own group, so that its children end with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	if cmd.Process != nil {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
+	err := subprocess.Run(cmd)
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
