@@ -132,6 +132,7 @@ func (u *randomUser) sleep(most time.Duration) { time.Sleep(time.Duration(u.r.In
 // killed is a command that gets a signal after a while.
 func (u *randomUser) killed(sig syscall.Signal, args ...string) {
 	u.t.Helper()
+	u.lifts(args)
 	f := u.follow(args...)
 	u.sleep(2500 * time.Millisecond)
 	f.Process.Signal(sig)
@@ -295,7 +296,12 @@ func (u *randomUser) budget() {
 }
 
 func (u *randomUser) grow() {
-	if p := u.phase(); u.campaign.grow(p, u.r.Intn(4)-1) {
+	p := u.phase()
+	before := p.cells
+	if u.campaign.grow(p, u.r.Intn(4)-1) {
+		if p.cells < before {
+			u.lifted("fewer cells", u.works("phase."+p.name))
+		}
 		u.save()
 		u.note("# phase %s has %d cells", p.name, p.cells)
 	}
@@ -305,6 +311,7 @@ func (u *randomUser) grow() {
 func (u *randomUser) drop() {
 	c := &u.campaign
 	if last := c.phases[len(c.phases)-1]; len(c.phases) > 1 && !c.readers(last) {
+		u.lifted("drop", u.works("phase."+last.name))
 		c.phases = c.phases[:len(c.phases)-1]
 		c.forget(last.name)
 		u.save()
@@ -315,6 +322,9 @@ func (u *randomUser) drop() {
 // rename gives a phase another name.
 func (u *randomUser) rename() {
 	p, says := u.phase(), u.r.Intn(3) > 0
+	if !says {
+		u.lifted("rename", u.works("phase."+p.name))
+	}
 	u.campaign.rename(p, says)
 	u.save()
 	u.note("# a phase is called %s now, and a block says so: %v", p.name, says)
@@ -606,6 +616,7 @@ func (u *randomUser) finish() {
 // check holds what is there against the campaign as it is now.
 func (u *randomUser) check() {
 	u.t.Helper()
+	u.checkPromises()
 	text, code := u.muster("plan", "-detailed-exitcode")
 	// Idle machines may still be rented.
 	if code != 0 && (code != 2 || u.rented == nil || !strings.Contains(text, "Plan: 0 to run, 0 to re-run, 0 to cancel, ")) {

@@ -126,6 +126,7 @@ type randomUser struct {
 	told     []string          // what was done and said, for a failure
 	version  int               // of the last file that was edited
 	placed   []string          // what somebody's own files in places of outputs hold
+	promises []promise         // holds and cancels that nobody lifted
 }
 
 func (u *randomUser) story() {
@@ -198,7 +199,10 @@ var unfinished = regexp.MustCompile(`(?m)^(Done: .* left\.|Ended before )`)
 // muster runs a command to its end, which has to be one that is documented.
 func (u *randomUser) muster(args ...string) (string, int) {
 	u.t.Helper()
-	return u.wait(u.follow(args...), args)
+	u.lifts(args)
+	out, code := u.wait(u.follow(args...), args)
+	u.promised(args, code)
+	return out, code
 }
 
 // wait waits for a command. A host that is away comes back after a while.
