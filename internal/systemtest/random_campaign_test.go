@@ -49,6 +49,9 @@ type randomPhase struct {
 	in, out        bool    // in a scratch folder: what it reads, what it writes
 	raw, source    int     // versions of a file that no phase makes, and of its source; 0 = none
 	cap            int     // max_parallel; 0 = none
+	lifecycle      string  // its attributes
+	adopts         bool    // files that somebody put there
+	accepted       bool    // results of an earlier campaign
 	nap            float64 // seconds that a job takes
 }
 
@@ -85,6 +88,9 @@ var randomKinds = []string{"path", "path", "dir", "glob"}
 
 // randomChecks lists checks of outputs: each output passes all of them.
 var randomChecks = []string{`"nonempty"`, `"exists"`, `{ command = "true" }`}
+
+// randomLifecycles lists attributes of a phase's lifecycle.
+var randomLifecycles = []string{"", "prevent_rerun = true", "rerun_on_input_bytes = true", "ignore_changes = [param.q]"}
 
 // randomMetrics lists patterns of metrics: no output has text of the last one.
 var randomMetrics = []string{"", "^(.)", "([0-9]+)", "(nothing)"}
@@ -166,7 +172,13 @@ func (c *randomCampaign) text() string {
 		if p.breaker {
 			b.WriteString("  breaker { same_error = 2 }\n")
 		}
+		if p.lifecycle != "" {
+			b.WriteString("  lifecycle { " + p.lifecycle + " }\n")
+		}
 		b.WriteString("}\n")
+		if p.adopts {
+			fmt.Fprintf(&b, "import { to = phase.%s }\n", p.name)
+		}
 	}
 	for _, m := range c.moved {
 		fmt.Fprintf(&b, "moved {\n  from = phase.%s\n  to   = phase.%s\n}\n", m[0], m[1])

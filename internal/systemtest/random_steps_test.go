@@ -54,6 +54,8 @@ func (u *randomUser) step() {
 		{2, func() { u.move() }},
 		{3, func() { u.change() }},
 		{2, func() { u.place() }},
+		{2, func() { u.adopt() }},
+		{1, func() { u.accept() }},
 		{2, func() { u.muster(u.reading()...) }},
 		{1, func() { u.campaign.slots = 1 << u.r.Intn(4); u.save(); u.note("# slots: %d", u.campaign.slots) }},
 		{1, func() { u.removeOutput() }},
@@ -277,6 +279,7 @@ func (u *randomUser) edit() {
 		{"raw file", func() { p.raw = 0 }},
 		{"source", next(&p.source)},
 		{"source", func() { p.source = 0 }},
+		{"lifecycle", func() { p.lifecycle = randomLifecycles[u.r.Intn(len(randomLifecycles))] }},
 		{"output's folder", func() { p.folder = map[string]string{"out": "res", "res": "out"}[p.folder] }},
 	}
 	one := all[u.r.Intn(len(all))]
@@ -457,6 +460,45 @@ func (u *randomUser) place() {
 	u.note("# somebody put a file at %s: %s", path, strings.TrimSpace(text))
 }
 
+// adopt has muster take files for the results of a phase, as if a script had made them.
+func (u *randomUser) adopt() {
+	p := u.phase()
+	if u.hosts != nil || u.rented != nil || p.kind != "path" || !u.idle() {
+		return
+	}
+	for k := range p.cells {
+		work := fmt.Sprintf("%s%d", p.work, k)
+		for _, path := range u.outs(work) {
+			if got, err := os.ReadFile(path); err == nil && string(got) != p.output(k) {
+				u.unplace(path)
+				os.Remove(path)
+			}
+			if filepath.Base(path) == work && u.r.Intn(3) > 0 {
+				if os.MkdirAll(filepath.Dir(path), 0o755) == nil && os.WriteFile(path, []byte(p.output(k)), 0o644) == nil {
+					u.note("# somebody's script made %s", path)
+				}
+			}
+		}
+	}
+	p.adopts = true
+	u.save()
+	u.note("# phase %s adopts files", p.name)
+	if u.r.Intn(2) == 0 {
+		u.killed(syscall.SIGKILL, all()...)
+	}
+	u.muster(all()...)
+	if p.adopts = u.r.Intn(4) == 0; !p.adopts {
+		u.save()
+	}
+}
+
+// accept keeps the results of a phase although its jobs changed.
+func (u *randomUser) accept() {
+	p := u.phase()
+	p.accepted = true
+	u.muster(all("-accept=phase." + p.name)...)
+}
+
 // idle reports whether no job waits or runs.
 func (u *randomUser) idle() bool {
 	text, _ := u.muster("status", "-refresh", "-json")
@@ -587,10 +629,18 @@ func (u *randomUser) finish() {
 	u.ready(true)
 	u.note("# nothing fails any more, and no budget or walltime limits it")
 	u.campaign.limit = 0
+	accepted, again := false, []string(nil)
 	for _, p := range u.campaign.phases {
-		p.walltime = "5m"
+		p.walltime, p.lifecycle, p.adopts = "5m", "", false
+		if again = append(again, "-rerun=phase."+p.name); p.accepted {
+			accepted = true
+		}
 	}
 	u.save()
+	if accepted { // what reads their files read the earlier ones
+		u.muster("resume")
+		u.muster(all(again...)...)
+	}
 	cancelled := []string{"resume"} // a cancelled job starts again only where it is named
 	for _, p := range u.campaign.phases {
 		cancelled = append(cancelled, "phase."+p.name)
@@ -600,11 +650,11 @@ func (u *randomUser) finish() {
 		u.muster(cancelled...)
 		text, code := u.muster(all()...)
 		if m := makesAgain.FindAllStringSubmatch(text, -1); m != nil { // somebody changed outputs
-			again := all()
+			args := all()
 			for _, one := range m {
-				again = append(again, "-rerun="+one[1])
+				args = append(args, "-rerun="+one[1])
 			}
-			_, code = u.muster(again...)
+			_, code = u.muster(args...)
 		}
 		if code == 0 && !strings.Contains(text, "with changed outputs") {
 			return
