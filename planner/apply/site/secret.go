@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/muster-run/muster/internal/subprocess"
+	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/lang"
 )
 
@@ -65,17 +66,27 @@ func secretFile(dir, path string) (string, error) {
 	return clean(b)
 }
 
+// toldMax is the most of a program's last error line that is shown, columns.
+const toldMax = 160
+
 func secretCommand(dir string, argv []string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), secretTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	var out bytes.Buffer
-	cmd.Dir, cmd.Stdout = dir, &out
+	var out, told bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &told
 	err := subprocess.Leave(cmd) // an agent of its own may keep the store open
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%s did not answer within %s", argv[0], secretTimeout)
 	}
 	if err != nil {
+		text := strings.TrimSpace(told.String())
+		if value := strings.TrimSpace(out.String()); value != "" {
+			text = strings.ReplaceAll(text, value, "(the secret)")
+		}
+		if line := term.Fit(term.CleanLine(text[strings.LastIndex(text, "\n")+1:]), toldMax); line != "" {
+			err = fmt.Errorf("%w: %s", err, line)
+		}
 		return "", fmt.Errorf("run %s: %w", argv[0], err)
 	}
 	return clean(out.Bytes())
