@@ -81,7 +81,8 @@ type Files interface {
 	Push(ctx context.Context, backend, path string, size int64, digest string, r io.ReadSeeker) error
 	// Pull reads a file from the backend from an offset on.
 	Pull(ctx context.Context, backend, path string, offset int64, w io.Writer) error
-	// List resolves globs and folders to files, with sizes.
+	// List resolves globs and folders to files, with sizes: each once, in the order of the
+	// patterns, and the files of each in the order of their paths.
 	List(ctx context.Context, backend string, patterns []string) ([]FileInfo, error)
 	// Remove moves aside (To set) or deletes files, under a fence.
 	Remove(ctx context.Context, r RemoveRequest) error

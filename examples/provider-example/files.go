@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -115,16 +116,19 @@ func (x *example) List(_ context.Context, backend string, patterns []string) ([]
 		return nil, err
 	}
 	var out []providers.FileInfo
+	seen := map[string]bool{}
 	for _, p := range patterns {
 		paths, err := doublestar.FilepathGlob(b.path(p))
 		if err != nil {
 			return nil, providers.Errorf(providers.Invalid, "Pattern %q: %v", p, err)
 		}
+		slices.Sort(paths)
 		for _, path := range paths {
 			err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || d.IsDir() {
+				if err != nil || d.IsDir() || seen[path] {
 					return err
 				}
+				seen[path] = true
 				info, err := d.Info()
 				if err != nil {
 					return err

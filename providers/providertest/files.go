@@ -108,10 +108,15 @@ var fileTests = []test{
 		for _, name := range []string{"d/a.txt", "d/b.txt", "d/e/c.bin", "x.txt"} {
 			s.write(name, name)
 		}
-		for pattern, want := range map[string][]string{
+		for patterns, want := range map[string][]string{
 			"x.txt": {"x.txt"}, "d/*.txt": {"d/a.txt", "d/b.txt"}, "d": {"d/a.txt", "d/b.txt", "d/e/c.bin"}, "none*": nil,
+			"x.txt d/e/* none* d/*": {"x.txt", "d/e/c.bin", "d/a.txt", "d/b.txt"},
 		} {
-			found, err := s.p.List(s.ctx, s.b.Name, []string{s.file(pattern)})
+			var asked []string
+			for _, pattern := range strings.Fields(patterns) {
+				asked = append(asked, s.file(pattern))
+			}
+			found, err := s.p.List(s.ctx, s.b.Name, asked)
 			s.must(err)
 			var got []string
 			for _, f := range found {
@@ -124,9 +129,8 @@ var fileTests = []test{
 					s.Errorf("%s has %d bytes", rel, f.Size)
 				}
 			}
-			slices.Sort(got)
 			if !slices.Equal(got, want) {
-				s.Errorf("%s is %v, want %v", pattern, got, want)
+				s.Errorf("%s is %v, want %v", patterns, got, want)
 			}
 		}
 	}},

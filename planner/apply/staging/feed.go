@@ -317,7 +317,6 @@ func (ou *outputs) askGlob(ed *Edge, g int32, k *fed) {
 				k.paths = append(k.paths, f.Path)
 			}
 		}
-		slices.Sort(k.paths)
 		k.known = true
 		ed.unpark(k)
 	})

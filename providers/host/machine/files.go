@@ -85,7 +85,8 @@ func Pull(path string, offset int64, w io.Writer) error {
 	return nil
 }
 
-// List resolves paths, globs and folders to files. A missing path resolves to none.
+// List resolves paths, globs and folders to files, in the order of the patterns, and the files
+// of each in the order of their paths. A missing path resolves to none.
 func List(patterns []string) ([]providers.FileInfo, error) {
 	var out []providers.FileInfo
 	seen := map[string]bool{}
@@ -112,6 +113,7 @@ func List(patterns []string) ([]providers.FileInfo, error) {
 				rel, err := filepath.Rel(head, path)
 				return err == nil && verify.OfMuster(rel)
 			})
+			slices.Sort(paths)
 		}
 		for _, path := range paths {
 			if err := listOne(path, add); err != nil {
