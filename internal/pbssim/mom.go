@@ -45,6 +45,9 @@ func (s *Server) mom() mom { return mom{s} }
 
 func (s mom) folder(j *job, t *task) string { return s.path("jobs", s.full(j.taskID(t))) }
 
+// tmpdir is TMPDIR of a task, which its node makes for it, and removes after its end.
+func (s mom) tmpdir(j *job, t *task) string { return s.path("tmp", "pbs."+s.full(j.taskID(t))) }
+
 // jobdir is the folder in which a job begins.
 func (j *job) jobdir() string {
 	for _, v := range j.Vars {
@@ -59,6 +62,9 @@ func (j *job) jobdir() string {
 func (s mom) launch(j *job, t *task) error {
 	dir := s.folder(j, t)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.tmpdir(j, t), 0o700); err != nil {
 		return err
 	}
 	rc := filepath.Join(dir, "rc."+t.A["run_count"])
@@ -126,7 +132,7 @@ func (s mom) environ(j *job, t *task, nodefile string) []string {
 		"PATH=/bin:/usr/bin", "ENVIRONMENT=BATCH", "HOME=" + home, "USER=" + j.owner(), "LOGNAME=" + j.owner(), "SHELL=/bin/bash",
 		"PBS_JOBID=" + s.full(j.taskID(t)), "PBS_JOBNAME=" + j.A["Job_Name"], "PBS_QUEUE=" + j.A["queue"], "PBS_ENVIRONMENT=PBS_BATCH",
 		"PBS_NODEFILE=" + nodefile, "PBS_JOBDIR=" + home, "PBS_NODENUM=0", "PBS_TASKNUM=1", "PBS_MOMPORT=15003", "PBS_JOBCOOKIE=0",
-		"TMPDIR=" + os.TempDir(), "NCPUS=" + cpus, "OMP_NUM_THREADS=" + cpus, "PBSSIM_USER=" + j.owner(),
+		"TMPDIR=" + s.tmpdir(j, t), "NCPUS=" + cpus, "OMP_NUM_THREADS=" + cpus, "PBSSIM_USER=" + j.owner(),
 	}
 	if z := os.Getenv("TZ"); z != "" {
 		env = append(env, "TZ="+z)
@@ -355,6 +361,7 @@ func (s mom) usage(j *job, t *task, a attrs) {
 
 // ended is the end of a run, and sets the state of the task.
 func (s mom) ended(j *job, t *task, e exit) {
+	os.RemoveAll(s.tmpdir(j, t))
 	if t.Cause == "rerun" {
 		s.scheduler().requeue(j, t)
 		return

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ var pbsParts = []slurmPart{
 	{"purged history", pbsPurged},
 	{"packed", pbsPacked},
 	{"values", pbsValues},
+	{"scratch", pbsScratch},
 }
 
 // TestSystemPBS holds the pbs backend against the stand-in for PBS.
@@ -316,6 +318,42 @@ func pbsPacked(t *testing.T) {
 	}
 	if out, _ := c.run("logs", `phase.replica["n=2"]`, "-attempt=1"); !strings.Contains(out, "no licence") {
 		t.Errorf("the log of the launch that failed:\n%s", out)
+	}
+}
+
+// pbsScratch: elements of an array have folders on their nodes whose paths a command may name
+// without quotes, though PBS's own have brackets.
+func pbsScratch(t *testing.T) {
+	// Requirement: STO-18
+	c := onPBS(t, `campaign "scratch" {}
+backend "pbs" "lab" {
+  workdir = "WORKDIR"
+  queues  = ["workq"]
+}
+phase "a" {
+  grid { axes = { i = range(3) } }
+  place { candidates = [backend.pbs.lab] }
+  job {
+    command = "echo $TMPDIR ${cell.i} >> RECORD; set -- ${job.scratch}; [ -d $1 ] && echo ${cell.i} > ${output.r}"
+    resources {
+      cpus     = 1
+      walltime = "5m"
+    }
+    output "r" { path = "out/${cell.i}" }
+    scratch { stage_out = [output.r] }
+  }
+}
+`)
+	c.must("apply", "-auto-approve")
+	for line := range c.ran() {
+		if dir, _, _ := strings.Cut(line, " "); !strings.Contains(dir, "]") {
+			t.Errorf("TMPDIR of an element is %s", dir)
+		}
+	}
+	for i := range 3 {
+		if got, err := os.ReadFile(filepath.Join(c.workdir, "out", strconv.Itoa(i))); err != nil || string(got) != strconv.Itoa(i)+"\n" {
+			t.Errorf("element %d: %q, %v", i, got, err)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ type randomCampaign struct {
 	job     string // the program that jobs are
 	slots   int
 	phases  []*randomPhase
-	moved   [][2]string // names of a phase, from one to the next
+	moved   [][2]string // addresses of phases and jobs, from one to the next
 	state   string      // folder of its state; "" = beside the campaign
 	limit   int         // launches of five minutes on one core that a budget has room for; 0 = no budget
 }
@@ -181,7 +181,7 @@ func (c *randomCampaign) text() string {
 		}
 	}
 	for _, m := range c.moved {
-		fmt.Fprintf(&b, "moved {\n  from = phase.%s\n  to   = phase.%s\n}\n", m[0], m[1])
+		fmt.Fprintf(&b, "moved {\n  from = %s\n  to   = %s\n}\n", m[0], m[1])
 	}
 	return b.String()
 }
@@ -261,7 +261,7 @@ func (c *randomCampaign) candidates(p *randomPhase) string {
 func (c *randomCampaign) rename(p *randomPhase, says bool) {
 	old := p.name
 	if p.name += "x"; says {
-		c.moved = append(c.moved, [2]string{old, p.name})
+		c.moved = append(c.moved, [2]string{"phase." + old, "phase." + p.name})
 	} else {
 		c.forget(old)
 	}
@@ -269,7 +269,28 @@ func (c *randomCampaign) rename(p *randomPhase, says bool) {
 
 // forget takes out what leads to a name that is no longer there.
 func (c *randomCampaign) forget(name string) {
-	c.moved = slices.DeleteFunc(c.moved, func(m [2]string) bool { return strings.TrimRight(m[1], "x") == strings.TrimRight(name, "x") })
+	c.moved = slices.DeleteFunc(c.moved, func(m [2]string) bool {
+		to, _, _ := strings.Cut(strings.TrimPrefix(m[1], "phase."), "[")
+		return strings.TrimRight(to, "x") == strings.TrimRight(name, "x")
+	})
+}
+
+// rekey gives the axis of a phase another name, with blocks that say so for each job or without.
+func (c *randomCampaign) rekey(p *randomPhase, says bool) {
+	old := p.axis
+	if p.axis += "y"; !says {
+		c.forget(p.name)
+		return
+	}
+	for k := range p.cells {
+		job := func(axis string) string { return fmt.Sprintf(`phase.%s["%s=%d"]`, p.name, axis, k) }
+		c.moved = append(c.moved, [2]string{job(old), job(p.axis)})
+	}
+}
+
+// joined reports whether another phase is joined to a phase cell by cell.
+func (c *randomCampaign) joined(p *randomPhase) bool {
+	return slices.ContainsFunc(c.phases, func(q *randomPhase) bool { return q.byCell && (q == p || q.from == p) })
 }
 
 // readers reports whether a phase's files are read.
@@ -285,12 +306,7 @@ func (c *randomCampaign) readers(p *randomPhase) bool {
 // grow changes how many cells a phase has, where no other is joined to it cell
 // by cell.
 func (c *randomCampaign) grow(p *randomPhase, by int) bool {
-	for _, q := range c.phases {
-		if q.byCell && (q == p || q.from == p) {
-			return false
-		}
-	}
-	if p.cells == 1 {
+	if c.joined(p) || p.cells == 1 {
 		return false
 	}
 	p.cells = max(2, p.cells+by)
@@ -298,7 +314,7 @@ func (c *randomCampaign) grow(p *randomPhase, by int) bool {
 }
 
 // randomJob writes down what it is in its checkpoint, which no other work may find. It notes its start under its launch, whether another launch of the same
-// work runs beside it, and its end; a file in ROOT/fail has it fail, one in
+// work runs beside it, how many launches run then, and its end; a file in ROOT/fail has it fail, one in
 // ROOT/bad end well without its output. One that was killed leaves its file in
 // ROOT/live: when a process began tells it from whoever has its id later, as
 // after a host has crashed, which gives out the same ids again.
@@ -313,6 +329,12 @@ for other in ROOT/live/$kind-$1.*; do
 done
 began $$ > "ROOT/live/$kind-$1.$$"
 echo "start $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
+alive=0
+for other in ROOT/live/*; do
+  was=$(cat "$other" 2>/dev/null)
+  [ -n "$was" ] && [ "$was" = "$(began "${other##*.}")" ] && alive=$((alive + 1))
+done
+echo "alive $1 $alive" >> ROOT/record
 ck=${MUSTER_CHECKPOINT:-}
 if [ -n "$ck" ]; then
   case $ck in */) ck=${ck}last ;; esac

@@ -46,6 +46,7 @@ func (u *randomUser) step() {
 		{1, func() { u.grow() }},
 		{1, func() { u.drop() }},
 		{1, func() { u.rename() }},
+		{1, func() { u.rekey() }},
 		{1, func() { u.rewire() }},
 		{2, func() { u.budget() }},
 		{1, func() { u.muster("clean", "-auto-approve", "-older=1s", "-keep=1") }},
@@ -153,7 +154,7 @@ func (u *randomUser) disturbed() {
 		case u.r.Intn(3) == 0:
 			u.killQueue()
 		case u.r.Intn(3) == 0:
-			[]func(){u.edit, u.grow, u.rename, u.rewire, u.budget, u.drop}[u.r.Intn(6)]()
+			[]func(){u.edit, u.grow, u.rename, u.rekey, u.rewire, u.budget, u.drop}[u.r.Intn(7)]()
 		case u.r.Intn(4) == 0:
 			more := [][]string{all(), all("-once"), all("-detach"), {"destroy", "-auto-approve"}, {"state", "rm", u.address()}, {"clean", "-auto-approve", "-older=1s"}, {"pull"}}
 			u.muster(more[u.r.Intn(len(more))]...)
@@ -240,6 +241,7 @@ func (u *randomUser) rebuild() {
 			return strings.TrimSuffix(s, `"`) + `2"`
 		})
 	}
+	u.rebuilt = true
 	u.save()
 	u.note("# backends:\n%s%s", c.backend, c.other)
 }
@@ -304,6 +306,7 @@ func (u *randomUser) grow() {
 	if u.campaign.grow(p, u.r.Intn(4)-1) {
 		if p.cells < before {
 			u.lifted("fewer cells", u.works("phase."+p.name))
+			u.campaign.forget(p.name)
 		}
 		u.save()
 		u.note("# phase %s has %d cells", p.name, p.cells)
@@ -331,6 +334,20 @@ func (u *randomUser) rename() {
 	u.campaign.rename(p, says)
 	u.save()
 	u.note("# a phase is called %s now, and a block says so: %v", p.name, says)
+}
+
+// rekey gives the axis of a phase another name.
+func (u *randomUser) rekey() {
+	p, says := u.phase(), u.r.Intn(3) > 0
+	if p.cells == 1 || u.campaign.joined(p) {
+		return
+	}
+	if !says {
+		u.lifted("another axis", u.works("phase."+p.name))
+	}
+	u.campaign.rekey(p, says)
+	u.save()
+	u.note("# the axis of phase %s is called %s now, and blocks say so: %v", p.name, p.axis, says)
 }
 
 // rewire has a phase read the files of another one.
@@ -667,6 +684,7 @@ func (u *randomUser) finish() {
 func (u *randomUser) check() {
 	u.t.Helper()
 	u.checkPromises()
+	u.checkCeiling()
 	text, code := u.muster("plan", "-detailed-exitcode")
 	// Idle machines may still be rented.
 	if code != 0 && (code != 2 || u.rented == nil || !strings.Contains(text, "Plan: 0 to run, 0 to re-run, 0 to cancel, ")) {

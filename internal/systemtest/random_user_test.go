@@ -127,6 +127,9 @@ type randomUser struct {
 	version  int               // of the last file that was edited
 	placed   []string          // what somebody's own files in places of outputs hold
 	promises []promise         // holds and cancels that nobody lifted
+	ceiling  ceiling           // of launches at once
+	rebuilt  bool              // the backends are no longer those of the beginning
+	read     bool              // no walltime is below that which budgets are made for, and the backends are those of the beginning
 }
 
 func (u *randomUser) story() {
@@ -176,6 +179,16 @@ func (u *randomUser) save() {
 		u.write("raw/"+p.work+".txt", fmt.Sprintf("raw %d\n", p.raw))
 		u.write("src/"+p.work+".txt", fmt.Sprintf("source %d\n", p.source))
 	}
+	if u.roots == 1 && u.campaign.limit != u.ceiling.limit {
+		u.checkCeiling()
+	}
+	u.read = !u.rebuilt
+	for _, p := range u.campaign.phases {
+		u.read = u.read && p.walltime == "5m"
+	}
+	if !u.read {
+		u.checkCeiling()
+	}
 	u.write("campaign.muster.hcl", u.campaign.text())
 }
 
@@ -202,6 +215,7 @@ func (u *randomUser) muster(args ...string) (string, int) {
 	u.lifts(args)
 	out, code := u.wait(u.follow(args...), args)
 	u.promised(args, code)
+	u.approved(args, code)
 	return out, code
 }
 

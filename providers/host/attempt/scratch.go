@@ -26,7 +26,9 @@ var plainPath = lazyregexp.New(`^/[A-Za-z0-9_.:=+,@/-]*$`)
 
 // ScratchFolder is the path of the folder of a launch, by its name, below dir on its node's disk;
 // "" for a job without a scratch block. dir may name variables of the node; "" is its folder for
-// temporary files. It makes nothing.
+// temporary files. Where such a folder has a name that a command cannot have without quotes, as
+// that of an array's element on PBS, /var/tmp/pbs.7[1].server, it is the folder above. It makes
+// nothing.
 func ScratchFolder(j *providers.Job, dir, launch string) (string, error) {
 	if j.Scratch == nil {
 		return "", nil
@@ -45,6 +47,9 @@ func ScratchFolder(j *providers.Job, dir, launch string) (string, error) {
 		return "", &Missing{Path: stated, What: "the folder for scratch names $" + unset + ", which is not set here"}
 	case dir == "":
 		dir = os.TempDir()
+	}
+	for dir != stated && filepath.IsAbs(dir) && !plainPath.MatchString(dir) {
+		dir = filepath.Dir(dir)
 	}
 	if !plainPath.MatchString(dir) {
 		return "", fmt.Errorf("the folder for scratch is %q: write an absolute path of letters, digits and _ . : = + , @ / -", dir)

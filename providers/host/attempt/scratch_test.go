@@ -141,10 +141,16 @@ func TestScratchWritesTheSame(t *testing.T) {
 
 // What keeps a launch from its folder, and what a stop leaves.
 func TestScratchRefused(t *testing.T) {
-	t.Parallel()
 	j, disk := scratched(t)
 	if _, err := ScratchFolder(j, "$MUSTER_NOT_SET/x", "1"); StartClass(err) != "missing_file" {
 		t.Errorf("without its variable: %v", err)
+	}
+	element := filepath.Join(disk, "pbs.7[1].server")
+	t.Setenv("MUSTER_TEST_TMPDIR", element) // pbs_mom(8): TMPDIR of an array's element
+	for _, dir := range []string{"$MUSTER_TEST_TMPDIR", "${MUSTER_TEST_TMPDIR}/deep"} {
+		if folder, err := ScratchFolder(j, dir, "1"); folder != filepath.Join(disk, "muster-"+j.Token+".1") || err != nil {
+			t.Errorf("in %s it is %q, %v", dir, folder, err)
+		}
 	}
 	if _, err := ScratchFolder(j, "/it's here", "1"); err == nil {
 		t.Error("a path with a quote was taken")
