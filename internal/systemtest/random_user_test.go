@@ -129,7 +129,7 @@ type randomUser struct {
 	promises []promise         // holds and cancels that nobody lifted
 	ceiling  ceiling           // of launches at once
 	rebuilt  bool              // the backends are no longer those of the beginning
-	read     bool              // no walltime is below that which budgets are made for, and the backends are those of the beginning
+	read     bool              // each walltime is 5m, and the backends are still the first ones
 }
 
 func (u *randomUser) story() {
