@@ -6,10 +6,12 @@ package lang
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/muster-run/muster/lang/addr"
 	"github.com/muster-run/muster/lang/backends"
 	"github.com/muster-run/muster/lang/expr"
 	"github.com/muster-run/muster/lang/grid"
@@ -205,6 +207,37 @@ type phaseMetric struct {
 type Moved struct {
 	From, To string // phase.NAME or phase.NAME["key"]
 	Range    hcl.Range
+}
+
+// Moves are moved blocks, by the address they move from.
+type Moves map[string]Moved
+
+// MovesOf indexes moved blocks.
+func MovesOf(blocks []Moved) Moves {
+	out := Moves{}
+	for _, b := range blocks {
+		out[b.From] = b
+	}
+	return out
+}
+
+// Follow applies blocks to an address until none fits, and gives the last one
+// that did; a cycle ends where it began. A block of a phase moves its jobs.
+func (m Moves) Follow(address string) (string, Moved) {
+	var used Moved
+	for range len(m) + 1 {
+		if mv, ok := m[address]; ok {
+			address, used = mv.To, mv
+			continue
+		}
+		phase, _, ok := addr.Split(address)
+		mv, has := m["phase."+phase]
+		if !ok || !has {
+			return address, used
+		}
+		address, used = mv.To+strings.TrimPrefix(address, "phase."+phase), mv
+	}
+	return address, used
 }
 
 // Import adopts work that muster did not start: a job of a backend, or files.

@@ -108,7 +108,8 @@ func (l *loader) load() (*Campaign, diag.List) {
 	}
 	c.Results = resultReader{ps}.read(top.All("result"))
 	named := addressReader{ps, set}
-	c.Moved, c.Imports = named.moves(top.All("moved")), named.imports(top.All("import"), top.All("moved"))
+	c.Moved = named.moves(top.All("moved"))
+	c.Imports = named.imports(top.All("import"), c.Moved)
 	c.Digest, c.Files = l.digest.sum(), l.Files
 	l.Meter.Stop()
 	return l.finish()

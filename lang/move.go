@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type addressReader struct {
 func (ar *addressReader) moves(blocks []*syntax.Block) (out []Moved) {
 	from := map[string]hcl.Range{}
 	to := map[string]hcl.Range{}
+	var targets []*syntax.Block
 	for _, b := range blocks {
 		f, ok1 := ar.jobAddress(b, "from")
 		t, ok2 := ar.jobAddress(b, "to")
@@ -47,11 +49,22 @@ func (ar *addressReader) moves(blocks []*syntax.Block) (out []Moved) {
 		if ar.there(f) {
 			ar.Perhaps.Errorat(b.Expr("from").Range(), "The old address is still there", "%s is in the campaign, so nothing can have moved away from it. Rename the phase, or take this block out.", m.From)
 		}
-		ar.exists(t, b.Expr("to").Range(), m.To, blocks)
-		out = append(out, m)
+		out, targets = append(out, m), append(targets, b)
 	}
 	ar.moveCycles(out)
+	all := ar.gone(out)
+	for i, m := range out {
+		ar.exists(m.To, targets[i].Expr("to").Range(), all)
+	}
 	return out
+}
+
+// gone are the moves whose old address is gone, as it must be.
+func (ar *addressReader) gone(moves []Moved) Moves {
+	return MovesOf(slices.DeleteFunc(slices.Clone(moves), func(m Moved) bool {
+		j, err := addr.Parse(m.From)
+		return err != nil || ar.there(j)
+	}))
 }
 
 // moveCycles reports moves that lead back to where they began.
@@ -93,41 +106,34 @@ func (ar *addressReader) there(j addr.Job) bool {
 	return ok && p.ok
 }
 
-// exists reports an address that is not in the campaign, and where no moved block
-// leads from.
-func (ar *addressReader) exists(j addr.Job, at hcl.Range, text string, moved []*syntax.Block) bool {
-	p := ar.byName[j.Phase]
-	if p == nil {
-		// A chain of moves ends at a phase that is there.
-		chained := slices.ContainsFunc(moved, func(b *syntax.Block) bool {
-			f, ok := peekAddress(b)
-			return ok && f.Phase == j.Phase
-		})
-		if !chained {
-			ar.unknownPhase(j.Phase, at)
-		}
-		return chained
+// exists reports an address that is not in the campaign, and which moved blocks do not lead
+// to one that is.
+func (ar *addressReader) exists(text string, at hcl.Range, moved Moves) bool {
+	end, last := moved.Follow(text)
+	if _, on := moved[end]; on {
+		return true // a circle, which is reported
 	}
-	if j.Key == "" || !p.ok {
+	j, err := addr.Parse(end)
+	if err != nil {
+		return true // it was reported where it is written
+	}
+	p := ar.byName[j.Phase]
+	switch {
+	case p == nil:
+		ar.unknownPhase(j.Phase, at)
+		return false
+	case j.Key == "" || !p.ok:
 		return true
 	}
 	if _, ok := p.Index(j.Key); !ok {
-		ar.Perhaps.Errorat(at, "No such job", "phase.%s has no job %s; its jobs are %s.", j.Phase, text, listJobs(p.Phase, firstCells(min(p.Len(), mostCandidates+1))))
+		on := ""
+		if end != text {
+			on = fmt.Sprintf("The block at %s line %d moves it on to %s. ", last.Range.Filename, last.Range.Start.Line, end)
+		}
+		ar.Perhaps.Errorat(at, "No such job", "%sphase.%s has no job %s; its jobs are %s.", on, j.Phase, end, listJobs(p.Phase, firstCells(min(p.Len(), mostCandidates+1))))
 		return false
 	}
 	return true
-}
-
-func peekAddress(b *syntax.Block) (addr.Job, bool) {
-	e := b.Expr("from")
-	if e == nil {
-		return addr.Job{}, false
-	}
-	t, hds := hcl.AbsTraversalForExpr(e)
-	if hds.HasErrors() {
-		return addr.Job{}, false
-	}
-	return addressOf(t)
 }
 
 // jobAddress reads phase.NAME or phase.NAME["key"].
@@ -193,7 +199,8 @@ func (ar *addressReader) importable(b *syntax.Block, p *phaseBuild, whole bool) 
 }
 
 // imports reads the import blocks.
-func (ar *addressReader) imports(blocks, moved []*syntax.Block) (out []Import) {
+func (ar *addressReader) imports(blocks []*syntax.Block, moves []Moved) (out []Import) {
+	moved := ar.gone(moves)
 	seen := map[string]hcl.Range{}
 	for _, b := range blocks {
 		to, ok := ar.jobAddress(b, "to")
@@ -204,7 +211,7 @@ func (ar *addressReader) imports(blocks, moved []*syntax.Block) (out []Import) {
 			}
 		}
 		x.Backend = ar.backends.Place(b, "backend")
-		if !ok || !ar.exists(to, b.Expr("to").Range(), x.To, moved) {
+		if !ok || !ar.exists(x.To, b.Expr("to").Range(), moved) {
 			continue
 		}
 		if p := ar.byName[to.Phase]; p != nil && p.ok {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -138,6 +139,7 @@ func (u *randomUser) story() {
 			u.t.Logf("%s\n%s", u.campaign.text(), strings.Join(u.told, "\n"))
 		}
 	})
+	u.t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", filepath.Dir(u.dir)).Run() }) // copies of sources are read-only
 	for i := range u.roots {
 		for _, dir := range []string{"fail", "bad", "live"} {
 			if err := os.Mkdir(filepath.Join(u.root(i), dir), 0o777); err != nil {

@@ -12,40 +12,15 @@ import (
 )
 
 // MovedBlocks are the moved blocks of a campaign, by the address they move from.
-type MovedBlocks map[string]lang.Moved
+type MovedBlocks struct{ lang.Moves }
 
 // MovedOf indexes moved blocks.
-func MovedOf(blocks []lang.Moved) MovedBlocks {
-	out := MovedBlocks{}
-	for _, b := range blocks {
-		out[b.From] = b
-	}
-	return out
-}
-
-// Follow applies blocks to an address until none fits, and gives the last one
-// that did; a cycle ends where it began.
-func (b MovedBlocks) Follow(address string) (string, lang.Moved) {
-	var used lang.Moved
-	for range len(b) + 1 {
-		if mv, ok := b[address]; ok {
-			address, used = mv.To, mv
-			continue
-		}
-		phase, _, ok := addr.Split(address)
-		mv, has := b["phase."+phase]
-		if !ok || !has {
-			return address, used
-		}
-		address, used = mv.To+strings.TrimPrefix(address, "phase."+phase), mv
-	}
-	return address, used
-}
+func MovedOf(blocks []lang.Moved) MovedBlocks { return MovedBlocks{lang.MovesOf(blocks)} }
 
 // Renames lists the blocks, each with the address at the end of its chain: those of jobs
 // before those of phases.
 func (b MovedBlocks) Renames() (out state.Renames) {
-	for from := range b {
+	for from := range b.Moves {
 		to, _ := b.Follow(from)
 		out = append(out, state.Rename{From: from, To: to})
 	}
@@ -69,7 +44,7 @@ func (b MovedBlocks) Former(address string) (out []string) {
 // state, each with its new key. Has reports whether the campaign has a job. A key that is
 // taken is left alone.
 func (b MovedBlocks) Smokes(jobs map[string]*state.Job, has func(address string) bool) map[string]string {
-	if len(b) == 0 {
+	if len(b.Moves) == 0 {
 		return nil
 	}
 	var smokes []string
@@ -99,7 +74,7 @@ func Spender(blocks []lang.Moved, records map[string]string) func(e *state.Entry
 		if phase, ok := records[e.Address]; ok {
 			return phase
 		}
-		if e.Phase == "" || len(to) == 0 {
+		if e.Phase == "" || len(to.Moves) == 0 {
 			return e.Phase
 		}
 		was := strings.TrimPrefix(e.Address, smokePrefix)
