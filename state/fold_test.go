@@ -398,3 +398,19 @@ func TestSharedLedger(t *testing.T) {
 		})
 	}
 }
+
+// TestCancelledAsPlanned: the record of a cancelled job is of the job that was cancelled, and
+// not of the launch before it.
+func TestCancelledAsPlanned(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	for _, e := range []state.Event{
+		intended(1, "aa"), with(observed(1, "aa", state.Cancelled), func(o *state.Observed) { o.Attempt.Class = "blocked" }),
+		state.HeldJob{Address: addr, Cancelled: true, By: "ada", Job: &state.Job{Result: "r2", Request: "q2"}},
+	} {
+		s.Apply(e)
+	}
+	if j := s.Jobs[addr]; !j.CancelledByPerson() || j.Result != "r2" || j.Request != "q2" || len(j.Attempts) != 1 {
+		t.Errorf("%+v", j)
+	}
+}

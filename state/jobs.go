@@ -35,6 +35,9 @@ func (s *State) hold(e HeldJob) {
 	if e.Cancelled {
 		j.Status, j.Class = Cancelled, ""
 	}
+	if e.Job != nil {
+		j.identify(identity(*e.Job))
+	}
 }
 
 // CancelledByPerson reports whether a person asked muster to cancel the job: somebody outside

@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,6 +85,20 @@ func (u *randomUser) lifted(why string, covers func(work string) bool) {
 		}
 		return false
 	})
+}
+
+// edited ends the cancels that count no more: a cancelled job starts again once it has changed,
+// or what it reads.
+func (u *randomUser) edited() {
+	u.t.Helper()
+	text := u.campaign.text() + fmt.Sprintf("%+v", u.version)
+	text = regexp.MustCompile(`(?m)^budget .*$`).ReplaceAllString(text, "")
+	if text == u.last {
+		return
+	}
+	u.last = text
+	u.checkPromises()
+	u.promises = slices.DeleteFunc(u.promises, func(p promise) bool { return strings.HasPrefix(p.what, "cancel") })
 }
 
 // checkPromises holds that nothing started that somebody held or cancelled.

@@ -48,7 +48,7 @@ func (u *randomUser) step() {
 		{1, func() { u.rename() }},
 		{1, func() { u.rekey() }},
 		{1, func() { u.rewire() }},
-		{2, func() { u.budget() }},
+		{4, func() { u.budget() }},
 		{1, func() { u.muster("clean", "-auto-approve", "-older=1s", "-keep=1") }},
 		{1, func() { u.muster("state", "rm", u.address()) }},
 		{2, func() { u.lose() }},
@@ -295,7 +295,7 @@ func (u *randomUser) edit() {
 
 // budget limits what may still start, or no longer does.
 func (u *randomUser) budget() {
-	u.campaign.limit = []int{0, 0, 1, 3, 10, 30, 60}[u.r.Intn(7)]
+	u.campaign.limit = []int{0, 1, 2, 3, 5, 10, 30}[u.r.Intn(7)]
 	u.save()
 	u.note("# the budget has room for %d launches", u.campaign.limit)
 }

@@ -129,6 +129,7 @@ type randomUser struct {
 	placed   []string          // what somebody's own files in places of outputs hold
 	promises []promise         // holds and cancels that nobody lifted
 	ceiling  ceiling           // of launches at once
+	last     string            // the campaign when it was last written, without its budget
 	rebuilt  bool              // the backends are no longer those of the beginning
 	read     bool              // each walltime is 5m, and the backends are still the first ones
 }
@@ -139,7 +140,7 @@ func (u *randomUser) story() {
 			u.t.Logf("%s\n%s", u.campaign.text(), strings.Join(u.told, "\n"))
 		}
 	})
-	u.t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", filepath.Dir(u.dir)).Run() }) // copies of sources are read-only
+	u.t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", filepath.Dir(u.dir), u.root(0)).Run() }) // copies of sources are read-only
 	for i := range u.roots {
 		for _, dir := range []string{"fail", "bad", "live"} {
 			if err := os.Mkdir(filepath.Join(u.root(i), dir), 0o777); err != nil {
@@ -184,6 +185,7 @@ func (u *randomUser) save() {
 	if u.roots == 1 && u.campaign.limit != u.ceiling.limit {
 		u.checkCeiling()
 	}
+	u.edited()
 	u.read = !u.rebuilt
 	for _, p := range u.campaign.phases {
 		u.read = u.read && p.walltime == "5m"

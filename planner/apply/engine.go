@@ -94,7 +94,7 @@ func newEngine(ctx context.Context, c Config) *engine {
 	e.placement = &placement{jobs: js, accounts: e.accounts, schedule: e.schedule}
 	e.starter = &starter{jobs: js, accounts: e.accounts, builder: e.builder, chains: ch, gates: e.gates, holds: e.holds, inputs: e.inputs, placement: e.placement, schedule: e.schedule, settler: e.settler}
 	e.outcomes = &outcomes{jobs: js, accounts: e.accounts, breakers: e.breakers, builder: e.builder, gates: e.gates, holds: e.holds, inputs: e.inputs, limits: e.limits, placement: e.placement, schedule: e.schedule}
-	e.requests = &requests{jobs: js, accounts: e.accounts, holds: e.holds, inputs: e.inputs, schedule: e.schedule}
+	e.requests = &requests{jobs: js, accounts: e.accounts, builder: e.builder, holds: e.holds, inputs: e.inputs, schedule: e.schedule}
 	e.rows = &rows{jobs: js, accounts: e.accounts, builder: e.builder, reuse: &reuse{jobs: js, builder: e.builder}}
 	e.summary = &summary{jobs: js, accounts: e.accounts, breakers: e.breakers, holds: e.holds, outcomes: e.outcomes, rows: e.rows}
 	e.report = e.summary.reporter()

@@ -241,7 +241,22 @@ func (oc *outcomes) cancelledAttempt(f *attempt, o *offer.Observation, n int) {
 		reason = f.End.Reason(f.by) // muster ended it from outside
 	}
 	oc.Emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()})
+	if f.End == backends.Hold && f.by != "" {
+		oc.cancelledAsPlanned(f, reason)
+	}
 	oc.afterCancel(f)
+}
+
+// cancelledAsPlanned has the record of a job that a person cancelled be of the job that the
+// plan has: the launch may be of an earlier one, and a changed job starts again.
+func (oc *outcomes) cancelledAsPlanned(f *attempt, reason string) {
+	if oc.quiet || f.p == nil || f.smoke {
+		return
+	}
+	now, rec := oc.builder.identity(f.p, f.cell), oc.st.Jobs[f.Key]
+	if rec != nil && (rec.Result != now.Result || rec.Request != now.Request) {
+		oc.Emit(state.HeldJob{Address: f.Key, Reason: reason, By: f.by, Cancelled: true, At: oc.Clock(), Job: &now})
+	}
 }
 
 // ours reports whether muster ends an attempt for its own reasons: no person

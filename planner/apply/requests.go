@@ -23,6 +23,7 @@ import (
 type requests struct {
 	*jobs
 	accounts *accounts
+	builder  *builder
 	holds    *holds
 	inputs   *inputs
 	schedule *schedule
@@ -204,7 +205,7 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 	}
 	free := func(p *lang.Phase, c int) bool { return covered(p, c) && !rq.holds.Covers(p, c) }
 	holds, before, alone, there := len(rq.st.Holds), rq.toStart(free), rq.startsAlone(free), rq.heldThere()
-	rq.clearHolds(r)
+	rq.clearHolds(r, covered)
 	lifted, n := len(rq.st.Holds) < holds, rq.toStart(free)-before
 	alone = rq.startsAlone(free) - alone
 	rq.inputs.staging.ForgetBroken()
@@ -335,11 +336,39 @@ func (rq *requests) heldNoMore() {
 	}
 }
 
-func (rq *requests) clearHolds(r request.Request) {
-	for _, a := range r.On() {
+// clearHolds lifts the holds of the addresses, and those of jobs that they cover.
+func (rq *requests) clearHolds(r request.Request, covered func(*lang.Phase, int) bool) {
+	addresses := r.On()
+	for _, h := range rq.st.Holds {
+		if !slices.Contains(addresses, h.Address) && len(r.Addresses) > 0 && rq.within(h.Address, covered) {
+			addresses = append(addresses, h.Address)
+		}
+	}
+	for _, a := range addresses {
 		rq.Emit(state.HoldClear{Address: a, By: r.Who, At: rq.Clock()})
 	}
 	rq.holds.load()
+}
+
+// within reports whether a hold stops jobs of the campaign, and no other than the covered ones.
+// A hold of everything stops more than the jobs that there are.
+func (rq *requests) within(address string, covered func(*lang.Phase, int) bool) bool {
+	held, err := request.Covers([]string{address})
+	if err != nil || address == "" {
+		return false
+	}
+	some := false
+	for _, p := range rq.phases {
+		for c := range p.At {
+			if held(p.Phase, c) {
+				if !covered(p.Phase, c) {
+					return false
+				}
+				some = true
+			}
+		}
+	}
+	return some
 }
 
 // freeCells frees the held and failed cells of a phase, and those that a person
@@ -479,8 +508,7 @@ func (rq *requests) cancelJobs(r request.Request) error {
 					if !ending[p.Address(int(c))] { // its backend waits to retry it
 						waiting++
 					}
-					rq.Emit(state.HeldJob{Address: p.Address(int(c)), Reason: cmp.Or(r.Reason, "cancelled before it started"), By: r.Who, Cancelled: true, At: rq.Clock()})
-					p.Set(c, cells.Cancelled)
+					rq.cancelCell(p, c, r)
 				}
 			}
 		}
@@ -491,6 +519,24 @@ func (rq *requests) cancelJobs(r request.Request) error {
 	}
 	rq.cancelling = cancelling{len(ending), waiting, astray}
 	return nil
+}
+
+// cancelCell cancels a job that no queue has. The record is of the job that the plan has, so
+// that a later plan does not take it for a changed one; that of a result stays, with a hold.
+func (rq *requests) cancelCell(p *phase, c int32, r request.Request) {
+	address, reason := p.Address(int(c)), cmp.Or(r.Reason, "cancelled before it started")
+	p.Set(c, cells.Cancelled)
+	if rec := rq.st.Jobs[address]; rec != nil && rec.Status == state.Completed {
+		rq.Emit(state.HoldSet{Hold: state.Hold{Address: address, Who: r.Who, Reason: reason, At: rq.Clock()}})
+		rq.holds.load()
+		return
+	}
+	e := state.HeldJob{Address: address, Reason: reason, By: r.Who, Cancelled: true, At: rq.Clock()}
+	if !rq.quiet {
+		job := rq.builder.identity(p, c)
+		e.Job = &job
+	}
+	rq.Emit(e)
 }
 
 // A cancelling counts the jobs of a cancel.

@@ -36,7 +36,7 @@ func (r *Refresh) Join(job *state.Job, now time.Time) Fact {
 	f := Fact{Job: job, Status: job.Status, Was: job.Status, Class: job.Class, Reason: job.Reason, By: job.By}
 	if at := job.Last(); at != nil {
 		f.Tail = at.Tail
-		if f.Class == "" {
+		if f.Class == "" && !job.CancelledByPerson() { // who cancelled it did so after that launch
 			f.Class = at.Class
 		}
 	}

@@ -66,3 +66,17 @@ func TestBroken(t *testing.T) {
 		t.Errorf("its copy is gone, too: %q", broken)
 	}
 }
+
+// TestCancelledAfterItsLaunch: a person who cancels a job counts, whatever became of the launch
+// before: one that muster took out of its queue is "blocked".
+func TestCancelledAfterItsLaunch(t *testing.T) {
+	t.Parallel()
+	job := &state.Job{Status: state.Cancelled, By: "ada", Attempts: []state.Attempt{{N: 1, Token: "t", Class: offer.Blocked}}}
+	if f := new(Refresh).Join(job, time.Now()); f.Class != "" {
+		t.Errorf("class %q", f.Class)
+	}
+	job.By, job.Class = "", offer.Blocked
+	if f := new(Refresh).Join(job, time.Now()); f.Class != offer.Blocked {
+		t.Errorf("taken out by muster, class %q", f.Class)
+	}
+}
