@@ -92,8 +92,8 @@ type (
 		// Cancelled says that a person cancelled it before it started.
 		Cancelled bool      `json:"cancelled,omitempty"`
 		At        time.Time `json:"at"`
-		// Job has the identity fields of the job that was cancelled, whose record may be of
-		// an earlier one.
+		// Job has the identity fields of the job that was cancelled; its record may have those
+		// of an earlier one.
 		Job *Job `json:"job,omitempty"`
 	}
 	// Freed lets a held, failed or cancelled job start again, attempts from 1.

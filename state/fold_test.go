@@ -399,8 +399,7 @@ func TestSharedLedger(t *testing.T) {
 	}
 }
 
-// TestCancelledAsPlanned: the record of a cancelled job is of the job that was cancelled, and
-// not of the launch before it.
+// TestCancelledAsPlanned: a cancelled job is recorded as the plan had it, whatever its launch was.
 func TestCancelledAsPlanned(t *testing.T) {
 	t.Parallel()
 	s := state.New("c")

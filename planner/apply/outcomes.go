@@ -247,8 +247,8 @@ func (oc *outcomes) cancelledAttempt(f *attempt, o *offer.Observation, n int) {
 	oc.afterCancel(f)
 }
 
-// cancelledAsPlanned has the record of a job that a person cancelled be of the job that the
-// plan has: the launch may be of an earlier one, and a changed job starts again.
+// cancelledAsPlanned records a job that a person cancelled as the plan has it: its launch may
+// belong to an earlier one, and a changed job starts again.
 func (oc *outcomes) cancelledAsPlanned(f *attempt, reason string) {
 	if oc.quiet || f.p == nil || f.smoke {
 		return

@@ -521,8 +521,8 @@ func (rq *requests) cancelJobs(r request.Request) error {
 	return nil
 }
 
-// cancelCell cancels a job that no queue has. The record is of the job that the plan has, so
-// that a later plan does not take it for a changed one; that of a result stays, with a hold.
+// cancelCell cancels a job that no queue has, and records it as the plan has it, so that a later
+// plan does not take it for a changed one. The record of a result stays, with a hold.
 func (rq *requests) cancelCell(p *phase, c int32, r request.Request) {
 	address, reason := p.Address(int(c)), cmp.Or(r.Reason, "cancelled before it started")
 	p.Set(c, cells.Cancelled)
