@@ -1,9 +1,13 @@
 package staging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/muster-run/muster/lang"
 	"github.com/muster-run/muster/planner/apply/cells"
@@ -317,9 +321,31 @@ func (ou *outputs) askGlob(ed *Edge, g int32, k *fed) {
 				k.paths = append(k.paths, f.Path)
 			}
 		}
+		inKeyOrder(k.paths, patterns)
 		k.known = true
 		ed.unpark(k)
 	})
+}
+
+// inKeyOrder sorts files by the pattern that each matches, and by their paths. Where patterns
+// begin with ~, the backend's order remains.
+func inKeyOrder(files, patterns []string) {
+	of, at := make(map[string]int, len(files)), 0
+	for _, f := range files {
+		found := false
+		for k := range patterns { // most have the pattern of the one before
+			i := (at + k) % len(patterns)
+			if found, _ = doublestar.Match(patterns[i], f); found {
+				at = i
+				break
+			}
+		}
+		if !found {
+			return
+		}
+		of[f] = at
+	}
+	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(of[a], of[b]), strings.Compare(a, b)) })
 }
 
 func (ed *Edge) unpark(k *fed) {
