@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,17 +60,17 @@ func TestNoRoomWhereNothingCanBeWritten(t *testing.T) {
 	if class, at := NoRoom(job, 1); class != "" {
 		t.Errorf("all can be written to: %s at %s", class, at)
 	}
-	refuse := func(d string) (undo func()) { // root writes in spite of modes, but not into a file
+	refuse := func(d string) (undo func()) { // root writes in spite of modes, but not where nothing is writable
 		if os.Getuid() != 0 {
 			if err := os.Chmod(d, 0o555); err != nil {
 				t.Fatal(err)
 			}
 			return func() { os.Chmod(d, 0o755) }
 		}
-		if err := errors.Join(os.Rename(d, d+".away"), os.WriteFile(d, nil, 0o600)); err != nil {
-			t.Fatal(err)
+		if err := unix.Mount("muster-test", d, "tmpfs", unix.MS_RDONLY, "size=64k"); err != nil {
+			t.Skipf("nothing can be mounted read-only here: %v", err)
 		}
-		return func() { os.Remove(d); os.Rename(d+".away", d) }
+		return func() { unix.Unmount(d, unix.MNT_DETACH) }
 	}
 	below := []string{filepath.Join(dir, "out", "a"), filepath.Join(dir, "logs")}
 	if os.Getuid() != 0 {
@@ -88,7 +87,7 @@ func TestNoRoomWhereNothingCanBeWritten(t *testing.T) {
 		}
 		undo()
 	}
-	refuse(elsewhere)
+	defer refuse(elsewhere)()
 	if class, at := NoRoom(job, 1); class != "" {
 		t.Errorf("a folder outside the workdir: %s at %s", class, at)
 	}

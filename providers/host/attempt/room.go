@@ -18,7 +18,8 @@ const probeBytes = 64 << 10
 
 // NoRoom is the class of failure of a job whose workdir takes nothing more, and the folder
 // that shows it; "" where all that the job writes to takes files. The folders of its outputs
-// are only asked: a glob could find a trial file.
+// are only asked: a glob could find a trial file. A file in the place of one is no matter of
+// room: the launch moves it aside, or names it.
 func NoRoom(j *providers.Job, n int) (class, dir string) {
 	for _, dir := range []string{filepath.Dir(LogPath(j.Workdir, j.Token, n, true)), j.Workdir} {
 		if class := Full(dir); class != "" {
@@ -26,11 +27,17 @@ func NoRoom(j *providers.Job, n int) (class, dir string) {
 		}
 	}
 	for _, dir := range folders(j) {
-		if Inside(j.Workdir, dir) && room.Unwritable(dir) != "" {
+		if Inside(j.Workdir, dir) && !underFile(dir) && room.Unwritable(dir) != "" {
 			return failure.Unwritable, dir
 		}
 	}
 	return "", ""
+}
+
+// underFile reports whether a file is in the place of a folder, or of one above it.
+func underFile(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && !info.IsDir() || errors.Is(err, unix.ENOTDIR)
 }
 
 // SeeRoom notes the finding of NoRoom in the evidence on a launch, and returns the

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/muster-run/muster/internal/needs"
+	"github.com/muster-run/muster/providers"
 )
 
 // small mounts a file system of a megabyte and a few inodes.
@@ -47,5 +48,18 @@ func TestSystemFull(t *testing.T) {
 	}
 	if got := Full(filepath.Join(dir, "nowhere")); got != "" {
 		t.Errorf("a folder that is not there: %q", got)
+	}
+}
+
+// TestRoomBesideFiles: a file in the place of an output's folder does not keep a launch waiting
+// for room.
+func TestRoomBesideFiles(t *testing.T) {
+	t.Parallel()
+	j := &providers.Job{Token: "0123456789abcdef0123456789abcdef", Workdir: t.TempDir(), Outputs: []providers.Output{{Name: "o", Kind: "glob", Path: "out/*"}, {Name: "p", Kind: "path", Path: "out/deep/p"}}}
+	if err := os.WriteFile(filepath.Join(j.Workdir, "out"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if class, dir := NoRoom(j, 1); class != "" {
+		t.Errorf("%s: %s", class, dir)
 	}
 }
