@@ -314,7 +314,7 @@ func (c *randomCampaign) grow(p *randomPhase, by int) bool {
 }
 
 // randomJob writes down what it is in its checkpoint, which no other work may find. It notes its start under its launch, whether another launch of the same
-// work runs beside it, how many launches run then, and its end; a file in ROOT/fail has it fail, one in
+// work runs beside it, and its end; a file in ROOT/fail has it fail, one in
 // ROOT/bad end well without its output. One that was killed leaves its file in
 // ROOT/live: when a process began tells it from whoever has its id later, as
 // after a host has crashed, which gives out the same ids again.
@@ -329,12 +329,6 @@ for other in ROOT/live/$kind-$1.*; do
 done
 began $$ > "ROOT/live/$kind-$1.$$"
 echo "start $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
-alive=0
-for other in ROOT/live/*; do
-  was=$(cat "$other" 2>/dev/null)
-  [ -n "$was" ] && [ "$was" = "$(began "${other##*.}")" ] && alive=$((alive + 1))
-done
-echo "alive $1 $alive" >> ROOT/record
 ck=${MUSTER_CHECKPOINT:-}
 if [ -n "$ck" ]; then
   case $ck in */) ck=${ck}last ;; esac

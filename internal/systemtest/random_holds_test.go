@@ -115,42 +115,6 @@ func (u *randomUser) checkPromises() {
 	}
 }
 
-// A ceiling is a budget that some apply has read: it has room for so many launches at once.
-type ceiling struct {
-	limit int // 0 = none
-	after int // bytes that the record had by then
-}
-
-// approved keeps the budget that an apply has read, where it is known how many launches it has
-// room for.
-func (u *randomUser) approved(args []string, code int) {
-	if args[0] != "apply" || !slices.Contains(args, "-auto-approve") || code < 0 || code == 1 || code == 5 || u.others != nil || u.hosts != nil || u.rented != nil || u.troubles != nil {
-		return
-	}
-	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-target") || strings.HasPrefix(a, "-refresh") }) {
-		return
-	}
-	if u.ceiling.limit == 0 && u.campaign.limit > 0 && u.read {
-		u.ceiling = ceiling{u.campaign.limit, len(u.record(0))}
-		u.note("# from here on, %d launches at once", u.campaign.limit)
-	}
-}
-
-// checkCeiling holds that nothing started beside launches that may use up the budget, and ends
-// what is known of it, for the campaign is about to change.
-func (u *randomUser) checkCeiling() {
-	u.t.Helper()
-	if u.ceiling.limit > 0 {
-		for line := range bytes.Lines(u.record(0)[u.ceiling.after:]) {
-			f := strings.Fields(string(line))
-			if n, err := strconv.Atoi(f[len(f)-1]); f[0] == "alive" && err == nil && n > u.ceiling.limit {
-				u.t.Errorf("%s launches run at once on a budget for %d: %s", f[2], u.ceiling.limit, line)
-			}
-		}
-	}
-	u.ceiling = ceiling{}
-}
-
 // lifts ends the promises that a command takes back.
 func (u *randomUser) lifts(args []string) {
 	u.t.Helper()
