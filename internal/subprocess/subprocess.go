@@ -62,7 +62,8 @@ type output struct {
 	done        []chan struct{}
 }
 
-// pipe puts a pipe in the place of a writer, and copies what comes through it.
+// pipe puts a pipe in the place of a writer, and copies what comes through it. A command whose
+// writer takes no more gets a broken pipe, and does not wait.
 func (o *output) pipe(to *io.Writer) error {
 	w := *to
 	if _, is := w.(*os.File); is || w == nil {
@@ -77,7 +78,8 @@ func (o *output) pipe(to *io.Writer) error {
 	o.read, o.write, o.done = append(o.read, r), append(o.write, into), append(o.done, done)
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(w, r)
+		defer r.Close()
+		_, _ = io.Copy(struct{ io.Writer }{w}, r) // by its Write alone, which may bound what it keeps
 	}()
 	return nil
 }
@@ -94,6 +96,5 @@ func (o *output) finish(linger time.Duration) {
 			_ = r.SetReadDeadline(time.Now())
 			<-o.done[i]
 		}
-		r.Close()
 	}
 }

@@ -95,6 +95,21 @@ func (f *first) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// TestFull: a command that prints for ever to a writer that takes no more ends.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "while echo more; do :; done")
+	cmd.Stdout = &full{}
+	if err := Run(cmd); t.Context().Err() != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// full has a ReadFrom that takes all.
+type full struct{ bytes.Buffer }
+
+func (*full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
 // TestNoProgram: a program that is not there is an error, and leaves nothing open.
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
