@@ -353,6 +353,14 @@ func (rq *requests) clearHolds(r request.Request, covered func(*lang.Phase, int)
 // within reports whether a hold stops jobs of the campaign, and no other than the covered ones.
 // A hold of everything stops more than the jobs that there are.
 func (rq *requests) within(address string, covered func(*lang.Phase, int) bool) bool {
+	if j, err := addr.Parse(address); err == nil && j.Key != "" {
+		p := rq.byName[j.Phase]
+		if p == nil {
+			return false
+		}
+		c, ok := p.Index(j.Key)
+		return ok && covered(p.Phase, c)
+	}
 	held, err := request.Covers([]string{address})
 	if err != nil || address == "" {
 		return false
@@ -513,6 +521,7 @@ func (rq *requests) cancelJobs(r request.Request) error {
 			}
 		}
 	}
+	rq.holds.load()
 	rq.dropUnsent()
 	if rq.Sync() {
 		rq.backends.Cancel()
@@ -528,7 +537,6 @@ func (rq *requests) cancelCell(p *phase, c int32, r request.Request) {
 	p.Set(c, cells.Cancelled)
 	if rec := rq.st.Jobs[address]; rec != nil && rec.Status == state.Completed {
 		rq.Emit(state.HoldSet{Hold: state.Hold{Address: address, Who: r.Who, Reason: reason, At: rq.Clock()}})
-		rq.holds.load()
 		return
 	}
 	e := state.HeldJob{Address: address, Reason: reason, By: r.Who, Cancelled: true, At: rq.Clock()}
