@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -111,7 +110,7 @@ func slurmTroubles(u *randomUser, c *cluster) map[string]func() {
 		"hold":    u.by(c, "scontrol", "hold"),
 		"requeue": u.by(c, "scontrol", "requeue"),
 		"restart": func() {
-			syscall.Kill(controller(u.t), syscall.SIGKILL)
+			killDaemon(u.t, "slurmctld")
 			time.Sleep(time.Duration(u.r.Intn(3)) * time.Second)
 			repair(u.t)
 			u.note("# the controller was restarted")

@@ -46,6 +46,22 @@ func daemon(t *testing.T, name string) int {
 	return pid
 }
 
+// killDaemon kills a daemon of the lab and waits for its end: one that is being
+// killed in the middle of an fsync is alive for as long as that takes, and repair
+// would leave it alone.
+func killDaemon(t *testing.T, name string) {
+	t.Helper()
+	pid := daemon(t, name)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(2 * time.Minute); state(fmt.Sprintf("/proc/%d", pid)) != "Z"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s does not end", name)
+		}
+	}
+}
+
 // repair starts what is dead of the lab.
 func repair(t *testing.T) {
 	t.Helper()
@@ -106,7 +122,7 @@ func (c *cluster) accounted() (map[string][]string, error) {
 // already, does not answer.
 func slurmSbatchKilled(t *testing.T) {
 	c := onSlurm(t, slurmOnce)
-	pid := controller(t)
+	pid := daemon(t, "slurmctld")
 	real, err := exec.LookPath("sbatch")
 	if err != nil {
 		t.Fatal(err)
@@ -221,9 +237,7 @@ func slurmNoAccounting(t *testing.T) {
 	t.Cleanup(func() { repair(t) })
 	c.must("plan") // facts are asked for while it lives
 	c.must("apply", "-detach", "-auto-approve")
-	if err := syscall.Kill(daemon(t, "slurmdbd"), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	killDaemon(t, "slurmdbd")
 	out, err := c.run0("apply", "-auto-approve")
 	repair(t)
 	c.wantSixDone(out, err)
@@ -245,7 +259,7 @@ func slurmNoAccounting(t *testing.T) {
 // it, while jobs run and end.
 func slurmHungLong(t *testing.T) {
 	c := onSlurm(t, slurmOnce)
-	pid := controller(t)
+	pid := daemon(t, "slurmctld")
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) })
 	wait := c.begin("apply", "-auto-approve")
 	c.until("first job", time.Minute, func() bool { return len(c.ran()) > 0 })
@@ -276,9 +290,7 @@ func slurmForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	killDaemon(t, "slurmctld")
 	lost, err := filepath.Glob(filepath.Join(lab, "state", "job_state*"))
 	if err != nil || len(lost) == 0 {
 		t.Fatalf("%v, %v", lost, err)

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -145,9 +144,7 @@ func jobState() string { return filepath.Join(os.Getenv("SLURM_LAB_DIR"), "state
 // forget kills the controller, and has it come back with what it had saved.
 func (c *cluster) forget(saved []byte) {
 	c.t.Helper()
-	if err := syscall.Kill(controller(c.t), syscall.SIGKILL); err != nil {
-		c.t.Fatal(err)
-	}
+	killDaemon(c.t, "slurmctld")
 	for _, f := range []string{jobState(), jobState() + ".old"} {
 		if err := os.WriteFile(f, saved, 0o600); err != nil {
 			c.t.Fatal(err)

@@ -28,26 +28,12 @@ phase "jobs" {
 }
 `
 
-// controller is slurmctld of the lab.
-func controller(t *testing.T) int {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(os.Getenv("SLURM_LAB_DIR"), "run", "slurmctld.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pid
-}
-
 // slurmHung: the controller hangs, sbatch gives up without a word of whether
 // it has submitted, and did: nothing runs twice, nothing is lost.
 func slurmHung(t *testing.T) {
 	c := onSlurm(t, slurmOnce)
 	c.must("plan")
-	pid := controller(t)
+	pid := daemon(t, "slurmctld")
 	c.count(`case "$*" in *--test-only*) ;; *) kill -STOP `+strconv.Itoa(pid)+`; esac`, "sbatch")
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) })
 	apply := c.command("apply", "-auto-approve")
@@ -179,9 +165,7 @@ func slurmRestarted(t *testing.T) {
 	}
 	c.until("first jobs", 2*time.Minute, func() bool { return len(c.ran()) >= 3 })
 	time.Sleep(6 * time.Second) // it saves its state every five seconds
-	if err := syscall.Kill(controller(t), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	killDaemon(t, "slurmctld")
 	time.Sleep(3 * time.Second)
 	if up, err := exec.Command("../lab/slurm-up", os.Getenv("SLURM_LAB_DIR")).CombinedOutput(); err != nil {
 		t.Fatalf("the controller does not come up again: %v\n%s", err, up)
