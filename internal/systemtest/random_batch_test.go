@@ -87,48 +87,64 @@ func (u *randomUser) one(c *cluster) string {
 
 // by runs a command about a job in the queue. It may have ended meanwhile.
 func (u *randomUser) by(c *cluster, command ...string) func() {
-	return func() {
-		if id := u.one(c); id != "" {
-			out, err := exec.Command(command[0], append(command[1:], id)...).CombinedOutput()
-			u.note("# %s %s: %v %s", strings.Join(command, " "), id, err, strings.TrimSpace(string(out)))
+	return func() { u.about(u.one(c), command...) }
+}
+
+func (u *randomUser) about(id string, command ...string) {
+	if id != "" {
+		out, err := exec.Command(command[0], append(command[1:], id)...).CombinedOutput()
+		u.note("# %s %s: %v %s", strings.Join(command, " "), id, err, strings.TrimSpace(string(out)))
+	}
+}
+
+// holds holds a job in the queue, and releases those that it held.
+func (u *randomUser) holds(c *cluster, hold, release []string) (held, freed func()) {
+	var ids []string
+	held = func() {
+		ids = append(ids, u.one(c))
+		u.about(ids[len(ids)-1], hold...)
+	}
+	return held, func() {
+		for _, id := range ids {
+			u.about(id, release...)
 		}
+		ids = nil
+	}
+}
+
+// again ends all promises before something that has the scheduler start jobs again, or
+// forget what muster asked for: muster notices when it runs next.
+func (u *randomUser) again(do func()) func() {
+	return func() {
+		u.lifted("a scheduler that starts jobs again", func(string) bool { return true })
+		do()
 	}
 }
 
 func slurmTroubles(u *randomUser, c *cluster) map[string]func() {
-	freed := func() {
-		for _, line := range strings.Split(c.ours(), "\n") {
-			id, _, _ := strings.Cut(line, " ")
-			if state, _ := exec.Command("squeue", "-h", "-j", id, "-o", "%r").Output(); strings.Contains(string(state), "JobHeld") {
-				exec.Command("scontrol", "release", id).Run()
-			}
-		}
-	}
+	hold, freed := u.holds(c, []string{"scontrol", "hold"}, []string{"scontrol", "release"})
 	return map[string]func(){
 		"cancel":  u.by(c, "scancel"),
 		"kill":    u.by(c, "scancel", "-s", "KILL"),
-		"hold":    u.by(c, "scontrol", "hold"),
-		"requeue": u.by(c, "scontrol", "requeue"),
-		"restart": func() {
+		"hold":    hold,
+		"requeue": u.again(u.by(c, "scontrol", "requeue")),
+		"restart": u.again(func() {
 			killDaemon(u.t, "slurmctld")
 			time.Sleep(time.Duration(u.r.Intn(3)) * time.Second)
 			repair(u.t)
 			u.note("# the controller was restarted")
-		},
+		}),
 		"heal": freed,
 	}
 }
 
 func pbsTroubles(u *randomUser, c *cluster) map[string]func() {
+	hold, freed := u.holds(c, []string{"qhold"}, []string{"qrls"})
 	return map[string]func(){
 		"cancel":  u.by(c, "qdel"),
 		"force":   u.by(c, "qdel", "-W", "force"),
-		"hold":    u.by(c, "qhold"),
-		"requeue": u.by(c, "qrerun"),
-		"heal": func() {
-			for id := range strings.FieldsSeq(c.ours()) {
-				exec.Command("qrls", id).Run()
-			}
-		},
+		"hold":    hold,
+		"requeue": u.again(u.by(c, "qrerun")),
+		"heal":    freed,
 	}
 }

@@ -45,14 +45,22 @@ type randomPhase struct {
 	verify         string // attribute of each output
 	metric         string // read from each output that is a file; "" = none
 	walltime       string
-	needs          bool    // a file that may not be there
-	in, out        bool    // in a scratch folder: what it reads, what it writes
-	raw, source    int     // versions of a file that no phase makes, and of its source; 0 = none
-	cap            int     // max_parallel; 0 = none
-	lifecycle      string  // its attributes
-	adopts         bool    // files that somebody put there
-	accepted       bool    // results of an earlier campaign
-	nap            float64 // seconds that a job takes
+	needs          bool         // a file that may not be there
+	in, out        bool         // in a scratch folder: what it reads, what it writes
+	raw, source    int          // versions of a file that no phase makes, and of its source; 0 = none
+	cap            int          // max_parallel; 0 = none
+	lifecycle      string       // its attributes
+	adopts         bool         // files that somebody put there
+	accepted       bool         // results of an earlier campaign
+	nap            float64      // seconds that a job takes
+	two, reads     bool         // writes a second output; reads the second one of its producer
+	and            *randomPhase // whose files it reads, too
+	cpus           int
+	overflow       bool   // may run there, too, if it would have to wait
+	prefer         string // attribute of its place
+	action         string // of the campaign's own entry for its failures; "" = no entry
+	scales, over   bool   // asks for more after a failure; goes there after one
+	watch          string // its attributes
 }
 
 func newRandomCampaign(r *rand.Rand) randomCampaign {
@@ -60,7 +68,7 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 	pick := func(all ...int) int { return all[r.Intn(len(all))] }
 	for i := range 2 + r.Intn(3) {
 		p := &randomPhase{work: string(rune('a' + i)), name: string(rune('a' + i)), cells: pick(1, 2, 4, 6), retry: r.Intn(10) < 3, breaker: r.Intn(10) < 3,
-			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100, walltime: "5m", verify: randomChecks[0], needs: r.Intn(4) == 0, in: r.Intn(5) == 0, out: r.Intn(5) == 0}
+			cap: pick(0, 0, 1, 2), nap: float64(pick(5, 20, 50)) / 100, walltime: "5m", cpus: 1, verify: randomChecks[0], needs: r.Intn(4) == 0, in: r.Intn(5) == 0, out: r.Intn(5) == 0}
 		p.axis = "k" + p.name
 		p.smoke, p.pilot = p.cells > 1 && r.Intn(10) < 3, p.cells > 2 && r.Intn(10) < 2
 		p.smokes = []string{"", "", "    repeat = 2\n    tolerance = 1\n", "    parallel = true\n"}[r.Intn(4)]
@@ -72,6 +80,12 @@ func newRandomCampaign(r *rand.Rand) randomCampaign {
 		p.checkpoint = randomCheckpoints[r.Intn(len(randomCheckpoints))]
 		p.kind, p.raw, p.source = randomKinds[r.Intn(len(randomKinds))], pick(0, 0, 1), pick(0, 0, 1)
 		p.require = []string{"", "", "", "50%"}[r.Intn(4)]
+		p.two, p.reads = r.Intn(4) == 0, r.Intn(2) == 0
+		p.action = randomActions[r.Intn(len(randomActions))]
+		p.watch = randomWatches[r.Intn(len(randomWatches))]
+		if i > 1 && r.Intn(3) == 0 {
+			p.and = c.phases[r.Intn(i)]
+		}
 		if i > 0 {
 			p.from = c.phases[r.Intn(i)]
 			if p.byCell = p.from.cells == p.cells && r.Intn(10) < 6; p.byCell {
@@ -95,6 +109,15 @@ var randomLifecycles = []string{"", "prevent_rerun = true", "rerun_on_input_byte
 // randomMetrics lists patterns of metrics: no output has text of the last one.
 var randomMetrics = []string{"", "^(.)", "([0-9]+)", "(nothing)"}
 
+// randomActions lists what the campaign may have done with failures of its own kind.
+var randomActions = []string{"", "", "", "retry", "hold", "fail"}
+
+// randomWatches lists attributes of a phase's watch; one forbids what failing jobs print.
+var randomWatches = []string{"", "", `forbid = ["^some error of"]`, `stalled_after = "30s"`, `ready {
+        match  = "^began"
+        within = "20s"
+      }`}
+
 // randomCheckpoints are how a phase may name its checkpoints.
 var randomCheckpoints = []string{"", "", `path = "ck/WORK"`, `glob = "ck/WORK/*"`}
 
@@ -116,7 +139,7 @@ func (c *randomCampaign) text() string {
 			cell = "${cell." + p.axis + "}"
 			fmt.Fprintf(&b, "  grid { axes = { %s = range(%d) } }\n", p.axis, p.cells)
 		}
-		fmt.Fprintf(&b, "  place { candidates = [%s] }\n  params = {\n    p = %d\n    q = 0\n  }\n", c.candidates(p), p.param)
+		fmt.Fprintf(&b, "  place {\n%s  }\n  params = {\n    p = %d\n    q = 0\n  }\n", c.places(p), p.param)
 		if p.after != nil {
 			fmt.Fprintf(&b, "  depends_on = [phase.%s]\n", p.after.name)
 		}
@@ -129,19 +152,28 @@ func (c *randomCampaign) text() string {
 		if p.source > 0 {
 			fmt.Fprintf(&b, "  source { include = [\"src/%s.txt\"] }\n", p.work)
 		}
-		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q}%s %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = 1\n      walltime = %q\n    }\n", p.variables(), c.job, p.work, cell, p.nap, p.walltime)
+		fmt.Fprintf(&b, "  job {\n    command = \"P=${param.p} Q=${param.q}%s %s %s%s %g ${output.o}\"\n    resources {\n      cpus     = %d\n      walltime = %q\n    }\n", p.variables(), c.job, p.work, cell, p.nap, p.cpus, p.walltime)
 		files := map[string]string{"glob": "/*"}[p.kind]
 		fmt.Fprintf(&b, "    output \"o\" {\n      %s   = \"%s/%s%s%s\"\n      verify = %s\n    }\n", p.kind, p.folder, p.work, cell, files, p.verify)
+		if p.two {
+			fmt.Fprintf(&b, "    output \"t\" { path = \"%s/%s%s.t\" }\n", p.folder, p.work, cell)
+		}
+		if p.watch != "" {
+			fmt.Fprintf(&b, "    watch {\n      %s\n    }\n", p.watch)
+		}
 		if p.metric != "" && p.kind == "path" {
 			fmt.Fprintf(&b, "    metric \"m\" {\n      output = \"o\"\n      regex  = %q\n    }\n", p.metric)
 		}
 		if p.from != nil {
 			from := map[bool]string{true: "from", false: "from_all"}[p.byCell || p.from.cells == 1]
-			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.o\n", from, p.from.name)
+			fmt.Fprintf(&b, "    input \"i\" {\n      %s = phase.%s.output.%s\n", from, p.from.name, map[bool]string{true: "t", false: "o"}[p.reads && p.from.two])
 			if p.require != "" && from == "from_all" {
 				fmt.Fprintf(&b, "      require = %q\n", p.require)
 			}
 			b.WriteString("    }\n")
+		}
+		if p.and != nil {
+			fmt.Fprintf(&b, "    input \"j\" { %s = phase.%s.output.o }\n", map[bool]string{true: "from", false: "from_all"}[p.and.cells == 1], p.and.name)
 		}
 		if p.raw > 0 {
 			fmt.Fprintf(&b, "    input \"raw\" { path = \"raw/%s.txt\" }\n", p.work)
@@ -166,9 +198,7 @@ func (c *randomCampaign) text() string {
 		if p.pilot {
 			b.WriteString("  pilot { cells = \"ends\" }\n")
 		}
-		if p.retry {
-			b.WriteString("  retry {\n    on           = [\"unknown\", \"bad_output\", \"killed\", \"node_failure\"]\n    max_attempts = 2\n    delay        = \"1s\"\n  }\n")
-		}
+		b.WriteString(c.retries(p))
 		if p.breaker {
 			b.WriteString("  breaker { same_error = 2 }\n")
 		}
@@ -180,10 +210,28 @@ func (c *randomCampaign) text() string {
 			fmt.Fprintf(&b, "import { to = phase.%s }\n", p.name)
 		}
 	}
+	if i := slices.IndexFunc(c.phases, func(p *randomPhase) bool { return p.action != "" }); i >= 0 {
+		fmt.Fprintf(&b, "failure \"some_error\" {\n  match  = \"some error of\"\n  action = %q\n}\n", c.phases[i].action)
+	}
 	for _, m := range c.moved {
 		fmt.Fprintf(&b, "moved {\n  from = %s\n  to   = %s\n}\n", m[0], m[1])
 	}
 	return b.String()
+}
+
+// retries is the block for what happens after a failure.
+func (c *randomCampaign) retries(p *randomPhase) string {
+	if !p.retry {
+		return ""
+	}
+	text := "  retry {\n    on           = [\"unknown\", \"bad_output\", \"killed\", \"node_failure\"]\n    max_attempts = 2\n    delay        = \"1s\"\n"
+	if p.scales {
+		text += "    scale \"unknown\" {\n      cpus     = 2\n      walltime = 1.5\n    }\n"
+	}
+	if p.over && c.other != "" {
+		text += "    on \"unknown\" { place = [" + c.there + "] }\n"
+	}
+	return text + "  }\n"
 }
 
 // staged is the block for files that a job has in a scratch folder.
@@ -194,6 +242,9 @@ func (p *randomPhase) staged() string {
 	}
 	if p.raw > 0 {
 		in = append(in, "input.raw")
+	}
+	if p.and != nil {
+		in = append(in, "input.j")
 	}
 	text := ""
 	if p.in && in != nil {
@@ -222,6 +273,12 @@ func (p *randomPhase) variables() (text string) {
 	if p.from != nil {
 		text += " IN=${input_file.i}"
 	}
+	if p.and != nil {
+		text += " AND=${input_file.j}"
+	}
+	if p.two {
+		text += " TWO=${output.t}"
+	}
 	return text
 }
 
@@ -234,16 +291,37 @@ func (p *randomPhase) output(cell int) string {
 	if p.source > 0 {
 		text += fmt.Sprintf(" source %d", p.source)
 	}
-	if p.from == nil {
-		return text + "\n"
-	}
-	h := md5.New()
-	for m := range p.from.cells {
-		if !p.byCell || m == cell {
-			io.WriteString(h, p.from.output(m))
+	if p.from != nil {
+		h := md5.New()
+		for m := range p.from.cells {
+			if !p.byCell || m == cell {
+				io.WriteString(h, p.from.output(m))
+			}
 		}
+		text += fmt.Sprintf(" reads %x", h.Sum(nil))
 	}
-	return fmt.Sprintf("%s reads %x\n", text, h.Sum(nil))
+	if p.and != nil {
+		h := md5.New()
+		for m := range p.and.cells {
+			if p.axis != p.and.axis || m == cell { // those of the same key on axes that both have
+				io.WriteString(h, p.and.output(m))
+			}
+		}
+		text += fmt.Sprintf(" and %x", h.Sum(nil))
+	}
+	return text + "\n"
+}
+
+// places are the attributes of where a phase's jobs may run.
+func (c *randomCampaign) places(p *randomPhase) string {
+	text := "    candidates = [" + c.candidates(p) + "]\n"
+	if p.overflow && c.other != "" && p.at == 0 {
+		text += "    overflow   = [" + c.there + "]\n"
+	}
+	if p.prefer != "" {
+		text += fmt.Sprintf("    prefer     = %q\n", p.prefer)
+	}
+	return text
 }
 
 // candidates are where a phase's jobs may run.
@@ -296,7 +374,7 @@ func (c *randomCampaign) joined(p *randomPhase) bool {
 // readers reports whether a phase's files are read.
 func (c *randomCampaign) readers(p *randomPhase) bool {
 	for _, q := range c.phases {
-		if q.from == p || q.after == p {
+		if q.from == p || q.after == p || q.and == p {
 			return true
 		}
 	}
@@ -340,6 +418,7 @@ if [ -n "$ck" ]; then
   mkdir -p "$(dirname "$ck")"
   echo "$me" > "$ck"
 fi
+echo "began $1"
 sleep "$2"
 if [ -e "ROOT/fail/$1" ]; then
   echo "some error of $1"
@@ -349,18 +428,21 @@ fi
 text="$1 $P"
 [ -z "$RAW" ] || text="$text $(cat "$RAW")"
 [ -z "$SRC" ] || text="$text $(cat "$SRC")"
-if [ -n "$IN" ]; then
-  text="$text reads $(while read -r f; do
+all() {
+  while read -r f; do
     [ ! -d "$f" ] || f=$f/r
     cat "$f"
-  done < "$IN" | md5sum | cut -d' ' -f1)"
-fi
+  done < "$1" | md5sum | cut -d' ' -f1
+}
+[ -z "$IN" ] || text="$text reads $(all "$IN")"
+[ -z "$AND" ] || text="$text and $(all "$AND")"
 out=$3
 if [ -n "$DIR" ]; then
   mkdir -p "$3"
   out=$3/r
 fi
 [ -e "ROOT/bad/$1" ] || echo "$text" > "$out"
+[ -z "$TWO" ] || echo "$text" > "$TWO"
 echo "end $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
 rm -f "ROOT/live/$kind-$1.$$"
 `

@@ -40,7 +40,7 @@ func (u *randomUser) works(address string) func(string) bool {
 
 // promised keeps what a command confirmed. What it found about to start may still say so.
 func (u *randomUser) promised(args []string, code int) {
-	if u.rented != nil || u.troubles != nil || code != 0 || args[0] != "hold" && args[0] != "cancel" {
+	if u.rented != nil || code != 0 || args[0] != "hold" && args[0] != "cancel" {
 		return
 	}
 	p := promise{what: strings.Join(args, " "), works: func(string) bool { return true }}
@@ -59,6 +59,9 @@ func (u *randomUser) promised(args []string, code int) {
 		p.works = func(work string) bool { return all(work) && there[work] }
 	}
 	time.Sleep(time.Second)
+	if u.troubles != nil {
+		time.Sleep(5 * time.Second) // a job that the scheduler is starting
+	}
 	for i := range u.roots {
 		p.after = append(p.after, len(u.record(i)))
 	}

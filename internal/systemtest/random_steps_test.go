@@ -271,6 +271,17 @@ func (u *randomUser) edit() {
 		{"scratch folder", flip(&p.in)}, {"scratch folder", flip(&p.out)},
 		{"order", func() { p.order = u.r.Intn(5) }},
 		{"requirement", func() { p.require = []string{"", "50%", "20%"}[u.r.Intn(3)] }},
+		{"second output", flip(&p.two)}, {"second output, where it reads one", flip(&p.reads)},
+		{"cores", func() { p.cpus = 1 + u.r.Intn(2) }},
+		{"overflow", flip(&p.overflow)}, {"scale", flip(&p.scales)}, {"place after a failure", flip(&p.over)},
+		{"preference", func() { p.prefer = []string{"", "order", "cheapest", "soonest"}[u.r.Intn(4)] }},
+		{"action", func() { p.action = randomActions[u.r.Intn(len(randomActions))] }},
+		{"watch", func() { p.watch = randomWatches[u.r.Intn(len(randomWatches))] }},
+		{"second input", func() {
+			if p.and = nil; i > 0 && u.r.Intn(3) > 0 {
+				p.and = u.campaign.phases[u.r.Intn(i)]
+			}
+		}},
 		{"producers to wait for", func() {
 			if p.after = nil; i > 0 && u.r.Intn(2) == 0 {
 				p.after = u.campaign.phases[u.r.Intn(i)]
@@ -400,7 +411,8 @@ func (u *randomUser) lose() {
 	// A person looks at what is there, before it is adopted.
 	for _, p := range u.campaign.phases {
 		for k := range p.cells {
-			for _, path := range u.outs(fmt.Sprintf("%s%d", p.work, k)) {
+			work := fmt.Sprintf("%s%d", p.work, k)
+			for _, path := range append(u.outs(work), u.outs(work+".t")...) {
 				if got, err := os.ReadFile(path); err == nil && string(got) != p.output(k) {
 					u.unplace(path)
 					os.Remove(path)
@@ -484,12 +496,12 @@ func (u *randomUser) adopt() {
 	}
 	for k := range p.cells {
 		work := fmt.Sprintf("%s%d", p.work, k)
-		for _, path := range u.outs(work) {
+		for _, path := range append(u.outs(work), u.outs(work+".t")...) {
 			if got, err := os.ReadFile(path); err == nil && string(got) != p.output(k) {
 				u.unplace(path)
 				os.Remove(path)
 			}
-			if filepath.Base(path) == work && u.r.Intn(3) > 0 {
+			if name := filepath.Base(path); (name == work || p.two && name == work+".t") && u.r.Intn(3) > 0 {
 				if os.MkdirAll(filepath.Dir(path), 0o755) == nil && os.WriteFile(path, []byte(p.output(k)), 0o644) == nil {
 					u.note("# somebody's script made %s", path)
 				}
@@ -647,7 +659,7 @@ func (u *randomUser) finish() {
 	u.campaign.limit = 0
 	accepted, again := false, []string(nil)
 	for _, p := range u.campaign.phases {
-		p.walltime, p.lifecycle, p.adopts = "5m", "", false
+		p.walltime, p.lifecycle, p.adopts, p.cpus = "5m", "", false, 1
 		if again = append(again, "-rerun=phase."+p.name); p.accepted {
 			accepted = true
 		}
@@ -693,7 +705,11 @@ func (u *randomUser) check() {
 	}
 	for _, p := range u.campaign.phases {
 		for k := range p.cells {
-			u.checkOutput(fmt.Sprintf("%s%d", p.work, k), p.output(k), strings.Contains(text, "missing"))
+			work := fmt.Sprintf("%s%d", p.work, k)
+			u.checkOutput(work, p.output(k), strings.Contains(text, "missing"))
+			if p.two {
+				u.checkOutput(work+".t", p.output(k), strings.Contains(text, "missing"))
+			}
 		}
 	}
 	u.checkPlaced()
