@@ -47,7 +47,7 @@ addresses select. If a backend does not take it, resume names it, and exits 3; t
 func cancelCommand(a *app) *command.Command {
 	return requestCommand(a, request.Cancel, &command.Command{
 		Name: "cancel", Args: "ADDR…", Short: "hold jobs, then stop them: TERM, then KILL", MinArgs: 1, MaxArgs: -1,
-		Long: `Holds the jobs that the addresses select, so that nothing starts them again until muster resume ADDR or a change of the job, fetches the end of their logs, and ends them:
+		Long: `Holds the jobs that the addresses select and that have not ended, so that nothing starts them again until muster resume ADDR or a change of the job, fetches the end of their logs, and ends them:
 TERM, a grace period, then KILL. It does not touch other people's jobs. If a backend does not take the cancel, its jobs may run on: cancel names it,
 and exits 3.`,
 		Exits:    []command.Exit{command.Held},

@@ -406,7 +406,7 @@ for other in ROOT/live/$kind-$1.*; do
   [ -n "$was" ] && [ "$was" = "$(began "$pid")" ] && echo "beside $1 $MUSTER_TOKEN/$MUSTER_RESTART $pid" >> ROOT/record
 done
 began $$ > "ROOT/live/$kind-$1.$$"
-echo "start $1 $MUSTER_TOKEN/$MUSTER_RESTART" >> ROOT/record
+echo "start $1 $MUSTER_TOKEN/$MUSTER_RESTART $kind" >> ROOT/record
 ck=${MUSTER_CHECKPOINT:-}
 if [ -n "$ck" ]; then
   case $ck in */) ck=${ck}last ;; esac

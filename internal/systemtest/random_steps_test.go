@@ -37,6 +37,7 @@ func (u *randomUser) step() {
 		{2, func() { u.muster(all("-once")...) }},
 		{3, func() { u.muster(u.control()...) }},
 		{2, func() { u.muster("resume") }},
+		{3, func() { u.cut() }},
 		{4, func() { u.toggle("fail") }},
 		{1, func() { u.toggle("bad") }},
 		{1, func() { u.ready(u.r.Intn(3) > 0) }},
@@ -140,6 +141,18 @@ func (u *randomUser) killed(sig syscall.Signal, args ...string) {
 	u.sleep(2500 * time.Millisecond)
 	f.Process.Signal(sig)
 	u.wait(f, append(args, "#", sig.String()))
+}
+
+// cut is a command of less than a second that is killed in the middle of it.
+func (u *randomUser) cut() {
+	all := [][]string{u.control(), u.control(), u.control(), {"resume"}, {"destroy", "-auto-approve"}, {"pull"}, {"clean", "-auto-approve", "-older=1s", "-keep=1"},
+		{"state", "rm", u.address()}, {"plan", "-out=p.mplan"}, {"apply", "-refresh-only", "-auto-approve"}, all("-detach"), all("-once")}
+	args := all[u.r.Intn(len(all))]
+	u.lifts(args)
+	f := u.follow(args...)
+	u.sleep(700 * time.Millisecond)
+	f.Process.Kill()
+	u.wait(f, append(args, "# cut"))
 }
 
 // disturbed is an apply while which other things happen.

@@ -218,7 +218,7 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 		}
 	}
 	var closed, cancelled []string
-	smokes := 0 // of n
+	smokes, held := 0, 0
 	for _, p := range rq.phases {
 		for _, of := range p.open() {
 			if !closes(r, p, of, covered) {
@@ -228,15 +228,23 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 			delete(p.breakers, of)
 			closed = append(closed, of)
 		}
-		freed, left := rq.freeCells(p, covered, r)
-		again := rq.freeSmokes(p, freed, covered, r)
-		n, smokes = n+freed+again, smokes+again
-		cancelled = append(cancelled, left...)
+		f := rq.freeCells(p, covered, r)
+		again := rq.freeSmokes(p, f.jobs, covered, r)
+		n, smokes, held = n+f.jobs+again, smokes+again, held+f.held
+		cancelled = append(cancelled, f.left...)
 	}
 	rq.releaseQueues(closed)
 	rq.heldNoMore()
 	rq.Note("", "resumed by "+r.Who+": "+smokesAndJobs(n+there, smokes), false)
 	count, text := rq.resumed(n, smokes, alone, there, lifted)
+	if held > 0 {
+		but := request.Jobs(held, "is released, but cannot start: ", "are released, but cannot start: ") + rq.holds.Text
+		if n+there == 0 && !lifted {
+			text = but
+		} else {
+			text = term.Join("; ", text, but)
+		}
+	}
 	if stays := staysCancelled(cancelled); strings.HasSuffix(text, ".") {
 		text = term.Join(" ", text, stays)
 	} else {
@@ -379,30 +387,43 @@ func (rq *requests) within(address string, covered func(*lang.Phase, int) bool) 
 	return some
 }
 
+// A freeing counts the cells of a phase that a resume frees, and names those that it leaves.
+type freeing struct {
+	jobs, held int      // that may start, and that another hold keeps from it
+	left       []string // that stay cancelled: a person did that, and they are not named
+}
+
 // freeCells frees the held and failed cells of a phase, and those that a person
-// cancelled if they are named: else they are left.
-func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (n int, left []string) {
-	who := r.Who
+// cancelled if they are named.
+func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r request.Request) (f freeing) {
 	for c := range int32(len(p.At)) {
-		if !p.At[c].Stopped() || p.At[c] == cells.Altered || p.At[c] == cells.Changed || !covered(p.Phase, int(c)) || rq.holds.covers(p, c) {
+		if !p.At[c].Stopped() || p.At[c] == cells.Altered || p.At[c] == cells.Changed || !covered(p.Phase, int(c)) {
 			continue
 		}
 		address := p.Address(int(c))
-		if rec := rq.st.Jobs[address]; len(r.Addresses) == 0 && p.At[c] == cells.Cancelled && rec != nil && rec.CancelledByPerson() {
-			left = append(left, address)
+		rec, held := rq.st.Jobs[address], rq.holds.covers(p, c)
+		switch {
+		case held && (rec == nil || !gaveUp(rec)):
+			continue
+		case len(r.Addresses) == 0 && p.At[c] == cells.Cancelled && rec != nil && rec.CancelledByPerson():
+			f.left = append(f.left, address)
+			continue
+		case rec != nil:
+			rq.placeAgain(p, c, rec)
+			rq.Emit(state.Freed{Address: address, By: r.Who, At: rq.Clock()})
+		}
+		if held {
+			f.held++
+			p.Set(c, cells.Held)
 			continue
 		}
-		if rec := rq.st.Jobs[address]; rec != nil {
-			rq.placeAgain(p, c, rec)
-			rq.Emit(state.Freed{Address: address, By: who, At: rq.Clock()})
-		}
-		n++
+		f.jobs++
 		p.Set(c, cells.Pending)
 		if p.Waits[c] == 0 {
 			rq.schedule.makeReady(p, c)
 		}
 	}
-	return n, left
+	return f
 }
 
 // freeSmokes lets the smokes of a phase that did not pass start again. A plan in which all
@@ -510,14 +531,11 @@ func (rq *requests) cancelJobs(r request.Request) error {
 	}
 	for _, p := range rq.phases {
 		for c := range int32(len(p.At)) {
-			switch p.At[c] {
-			case cells.Pending, cells.Ready, cells.Waiting:
-				if covered(p.Phase, int(c)) {
-					if !ending[p.Address(int(c))] { // its backend waits to retry it
-						waiting++
-					}
-					rq.cancelCell(p, c, r)
+			if covered(p.Phase, int(c)) && rq.waits(p, c) {
+				if !ending[p.Address(int(c))] { // its backend waits to retry it
+					waiting++
 				}
+				rq.cancelCell(p, c, r)
 			}
 		}
 	}
@@ -530,17 +548,36 @@ func (rq *requests) cancelJobs(r request.Request) error {
 	return nil
 }
 
+// waits reports whether a cell that no queue has would start: now, once others have ended, once a
+// hold is lifted, or in an apply that selects it.
+func (rq *requests) waits(p *phase, c int32) bool {
+	switch p.At[c] {
+	case cells.Pending, cells.Ready, cells.Waiting:
+		return true
+	case cells.Held, cells.Skipped:
+		rec := rq.st.Jobs[p.Address(int(c))]
+		return rec == nil || !rec.InFlight() && !gaveUp(rec)
+	}
+	return false
+}
+
+// gaveUp reports whether a job has ended without its outputs, or was held for what happened to it.
+func gaveUp(rec *state.Job) bool {
+	return rec.Status == state.Failed || rec.Status == state.Held || rec.Status == state.Cancelled
+}
+
 // cancelCell cancels a job that no queue has, and records it as the plan has it, so that a later
 // plan does not take it for a changed one. The record of a result stays, with a hold.
 func (rq *requests) cancelCell(p *phase, c int32, r request.Request) {
 	address, reason := p.Address(int(c)), cmp.Or(r.Reason, "cancelled before it started")
+	selected := p.At[c] != cells.Skipped
 	p.Set(c, cells.Cancelled)
 	if rec := rq.st.Jobs[address]; rec != nil && rec.Status == state.Completed {
 		rq.Emit(state.HoldSet{Hold: state.Hold{Address: address, Who: r.Who, Reason: reason, At: rq.Clock()}})
 		return
 	}
 	e := state.HeldJob{Address: address, Reason: reason, By: r.Who, Cancelled: true, At: rq.Clock()}
-	if !rq.quiet {
+	if !rq.quiet && selected {
 		job := rq.builder.identity(p, c)
 		e.Job = &job
 	}
