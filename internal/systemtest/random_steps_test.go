@@ -158,7 +158,11 @@ func (u *randomUser) cut() {
 // disturbed is an apply while which other things happen.
 func (u *randomUser) disturbed() {
 	u.t.Helper()
-	f := u.follow(all()...)
+	args := all()
+	if u.r.Intn(3) == 0 {
+		args = all("-target=" + u.address())
+	}
+	f := u.follow(args...)
 	for range 1 + u.r.Intn(3) {
 		u.sleep(time.Second)
 		switch {
@@ -175,7 +179,7 @@ func (u *randomUser) disturbed() {
 			u.muster(u.control()...)
 		}
 	}
-	u.wait(f, append(all(), "# disturbed"))
+	u.wait(f, append(args, "# disturbed"))
 }
 
 // saved is a plan that is saved, and applied when something else may have been.

@@ -427,8 +427,8 @@ func (rq *requests) freeCells(p *phase, covered func(*lang.Phase, int) bool, r r
 }
 
 // freeSmokes lets the smokes of a phase that did not pass start again. A plan in which all
-// jobs of a phase were held has no gate: with jobs that were freed now its smokes count, too,
-// unless the phase has changed since.
+// jobs of a phase were held, or that leaves the phase out, has no gate: with jobs that were freed
+// now, or left out, its smokes count, too, unless the phase has changed since.
 func (rq *requests) freeSmokes(p *phase, freed int, covered func(*lang.Phase, int) bool, r request.Request) (n int) {
 	if p.Smoke == nil {
 		return 0
@@ -438,7 +438,7 @@ func (rq *requests) freeSmokes(p *phase, freed int, covered func(*lang.Phase, in
 		key := p.recordKey(c, true)
 		rec := rq.st.Jobs[key]
 		s, gated := p.Gate.Smokes[c]
-		if !gated && freed > 0 && rec != nil && !rec.InFlight() && !rq.st.Validations[rec.Result].Passed && rec.Definition == p.Definition().Digest {
+		if !gated && (freed > 0 || p.At[c] == cells.Skipped) && rec != nil && !rec.InFlight() && !rq.st.Validations[rec.Result].Passed && rec.Definition == p.Definition().Digest {
 			s = cells.HeldAs(rec)
 		}
 		if s != cells.Failed && s != cells.Cancelled && s != cells.Held || !covered(p.Phase, i) {
@@ -648,6 +648,8 @@ func (rq *requests) override(r request.Request) (int, string, error) {
 		switch {
 		case p.Smoke == nil && len(p.Pilot) == 0:
 			return n, "", fmt.Errorf("phase.%s has no gate: it declares neither a smoke nor a pilot", p.Name)
+		case len(p.Gate.Order) == 0 && p.Counts[cells.Skipped] > 0:
+			return n, "", fmt.Errorf("phase.%s is outside the selection of the apply that runs: run this command again when that apply has ended", p.Name)
 		case len(p.Gate.Order) == 0 && len(p.Pilot) == 0:
 			return n, "nothing waits at the gate of phase." + p.Name + ", so nothing is recorded", nil
 		}
