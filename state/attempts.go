@@ -204,10 +204,12 @@ func (j *Job) fold(i int, e Observed) {
 	switch e.Status {
 	case Completed:
 		j.Class, j.Kept, a.Left, j.Unread, j.Read = "", nil, nil, nil, nil
-	case Failed, Waiting, Cancelled:
+	case Failed, Waiting:
 		if a.Class != "" {
 			j.Class = a.Class
 		}
+	case Cancelled: // the launch may have ended before, of another cause
+		j.Class = e.Attempt.Class
 	}
 	if len(e.Outputs) > 0 {
 		j.seeOutputs(e.Outputs)

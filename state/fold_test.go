@@ -399,6 +399,22 @@ func TestSharedLedger(t *testing.T) {
 	}
 }
 
+// TestCancelledWhileItWaits: the class of the failure after which a job waited for another launch is not
+// that of its cancel.
+func TestCancelledWhileItWaits(t *testing.T) {
+	t.Parallel()
+	s := state.New("c")
+	for _, e := range []state.Event{
+		intended(1, "aa"), with(observed(1, "aa", state.Waiting), func(o *state.Observed) { o.Attempt.Class = "unknown" }),
+		observed(1, "aa", state.Cancelled),
+	} {
+		s.Apply(e)
+	}
+	if j := s.Jobs[addr]; !j.CancelledByPerson() || j.Attempts[0].Class != "unknown" {
+		t.Errorf("%+v", j)
+	}
+}
+
 // TestCancelledAsPlanned: a cancelled job is recorded as the plan had it, whatever its launch was.
 func TestCancelledAsPlanned(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"cmp"
 	"crypto/md5"
 	"fmt"
 	"io"
@@ -59,6 +60,7 @@ type randomPhase struct {
 	overflow       bool   // may run there, too, if it would have to wait
 	prefer         string // attribute of its place
 	action         string // of the campaign's own entry for its failures; "" = no entry
+	delay          string // before another launch; "" = a second
 	scales, over   bool   // asks for more after a failure; goes there after one
 	watch          string // its attributes
 }
@@ -224,7 +226,7 @@ func (c *randomCampaign) retries(p *randomPhase) string {
 	if !p.retry {
 		return ""
 	}
-	text := "  retry {\n    on           = [\"unknown\", \"bad_output\", \"killed\", \"node_failure\"]\n    max_attempts = 2\n    delay        = \"1s\"\n"
+	text := "  retry {\n    on           = [\"unknown\", \"bad_output\", \"killed\", \"node_failure\"]\n    max_attempts = 2\n    delay        = \"" + cmp.Or(p.delay, "1s") + "\"\n"
 	if p.scales {
 		text += "    scale \"unknown\" {\n      cpus     = 2\n      walltime = 1.5\n    }\n"
 	}

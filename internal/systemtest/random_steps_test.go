@@ -288,6 +288,7 @@ func (u *randomUser) edit() {
 		{"scratch folder", flip(&p.in)}, {"scratch folder", flip(&p.out)},
 		{"order", func() { p.order = u.r.Intn(5) }},
 		{"requirement", func() { p.require = []string{"", "50%", "20%"}[u.r.Intn(3)] }},
+		{"delay", func() { p.delay = []string{"", "1m"}[u.r.Intn(2)] }},
 		{"second output", flip(&p.two)}, {"second output, where it reads one", flip(&p.reads)},
 		{"cores", func() { p.cpus = 1 + u.r.Intn(2) }},
 		{"overflow", flip(&p.overflow)}, {"scale", flip(&p.scales)}, {"place after a failure", flip(&p.over)},
@@ -676,7 +677,7 @@ func (u *randomUser) finish() {
 	u.campaign.limit = 0
 	accepted, again := false, []string(nil)
 	for _, p := range u.campaign.phases {
-		p.walltime, p.lifecycle, p.adopts, p.cpus = "5m", "", false, 1
+		p.walltime, p.lifecycle, p.adopts, p.cpus, p.delay = "5m", "", false, 1, ""
 		if again = append(again, "-rerun=phase."+p.name); p.accepted {
 			accepted = true
 		}

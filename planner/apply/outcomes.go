@@ -239,6 +239,9 @@ func (oc *outcomes) cancelledAttempt(f *attempt, o *offer.Observation, n int) {
 		}
 	} else {
 		reason = f.End.Reason(f.by) // muster ended it from outside
+		if f.End == backends.Hold && f.by != "" {
+			a.Class = "" // of the failure after which it waited for another launch
+		}
 	}
 	oc.Emit(state.Observed{Address: f.Addr, Token: f.Token, Status: state.Cancelled, Attempt: a, Reason: reason, Spent: oc.accounts.bill(f, o, n), At: oc.Clock()})
 	if f.End == backends.Hold && f.by != "" {

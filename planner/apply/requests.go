@@ -556,7 +556,7 @@ func (rq *requests) waits(p *phase, c int32) bool {
 		return true
 	case cells.Held, cells.Skipped:
 		rec := rq.st.Jobs[p.Address(int(c))]
-		return rec == nil || !rec.InFlight() && !gaveUp(rec)
+		return rec == nil || rec.Status == state.Waiting || !rec.Status.Active() && !gaveUp(rec)
 	}
 	return false
 }
