@@ -123,9 +123,10 @@ func (s *State) applyStop(e Event) {
 	case HoldSet:
 		h := e.Hold
 		h.At = plain(h.At)
+		h.Cancel = h.Cancel || slices.ContainsFunc(s.Holds, func(o Hold) bool { return o.Address == h.Address && o.Cancel })
 		s.Holds = append(slices.DeleteFunc(s.Holds, func(o Hold) bool { return o.Address == h.Address }), h)
 	case HoldClear:
-		s.Holds = slices.DeleteFunc(s.Holds, func(o Hold) bool { return e.Address == "" || o.Address == e.Address })
+		s.Holds = slices.DeleteFunc(s.Holds, func(o Hold) bool { return e.Address == "" && !o.Cancel || o.Address == e.Address })
 		if len(s.Holds) == 0 {
 			s.Holds = nil
 		}

@@ -491,6 +491,7 @@ type Hold struct {
 	Address string    `json:"address,omitempty"`
 	Who     string    `json:"who"`
 	Reason  string    `json:"reason,omitempty"`
+	Cancel  bool      `json:"cancel,omitempty"` // of a re-run that a person cancelled: only its address lifts it
 	At      time.Time `json:"at"`
 }
 

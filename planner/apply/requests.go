@@ -218,6 +218,11 @@ func (rq *requests) resume(r request.Request) (int, string, error) {
 		}
 	}
 	var closed, cancelled []string
+	for _, h := range rq.st.Holds {
+		if h.Cancel && len(r.Addresses) == 0 {
+			cancelled = append(cancelled, h.Address)
+		}
+	}
 	smokes, held := 0, 0
 	for _, p := range rq.phases {
 		for _, of := range p.open() {
@@ -573,7 +578,7 @@ func (rq *requests) cancelCell(p *phase, c int32, r request.Request) {
 	selected := p.At[c] != cells.Skipped
 	p.Set(c, cells.Cancelled)
 	if rec := rq.st.Jobs[address]; rec != nil && rec.Status == state.Completed {
-		rq.Emit(state.HoldSet{Hold: state.Hold{Address: address, Who: r.Who, Reason: reason, At: rq.Clock()}})
+		rq.Emit(state.HoldSet{Hold: state.Hold{Address: address, Who: r.Who, Reason: reason, Cancel: true, At: rq.Clock()}})
 		return
 	}
 	e := state.HeldJob{Address: address, Reason: reason, By: r.Who, Cancelled: true, At: rq.Clock()}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/muster-run/muster/internal/shell"
 	"github.com/muster-run/muster/internal/term"
 	"github.com/muster-run/muster/internal/units"
 	"github.com/muster-run/muster/planner/history"
@@ -42,7 +43,11 @@ func (r Status) Text(style term.Style, now time.Time, every bool) string {
 	}
 	b.WriteString(jobTable(r.Jobs, now, row, every))
 	for _, h := range r.Holds {
-		fmt.Fprintf(&b, "\n! hold on %s by %s%s; clear it: muster resume\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason))
+		lift := "muster resume"
+		if h.Cancel {
+			lift += " " + shell.Enclose(term.CleanLine(h.Address))
+		}
+		fmt.Fprintf(&b, "\n! hold on %s by %s%s; clear it: %s\n", term.CleanLine(orEverything(h.Address)), h.Who, because(h.Reason), lift)
 	}
 	if text := stillRented(r.Rentals, r.backends); text != "" {
 		b.WriteString("\n" + term.Fold(text, style.Width))

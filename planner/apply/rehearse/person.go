@@ -27,7 +27,7 @@ const person = "rehearsal"
 
 // waitsForSomebody reports whether a run ended where a person has to act.
 func waitsForSomebody(o progress.Outcome, st *state.State) bool {
-	return o.Stopped == progress.Hold || o.Stopped == progress.None && (o.Held+o.Failed+o.Blocked > 0 || o.Smoke != "" || len(st.Holds)+len(st.Breakers) > 0)
+	return o.Stopped == progress.Hold || o.Stopped == progress.None && (o.Held+o.Failed+o.Blocked > 0 || o.Smoke != "" || len(st.Breakers) > 0 || slices.ContainsFunc(st.Holds, func(h state.Hold) bool { return !h.Cancel }))
 }
 
 // letGo acts as a person who runs `muster resume`.
