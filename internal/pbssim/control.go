@@ -167,7 +167,7 @@ func (c *call) holds(on bool) {
 			}
 			c.hold(j, k, on)
 		}
-		now := c.now()
+		now, was := c.now(), j.state()
 		j.A["mtime"] = strconv.FormatInt(now.Unix(), 10)
 		switch begun := j.Array && j.A["stime"] != ""; {
 		case j.state() == "R", j.state() == "B" && !on:
@@ -183,7 +183,9 @@ func (c *call) holds(on bool) {
 			j.A["comment"] = "Job held by " + c.User + " on " + now.Format(time.ANSIC)
 		}
 		c.settle(j)
-		c.keep(j)
+		if j.state() != was { // else a server that is killed forgets it. Seen on 23.06
+			c.keep(j)
+		}
 	})
 }
 

@@ -409,12 +409,27 @@ func (c *Commands) CancelWaiting(ctx context.Context, name string, jobs []schedu
 
 // Hold keeps jobs from starting; of an array, its waiting elements.
 func (c *Commands) Hold(ctx context.Context, jobs []scheduler.Jobs) error {
-	return c.change(ctx, idsOf(jobs), "qhold", "-h", "u")
+	return c.saved(ctx, idsOf(jobs), "qhold", "-h", "u")
 }
 
 // Release releases held jobs.
 func (c *Commands) Release(ctx context.Context, jobs []scheduler.Jobs) error {
-	return c.change(ctx, idsOf(jobs), "qrls", "-h", "u")
+	return c.saved(ctx, idsOf(jobs), "qrls", "-h", "u")
+}
+
+// saved changes holds of jobs, and has the server save that. OpenPBS 23.06 saves a hold at once
+// only where it changes the job's state: one that is killed forgets the holds and releases of jobs
+// that wait for others, until it saves these jobs for another reason. -j oe changes nothing, since
+// every job of muster is submitted with it. A job that began meanwhile is saved already, and a
+// site may refuse the alteration.
+func (c *Commands) saved(ctx context.Context, ids []string, argv ...string) error {
+	err := c.change(ctx, ids, argv...)
+	if err == nil || scheduler.Heard(err) {
+		if lost := c.change(ctx, ids, "qalter", "-j", "oe"); lost != nil && !scheduler.Heard(lost) {
+			return lost
+		}
+	}
+	return err
 }
 
 // Change changes jobs that wait.

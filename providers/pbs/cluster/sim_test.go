@@ -379,3 +379,35 @@ func TestSchedulerDown(t *testing.T) {
 		t.Errorf("facts %+v, %v", f, err)
 	}
 }
+
+// A server that is killed has the holds that it was asked for, also of jobs that wait for others.
+func TestSimHoldsSurviveTheServer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first := s.submit("first", "exit 0", true)
+	held := s.submit("held", "#PBS -W depend=afterok:"+first+"\n#PBS -J 0-1\nexit 0", false)
+	released := s.submit("released", "#PBS -W depend=afterok:"+first+"\n#PBS -J 0-1\nexit 0", true)
+	if err := s.Hold(t.Context(), []scheduler.Jobs{{ID: held}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(t.Context(), []scheduler.Jobs{{ID: released}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	again, err := pbssim.Open(s.Dir, pbssim.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(again.Close)
+	rows, err := s.Queue(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]offer.Holder{}
+	for _, r := range rows {
+		by[r.Array] = r.HeldBy
+	}
+	if by[held] != offer.HeldByUser || by[released] == offer.HeldByUser {
+		t.Errorf("held by %q and %q: %+v", by[held], by[released], rows)
+	}
+}
