@@ -134,43 +134,55 @@ func TestWritesFailEverywhere(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for n := 0; ; n += c.step * stride() {
-				dir := t.TempDir()
-				d := &smallDisk{left: 1 << 40, syncs: 1 << 40, err: c.err}
-				c.limit(d, n)
-				s, err := Open(dir, Options{fs: d, FoldAbove: 900})
-				if err != nil {
-					t.Fatal(err)
-				}
-				acked, digest, err := runUntilItFails(t, s)
-				if !d.failed {
-					if err != nil {
-						t.Fatalf("%d: %v", n, err)
+			const parts = 4 // side by side
+			for part := range parts {
+				t.Run(fmt.Sprint(part), func(t *testing.T) {
+					t.Parallel()
+					for n := part * c.step * stride(); fails(t, n, c.limit, c.err); n += parts * c.step * stride() {
 					}
-					return
-				}
-				var w *store.WriteError
-				if err != nil && (!errors.As(err, &w) || w.Way == "" || w.Path == "" || !errors.Is(err, c.err)) {
-					t.Errorf("%d: an error that does not help: %v", n, err)
-				}
-				again := open(t, dir)
-				st, err := again.Read(ctx)
-				if err != nil || st.Seq != acked || st.Digest() != digest {
-					t.Fatalf("%d: event %d was acknowledged; read: %+v, %v", n, acked, st, err)
-				}
-				m, err := again.Acquire(ctx, "apply", 0)
-				if err != nil {
-					t.Fatalf("%d: with room again: %v", n, err)
-				}
-				if err := errors.Join(m.Append(state.Forgot{Address: "x"}), m.Close(ctx)); err != nil {
-					t.Fatalf("%d: with room again: %v", n, err)
-				}
-				if left := leftovers(t, dir); left != "" {
-					t.Fatalf("%d: files are left behind: %s", n, left)
-				}
+				})
 			}
 		})
 	}
+}
+
+// fails runs sessions on a disk with a limit, and reports whether they reached it.
+func fails(t *testing.T, n int, limit func(*smallDisk, int), why error) bool {
+	t.Helper()
+	dir := t.TempDir()
+	d := &smallDisk{left: 1 << 40, syncs: 1 << 40, err: why}
+	limit(d, n)
+	s, err := Open(dir, Options{fs: d, FoldAbove: 900})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acked, digest, err := runUntilItFails(t, s)
+	if !d.failed {
+		if err != nil {
+			t.Fatalf("%d: %v", n, err)
+		}
+		return false
+	}
+	var w *store.WriteError
+	if err != nil && (!errors.As(err, &w) || w.Way == "" || w.Path == "" || !errors.Is(err, why)) {
+		t.Errorf("%d: an error that does not help: %v", n, err)
+	}
+	again := open(t, dir)
+	st, err := again.Read(ctx)
+	if err != nil || st.Seq != acked || st.Digest() != digest {
+		t.Fatalf("%d: event %d was acknowledged; read: %+v, %v", n, acked, st, err)
+	}
+	m, err := again.Acquire(ctx, "apply", 0)
+	if err != nil {
+		t.Fatalf("%d: with room again: %v", n, err)
+	}
+	if err := errors.Join(m.Append(state.Forgot{Address: "x"}), m.Close(ctx)); err != nil {
+		t.Fatalf("%d: with room again: %v", n, err)
+	}
+	if left := leftovers(t, dir); left != "" {
+		t.Fatalf("%d: files are left behind: %s", n, left)
+	}
+	return true
 }
 
 // leftovers are files that no store is made of.
